@@ -1,0 +1,33 @@
+# Each target sets up what it needs, once: a virtual environment in .venv with parkade in it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help reproduce test bench clean
+
+help: ## show the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("parkade needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; say make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@
+
+reproduce: $(VENV)/installed ## run the paper's simulations and draw its figures into results/
+	$(BIN)/parkade reproduce all --output results
+
+test: $(VENV)/installed ## linters, types and every test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n auto --dist worksteal
+
+bench: $(VENV)/installed ## measure the speed against named baselines
+	$(BIN)/parkade bench
+
+clean: ## remove the environment, the results and the caches
+	rm -rf $(VENV) results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,20 @@
+"""Parkade: why tokens cluster in transformers."""
+
+from parkade import sphere
+from parkade.attention import Attention
+from parkade.errors import InputError, ParkadeError
+from parkade.flow import simulate, simulate_many
+from parkade.trajectory import Trajectory, load
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Attention",
+    "InputError",
+    "ParkadeError",
+    "Trajectory",
+    "load",
+    "simulate",
+    "simulate_many",
+    "sphere",
+]

@@ -1,0 +1,156 @@
+"""The one door through which input enters: every check, and the sentence when it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parkade.errors import InputError
+from parkade.types import Array, Seed
+
+Choice = TypeVar("Choice", bound=str)
+
+UNIT_TOLERANCE = 1e-8
+"""How far from 1 the norm of a token may be; within it the token is renormalised."""
+
+
+def array(name: str, value: Any) -> Array:
+    """`value` as a float64 array of finite numbers."""
+    try:
+        result = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be real numbers, got {_brief(value)}: {error}") from None
+    if not np.isfinite(result).all():
+        where = np.argwhere(~np.isfinite(result))[0].tolist()
+        place = f" at index {', '.join(map(str, where))}" if where else ""
+        raise InputError(f"{name} must be finite, got {result[tuple(where)]}{place}")
+    return result
+
+
+def number(name: str, value: Any) -> float:
+    """`value` as a finite float."""
+    result = array(name, value)
+    if result.ndim != 0:
+        raise InputError(f"{name} must be one number, got an array of shape {result.shape}")
+    return float(result)
+
+
+def positive(name: str, value: Any) -> float:
+    """`value` as a finite float > 0."""
+    result = number(name, value)
+    if result <= 0:
+        raise InputError(f"{name} must be > 0, got {result:g}")
+    return result
+
+
+def positive_int(name: str, value: Any) -> int:
+    """`value` as an int ≥ 1."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
+        return int(value)
+    raise InputError(f"{name} must be a whole number ≥ 1, got {_brief(value)}")
+
+
+def dimension(value: Any) -> int:
+    """`value` as a dimension d ≥ 2."""
+    d = positive_int("d", value)
+    if d == 1:
+        raise InputError("d must be ≥ 2, got 1: the sphere of d=1 is two points and nothing moves")
+    return d
+
+
+def choice(name: str, value: Any, options: Sequence[Choice]) -> Choice:
+    """`value` if it is one of `options`."""
+    for option in options:
+        if isinstance(value, str) and value == option:
+            return option
+    expected = ", ".join(repr(option) for option in options)
+    raise InputError(f"{name} must be one of {expected}, got {_brief(value)}")
+
+
+def tokens(value: Any, d: int | None = None, name: str = "tokens") -> Array:
+    """`value` as an (n, d) array of unit rows, n ≥ 1, d ≥ 2."""
+    x = array(name, value)
+    if x.ndim != 2:
+        raise InputError(f"{name} must be an (n, d) array, got shape {x.shape}")
+    if x.shape[0] == 0:
+        raise InputError(f"{name} must hold at least one token, got shape {x.shape}")
+    dimension(x.shape[1])
+    if d is not None and x.shape[1] != d:
+        raise InputError(f"{name} must have d={d} columns like the model, got shape {x.shape}")
+    norms = np.linalg.norm(x, axis=1)
+    worst = int(np.argmax(np.abs(norms - 1)))
+    if abs(norms[worst] - 1) > UNIT_TOLERANCE:
+        raise InputError(
+            f"{name} must be unit vectors, but row {worst} has norm {norms[worst]:.9g} (the worst "
+            "row); pass parkade.sphere.normalize(tokens) if their directions are what you mean"
+        )
+    unit: Array = x / norms[:, None]
+    return unit
+
+
+def matrix(name: str, value: Any, d: int) -> Array:
+    """A scalar, a vector (a diagonal) or a (d, d) matrix, as a (d, d) matrix."""
+    m = array(name, value)
+    if m.ndim == 0:
+        return float(m) * np.eye(d)
+    if m.shape == (d,):
+        return np.diag(m)
+    if m.shape == (d, d):
+        return m
+    raise InputError(
+        f"{name} must be a number, a vector of length {d} (a diagonal) or a {d}×{d} matrix, "
+        f"got shape {m.shape}"
+    )
+
+
+def times(value: ArrayLike, t_end: float) -> Array:
+    """Output times: a non-empty, non-decreasing 1-D array in [0, t_end]."""
+    t = array("times", value)
+    if t.ndim != 1 or t.size == 0:
+        raise InputError(f"times must be a non-empty 1-D array, got shape {t.shape}")
+    if np.any(np.diff(t) < 0):
+        raise InputError("times must not decrease; pass numpy.sort(times)")
+    if t[0] < 0 or t[-1] > t_end:
+        raise InputError(
+            f"times must lie in [0, t_end={t_end:g}], got {t[0]:g} … {t[-1]:g}; raise t_end"
+        )
+    return t
+
+
+def generator(seed: Seed) -> np.random.Generator:
+    """A numpy Generator from an int, a Generator or None."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if seed is None or (isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)):
+        if seed is not None and seed < 0:
+            raise InputError(f"seed must be ≥ 0, got {seed}")
+        return np.random.default_rng(seed)
+    raise InputError(f"seed must be an int or a numpy Generator, got {_brief(seed)}")
+
+
+def fits_in_memory(size: float, what: str, remedy: str) -> None:
+    """Raise if `size` bytes would not fit in the memory this machine has to spare."""
+    spare = available_memory()
+    if size > spare:
+        raise InputError(
+            f"{what} needs {size / 2**30:.3g} GiB of memory, but {spare / 2**30:.3g} GiB are "
+            f"available; {remedy}"
+        )
+
+
+def available_memory() -> float:
+    """Bytes of memory a new array could take (infinite where the system does not tell)."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(1024.0 * int(s.split()[1]) for s in lines if s.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return float("inf")
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,217 @@
+"""Dormand–Prince 5(4) on the sphere, adaptive, with dense output.
+
+The stages evaluate F(y) = f(y/|y|), an extension of the vector field f to all space under
+which the sphere is invariant. A Runge–Kutta step of F keeps its order, and renormalising
+its end moves it by O(h^6), below the error of the step. The seventh stage is the first of
+the next step.
+
+Coefficients: J. R. Dormand, P. J. Prince, J. Comput. Appl. Math. 6 (1980) 19–26; the dense
+output is the one of E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential
+Equations I (1993), section II.6.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from parkade.engine.pairwise import System, velocity_batch, velocity_serial
+from parkade.types import Array
+
+ORDER = 5
+STAGES = 6
+"""Velocities per step: the seventh stage is shared with the next step."""
+
+DENSE = 3
+"""Arrays per step that dense output needs besides both ends."""
+
+_A = np.zeros((7, 6))
+_A[1, :1] = [1 / 5]
+_A[2, :2] = [3 / 40, 9 / 40]
+_A[3, :3] = [44 / 45, -56 / 15, 32 / 9]
+_A[4, :4] = [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729]
+_A[5, :5] = [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656]
+_A[6, :6] = [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84]
+# Fifth-order result minus the embedded fourth-order one.
+_E = np.array(
+    [71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40]
+)
+_D = np.array(
+    [
+        -12715105075 / 11282082432,
+        0,
+        87487479700 / 32700410799,
+        -10690763975 / 1880347072,
+        701980252875 / 199316789632,
+        -1453857185 / 822651844,
+        69997945 / 29380423,
+    ]
+)
+
+# Step controller (Hairer, Nørsett, Wanner, section IV.2): h ← h · 0.9 err^-α err_old^β.
+_SAFETY, _SHRINK, _GROW = 0.9, 0.2, 10.0
+_BETA = 0.04
+_ALPHA = 1 / ORDER - 0.75 * _BETA
+
+# The state of a run between calls, beside the tokens and their velocity.
+TIME, STEP, ERROR, REJECTED = 0, 1, 2, 3
+STATE = 4
+
+
+@njit(cache=True, nogil=True)
+def _velocity(system: System, dims: tuple[int, ...], x: Array, out: Array, parallel: bool) -> None:
+    if parallel:
+        velocity_batch(system, dims, x.reshape(1, *x.shape), out.reshape(1, *out.shape))
+    else:
+        velocity_serial(system, dims, x, out)
+
+
+@njit(cache=True, nogil=True)
+def _largest(v: Array) -> float:
+    """The largest length of a row."""
+    result = 0.0
+    for k in range(v.shape[0]):
+        square = 0.0
+        for c in range(v.shape[1]):
+            square += v[k, c] * v[k, c]
+        # Not max(): a NaN must not vanish.
+        if not square <= result:
+            result = square
+    return float(np.sqrt(result))
+
+
+@njit(cache=True, nogil=True)
+def _normalize(x: Array) -> None:
+    for k in range(x.shape[0]):
+        square = 0.0
+        for c in range(x.shape[1]):
+            square += x[k, c] * x[k, c]
+        scale = 1.0 / np.sqrt(square)
+        for c in range(x.shape[1]):
+            x[k, c] *= scale
+
+
+@njit(cache=True, nogil=True)
+def start(
+    system: System,
+    dims: tuple[int, ...],
+    x: Array,
+    v: Array,
+    state: Array,
+    t_end: float,
+    tol: float,
+    parallel: bool,
+) -> None:
+    """Set `v` to the velocity at `x`, and `state` to time 0 with a first step."""
+    _velocity(system, dims, x, v, parallel)
+    speed = _largest(v)
+    h = min(t_end, 0.01 / speed) if speed > 0 else t_end
+    y = x + h * v
+    _normalize(y)
+    w = np.empty_like(v)
+    _velocity(system, dims, y, w, parallel)
+    w -= v
+    bend = max(_largest(w) / h, speed)
+    if bend > 0:
+        h = min(100 * h, (0.01 * tol / bend) ** (1 / ORDER), t_end)
+    state[TIME] = 0.0
+    state[STEP] = h
+    state[ERROR] = 1e-4
+    state[REJECTED] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def advance(
+    system: System,
+    dims: tuple[int, ...],
+    x: Array,
+    v: Array,
+    state: Array,
+    t_end: float,
+    tol: float,
+    fixed: bool,
+    parallel: bool,
+    times: Array,
+    tokens: Array,
+    dense: Array,
+) -> int:
+    """Take steps from (`x`, `v`, `state`), which are updated, until t_end or the output is full.
+
+    `times`, `tokens` and `dense` receive the end and the dense-output arrays of each step;
+    the return value says how many were taken, or -1 if the step size collapsed. With
+    `fixed`, every step has the size in `state` and none is rejected.
+    """
+    n, d = x.shape
+    stages = np.empty((7, n, d))
+    y = np.empty_like(x)
+    error = np.empty_like(x)
+    stages[0] = v
+    count = 0
+    rejected = False
+    while count < times.size and state[TIME] < t_end:
+        t = state[TIME]
+        h = state[STEP]
+        # Reach t_end exactly, without a sliver of a step at the end.
+        last = t + 1.000001 * h >= t_end
+        if last:
+            h = t_end - t
+        elif not t + h > t:
+            return -1
+        for s in range(1, 7):
+            for k in range(n):
+                for c in range(d):
+                    total = 0.0
+                    for i in range(s):
+                        total += _A[s, i] * stages[i, k, c]
+                    y[k, c] = x[k, c] + h * total
+            _normalize(y)
+            _velocity(system, dims, y, stages[s], parallel)
+        if not fixed:
+            for k in range(n):
+                for c in range(d):
+                    total = 0.0
+                    for i in range(7):
+                        total += _E[i] * stages[i, k, c]
+                    error[k, c] = h * total
+            err = _largest(error) / tol
+            if not err <= 1.0:
+                state[REJECTED] += 1
+                rejected = True
+                shrink = _SAFETY * err**-_ALPHA if err < 1e300 else _SHRINK
+                state[STEP] = h * max(_SHRINK, shrink)
+                continue
+            factor = _SAFETY * max(err, 1e-10) ** -_ALPHA * state[ERROR] ** _BETA
+            factor = min(_GROW, max(_SHRINK, factor))
+            if rejected:
+                factor = min(1.0, factor)
+            if not last or factor < 1.0:
+                state[STEP] = h * factor
+            state[ERROR] = max(err, 1e-4)
+            rejected = False
+        for k in range(n):
+            for c in range(d):
+                step = y[k, c] - x[k, c]
+                left = h * stages[0, k, c] - step
+                total = 0.0
+                for i in range(7):
+                    total += _D[i] * stages[i, k, c]
+                dense[count, 0, k, c] = left
+                dense[count, 1, k, c] = step - h * stages[6, k, c] - left
+                dense[count, 2, k, c] = h * total
+        x[:] = y
+        stages[0] = stages[6]
+        state[TIME] = t_end if last else t + h
+        times[count] = state[TIME]
+        tokens[count] = y
+        count += 1
+    v[:] = stages[0]
+    return count
+
+
+def interpolate(theta: Array, start: Array, end: Array, dense: Array) -> Array:
+    """Tokens at fractions `theta` (m,) of steps with given ends (m, n, d) and dense arrays."""
+    u = theta[:, None, None]
+    inner = dense[:, 1] + (1 - u) * dense[:, 2]
+    x = start + u * (end - start + (1 - u) * (dense[:, 0] + u * inner))
+    unit: Array = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    return unit

@@ -1,0 +1,311 @@
+"""Direct attention sums, causal and full: tiles of queries for small d, BLAS for large.
+
+Forces are computed without cancellation. With a_k = β KᵀQ x_k, p_kj the softmax of
+⟨a_k, x_j⟩ over the tokens k attends to, λ the largest real part of V's spectrum:
+
+    μ_k = Σ_j p_kj (x_j − x_k),     q_k = V μ_k + (V − λI) x_k,     dx_k/dt = P_k q_k.
+
+The radial λ x_k is dropped on paper instead of being projected away in floating point, and
+a token's own term in μ_k is exactly zero. A lone token that feels a force of 1e-50 from
+far away therefore feels it with full relative precision.
+
+The score of a token with itself is the reference: weights are exp(⟨a_k, x_j − x_k⟩), so
+Z_k ≥ 1 and nothing can underflow that matters. Where a weight could overflow (large β with
+Q, K ≠ I), scores are shifted by the largest one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit, prange
+from numba.extending import overload
+
+from parkade.engine.simd import (
+    LANES,
+    LOG2E,
+    MAX_SCORE,
+    exp2,
+    tile_causal,
+    tile_plain,
+    tile_weighted,
+)
+from parkade.types import Array
+
+if TYPE_CHECKING:
+    from parkade.attention import Attention
+
+SMALL_D = 8
+"""From this dimension on, two matrix products per tile beat vector loops."""
+
+PARALLEL_WORK = 2_000_000
+"""Pairs × (d + 8) from which one velocity is worth several threads."""
+
+_ROWS, _COLUMNS = 128, 256  # BLAS tiles: both operands and the weights stay in the L2 cache
+_CHUNK = 128  # rows per parallel task
+
+
+class System(NamedTuple):
+    """A model in the form the compiled code wants."""
+
+    A: Array  # log2(e) β KᵀQ: scores in base 2
+    V: Array
+    B: Array  # V − λI
+    frozen: Array  # (m, d)
+    weights: Array  # (m,)
+    causal: bool
+
+
+def system(model: Attention, frozen: Array | None = None, weights: Array | None = None) -> System:
+    """Prepare `model`, with optional frozen tokens, for the kernels."""
+    d = model.d
+    radial = np.max(np.linalg.eigvals(model.V).real)
+    fixed = np.empty((0, d)) if frozen is None else np.ascontiguousarray(frozen)
+    return System(
+        A=np.ascontiguousarray(LOG2E * model.beta * model.K.T @ model.Q),
+        V=np.array(model.V),
+        B=model.V - radial * np.eye(d),
+        frozen=fixed,
+        weights=np.ones(len(fixed)) if weights is None else np.ascontiguousarray(weights),
+        causal=model.mask == "causal",
+    )
+
+
+def dims(d: int) -> tuple[int, ...]:
+    """A tuple whose *length* tells the compiler a small d as a constant; (0,) for large d.
+
+    It travels beside `System` and not in it: parallel loops cannot take nested tuples.
+    """
+    return (0,) * d if d < SMALL_D else (0,)
+
+
+def velocity(system: System, x: Array) -> Array:
+    """dx/dt for one system (n, d) or many (systems, n, d), on all threads."""
+    batch = np.ascontiguousarray(x).reshape(-1, *x.shape[-2:])
+    out = np.empty_like(batch)
+    velocity_batch(system, dims(x.shape[-1]), batch, out)
+    return out.reshape(x.shape)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def velocity_batch(system: System, dims: tuple[int, ...], x: Array, out: Array) -> None:
+    """Velocities of many systems; rows are shared out in chunks."""
+    n = x.shape[1]
+    chunks = (n + _CHUNK - 1) // _CHUNK
+    for task in prange(x.shape[0] * chunks):
+        s = np.int64(task) // chunks  # the index of a prange is unsigned
+        i = np.int64(task) - s * chunks
+        # Later rows of a causal system cost more: deal chunks from both ends in turn, so
+        # that equal shares of consecutive tasks are equal work.
+        i = i // 2 if i % 2 == 0 else chunks - 1 - i // 2
+        rows(system, dims, x[s], i * _CHUNK, min(n, (i + 1) * _CHUNK), out[s])
+
+
+@njit(cache=True, nogil=True)
+def velocity_serial(system: System, dims: tuple[int, ...], x: Array, out: Array) -> None:
+    """Velocity of one system on the calling thread."""
+    rows(system, dims, x, 0, x.shape[0], out)
+
+
+def rows(
+    system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array
+) -> None:
+    """Write the velocities of tokens lo ≤ k < hi to `out`: compiled for small or large d."""
+    raise TypeError("rows is called from compiled code only")
+
+
+@overload(rows)
+def _choose_rows(system: Any, dims: Any, x: Any, lo: Any, hi: Any, out: Any) -> Any:
+    small = len(dims) > 1
+
+    def with_tiles(system: Any, dims: Any, x: Any, lo: Any, hi: Any, out: Any) -> None:
+        _means_tiles(system, dims, x, lo, hi, out)
+        _project(system, dims, x, lo, hi, out)
+
+    def with_blas(system: Any, dims: Any, x: Any, lo: Any, hi: Any, out: Any) -> None:
+        _means_blas(system, x, lo, hi, out)
+        _project_blas(system, x, lo, hi, out)
+
+    return with_tiles if small else with_blas
+
+
+@njit(cache=True, nogil=True)
+def _means_tiles(
+    system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array
+) -> None:
+    """μ_k for small d, LANES queries at a time."""
+    d = len(dims)
+    n = x.shape[0]
+    block = np.empty((3 * d + 2, LANES))
+    flat = block.reshape(-1)
+    # A short tile wastes lanes, so it comes first, where causal rows are cheap.
+    k1 = lo
+    while k1 < hi:
+        k0 = k1
+        count = LANES if (hi - k0) % LANES == 0 else (hi - k0) % LANES
+        k1 = k0 + count
+        largest = 0.0
+        for lane in range(LANES):
+            k = k0 + min(lane, count - 1)
+            length = 0.0
+            own = 0.0
+            for c in range(d):
+                a = 0.0
+                for e in range(d):
+                    a += system.A[c, e] * x[k, e]
+                block[c, lane] = x[k, c]
+                block[d + c, lane] = a
+                block[2 * d + 1 + c, lane] = 0.0
+                length += a * a
+                own += a * x[k, c]
+            block[2 * d, lane] = 0.0
+            block[3 * d + 1, lane] = 0.0
+            largest = max(largest, np.sqrt(length) - own)
+        if largest > MAX_SCORE:
+            _shift_tile(system, dims, x, k0, count, block)
+        if system.causal:
+            tile_plain(flat, x, system.weights, 0, k0, k0, dims)
+            tile_causal(flat, x, system.weights, k0, k1, k0, dims)
+        else:
+            tile_plain(flat, x, system.weights, 0, n, k0, dims)
+        tile_weighted(flat, system.frozen, system.weights, 0, len(system.weights), k0, dims)
+        for lane in range(count):
+            total = block[3 * d + 1, lane]
+            for c in range(d):
+                out[k0 + lane, c] = block[2 * d + 1 + c, lane] / total
+
+
+@njit(cache=True, nogil=True)
+def _shift_tile(
+    system: System, dims: tuple[int, ...], x: Array, k0: int, count: int, block: Array
+) -> None:
+    """Set the shift of each lane to minus its largest score."""
+    d = len(dims)
+    for lane in range(LANES):
+        k = k0 + min(lane, count - 1)
+        largest = 0.0
+        for j in range(k if system.causal else x.shape[0]):
+            score = 0.0
+            for c in range(d):
+                score += block[d + c, lane] * (x[j, c] - x[k, c])
+            largest = max(largest, score)
+        for j in range(system.frozen.shape[0]):
+            score = 0.0
+            for c in range(d):
+                score += block[d + c, lane] * (system.frozen[j, c] - x[k, c])
+            largest = max(largest, score)
+        block[2 * d, lane] = -largest
+
+
+@njit(cache=True, nogil=True)
+def _project(
+    system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array
+) -> None:
+    """μ_k → P_k (V μ_k + B x_k), in place."""
+    d = len(dims)
+    q = np.empty(d)
+    for k in range(lo, hi):
+        radial = 0.0
+        for c in range(d):
+            total = 0.0
+            for e in range(d):
+                total += system.V[c, e] * out[k, e] + system.B[c, e] * x[k, e]
+            q[c] = total
+            radial += total * x[k, c]
+        for c in range(d):
+            out[k, c] = q[c] - radial * x[k, c]
+
+
+@njit(cache=True, nogil=True)
+def _means_blas(system: System, x: Array, lo: int, hi: int, out: Array) -> None:
+    """μ_k for large d: scores and sums by matrix products, exp in between.
+
+    Here μ_k = (Σ_{j≠k} w_j x_j − (Σ_{j≠k} w_j) x_k) / Z_k. With the token's own term left
+    out, both sums are as small as the force, so a lone token keeps its relative precision.
+    """
+    n, d = x.shape
+    m = system.frozen.shape[0]
+    buffer = np.empty(_ROWS * _COLUMNS)
+    part = np.empty((_ROWS, d))
+    own, shift, other = np.empty(_ROWS), np.empty(_ROWS), np.empty(_ROWS)
+    wide = np.empty(_ROWS, np.bool_)
+    for k0 in range(lo, hi, _ROWS):
+        k1 = min(hi, k0 + _ROWS)
+        r = k1 - k0
+        a = np.dot(x[k0:k1], system.A.T)
+        for i in range(r):
+            length = 0.0
+            dot = 0.0
+            for c in range(d):
+                length += a[i, c] * a[i, c]
+                dot += a[i, c] * x[k0 + i, c]
+            own[i] = dot
+            wide[i] = np.sqrt(length) - dot > MAX_SCORE
+            shift[i] = 0.0
+            other[i] = 0.0
+        out[k0:k1] = 0.0
+        limit = k1 if system.causal else n
+        for j0 in range(0, limit, _COLUMNS):
+            j1 = min(limit, j0 + _COLUMNS)
+            s = buffer[: r * (j1 - j0)].reshape(r, j1 - j0)
+            np.dot(a, x[j0:j1].T, s)
+            for i in range(r):
+                seen = min(max(k0 + i - j0, 0), j1 - j0) if system.causal else j1 - j0
+                if wide[i]:
+                    _raise_shift(s[i, :seen], own, shift, other, out[k0 + i], i)
+                base = own[i] + shift[i]
+                for j in range(seen):
+                    s[i, j] = exp2(s[i, j] - base)
+                s[i, seen:] = 0.0
+                if j0 <= k0 + i < j1:
+                    s[i, k0 + i - j0] = 0.0
+                total = 0.0
+                for j in range(seen):
+                    total += s[i, j]
+                other[i] += total
+            np.dot(s, x[j0:j1], part[:r])
+            out[k0:k1] += part[:r]
+        for j0 in range(0, m, _COLUMNS):
+            j1 = min(m, j0 + _COLUMNS)
+            s = buffer[: r * (j1 - j0)].reshape(r, j1 - j0)
+            np.dot(a, system.frozen[j0:j1].T, s)
+            for i in range(r):
+                if wide[i]:
+                    _raise_shift(s[i], own, shift, other, out[k0 + i], i)
+                for j in range(j1 - j0):
+                    s[i, j] = system.weights[j0 + j] * exp2(s[i, j] - own[i] - shift[i])
+                    other[i] += s[i, j]
+            np.dot(s, system.frozen[j0:j1], part[:r])
+            out[k0:k1] += part[:r]
+        for i in range(r):
+            z = other[i] + exp2(-shift[i])
+            for c in range(d):
+                out[k0 + i, c] = (out[k0 + i, c] - other[i] * x[k0 + i, c]) / z
+
+
+@njit(cache=True, nogil=True)
+def _raise_shift(
+    scores: Array, own: Array, shift: Array, other: Array, sums: Array, i: int
+) -> None:
+    """Raise the shift of row i to its largest score so far, rescaling its sums."""
+    largest = shift[i]
+    for score in scores:
+        largest = max(largest, score - own[i])
+    if largest > shift[i]:
+        scale = exp2(shift[i] - largest)
+        other[i] *= scale
+        for c in range(sums.size):
+            sums[c] *= scale
+        shift[i] = largest
+
+
+@njit(cache=True, nogil=True)
+def _project_blas(system: System, x: Array, lo: int, hi: int, out: Array) -> None:
+    q = np.dot(out[lo:hi], system.V.T) + np.dot(x[lo:hi], system.B.T)
+    for k in range(lo, hi):
+        radial = 0.0
+        for c in range(x.shape[1]):
+            radial += q[k - lo, c] * x[k, c]
+        for c in range(x.shape[1]):
+            out[k, c] = q[k - lo, c] - radial * x[k, c]

@@ -1,0 +1,9 @@
+"""What parkade raises when it cannot do what it was asked."""
+
+
+class ParkadeError(Exception):
+    """Base of every error parkade raises on purpose; its text is one clear sentence."""
+
+
+class InputError(ParkadeError, ValueError):
+    """The input is wrong: the message says what was got, what was expected, what to do."""

@@ -1,0 +1,47 @@
+"""Writing files so that they are whole or not there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from parkade.errors import InputError
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a binary file that appears at `path` only when the block ends without an error."""
+    target = Path(path)
+    writable(target)
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())  # mkstemp makes private files; a result is not
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def writable(path: Path) -> None:
+    """Raise, before any work is done, if a file could not be written at `path`."""
+    if path.is_dir():
+        raise InputError(f"cannot write {path}: it is a directory; give a file name")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: the directory {path.parent} does not exist")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"cannot write {path}: the directory {path.parent} is not writable")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,203 @@
+"""`Trajectory`: what a simulation returns, and how it is kept."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parkade import check
+from parkade.attention import Attention
+from parkade.errors import InputError
+from parkade.files import atomic_write
+from parkade.types import Array
+
+if TYPE_CHECKING:
+    import xarray
+
+_FORMAT = "parkade trajectory 1"
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What a run cost and how it was done."""
+
+    method: str  # the integrator
+    reason: str  # why this integrator
+    engine: str  # how the sums were computed
+    tol: float
+    steps: int  # accepted
+    rejected: int
+    evaluations: int  # velocities of the whole system
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Tokens over time.
+
+    Attributes
+    ----------
+    model : Attention
+    times : (T,) array
+        Increasing times; with ``times="steps"`` the start and the end of every step.
+    tokens : (T, n, d) array
+        Unit vectors at these times.
+    stats : Stats
+    frozen, frozen_weights : (m, d) and (m,) arrays
+        The fixed tokens everybody attends to; m = 0 without them.
+    dense : (T-1, p, n, d) array or None
+        What `at` needs to interpolate between steps; None if only some times were kept.
+    """
+
+    model: Attention
+    times: Array
+    tokens: Array
+    stats: Stats
+    frozen: Array
+    frozen_weights: Array
+    dense: Array | None = None
+
+    @property
+    def final(self) -> Array:
+        """The last tokens, (n, d)."""
+        last: Array = self.tokens[-1]
+        return last
+
+    def __repr__(self) -> str:
+        _, n, d = self.tokens.shape
+        return (
+            f"Trajectory({n} tokens in d={d}, t={self.times[0]:g}…{self.times[-1]:g}, "
+            f"{len(self.times)} times, {self.stats.method}, {self.stats.steps} steps)"
+        )
+
+    def at(self, t: ArrayLike) -> Array:
+        """Tokens at any time or times between the first and the last.
+
+        Between steps the tokens are interpolated as accurately as the steps were computed.
+
+        Parameters
+        ----------
+        t : float or (m,) array
+
+        Returns
+        -------
+        (n, d) array for one time, (m, n, d) for m times.
+        """
+        wanted = check.array("t", t)
+        times = np.atleast_1d(wanted)
+        if times.ndim != 1:
+            raise InputError(f"t must be a number or a 1-D array, got shape {wanted.shape}")
+        outside = (times < self.times[0]) | (times > self.times[-1])
+        if outside.any():
+            raise InputError(
+                f"t={times[outside][0]:g} lies outside the run, which goes from "
+                f"{self.times[0]:g} to {self.times[-1]:g}; simulate with a larger t_end"
+            )
+        stored = np.searchsorted(self.times, times)  # first stored time ≥ t
+        exact = self.times[stored] == times
+        result = self.tokens[stored]
+        if not exact.all():
+            if self.dense is None:
+                raise InputError(
+                    f"t={times[~exact][0]:g} is not among the {len(self.times)} times this run "
+                    "kept; simulate with times='steps' to interpolate between them"
+                )
+            from parkade.engine import METHODS
+
+            step = stored[~exact] - 1
+            length = self.times[step + 1] - self.times[step]
+            result[~exact] = METHODS[self.stats.method].interpolate(
+                (times[~exact] - self.times[step]) / length,
+                self.tokens[step],
+                self.tokens[step + 1],
+                self.dense[step],
+            )
+        return result if wanted.ndim else result[0]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole run to one .npz file, which is complete or not there at all."""
+        arrays: dict[str, Any] = {
+            "format": _FORMAT,
+            "stats": json.dumps(dataclasses.asdict(self.stats)),
+            "mask": self.model.mask,
+            "beta": self.model.beta,
+            **{name: getattr(self.model, name) for name in "QKV"},
+            "times": self.times,
+            "tokens": self.tokens,
+            "frozen": self.frozen,
+            "frozen_weights": self.frozen_weights,
+        }
+        if self.dense is not None:
+            arrays["dense"] = self.dense
+        with atomic_write(path) as file:
+            np.savez(file, **arrays)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The run as a labelled Dataset: tokens(time, token, coord), the model in attrs."""
+        import xarray
+
+        model = self.model
+        matrices = {name: json.dumps(getattr(model, name).tolist()) for name in "QKV"}
+        data = {"tokens": (("time", "token", "coord"), self.tokens)}
+        if len(self.frozen):
+            data["frozen"] = (("frozen_token", "coord"), self.frozen)
+            data["frozen_weights"] = (("frozen_token",), self.frozen_weights)
+        return xarray.Dataset(
+            data,
+            coords={"time": self.times, "token": np.arange(self.tokens.shape[1])},
+            attrs={
+                "model": repr(model),
+                "beta": model.beta,
+                "mask": model.mask,
+                **matrices,
+                **dataclasses.asdict(self.stats),
+            },
+        )
+
+
+def load(path: str | os.PathLike[str]) -> Trajectory:
+    """Read a run that `Trajectory.save` wrote.
+
+    Nothing in the file is executed: it holds plain arrays, no pickles.
+    """
+    source = Path(path)
+    try:
+        with np.load(source, allow_pickle=False) as file:
+            data = {name: file[name] for name in file.files}
+        if str(data["format"]) != _FORMAT:
+            raise InputError(
+                f"{source} has the format {str(data['format'])!r}, this parkade reads {_FORMAT!r}; "
+                "use the version that wrote it"
+            )
+        return Trajectory(
+            model=Attention(
+                beta=float(data["beta"]),
+                mask=check.choice("mask", str(data["mask"]), ("causal", "full")),
+                **{name: data[name] for name in "QKV"},
+            ),
+            times=data["times"],
+            tokens=data["tokens"],
+            stats=Stats(**json.loads(str(data["stats"]))),
+            frozen=data["frozen"],
+            frozen_weights=data["frozen_weights"],
+            dense=data.get("dense"),
+        )
+    except FileNotFoundError:
+        raise InputError(f"there is no file {source}") from None
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, EOFError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{source} is not a parkade trajectory, or it is truncated ({error}); "
+            "write it again with run.save"
+        ) from None
+    except OSError as error:
+        raise InputError(f"cannot read {source}: {error.strerror or error}") from None

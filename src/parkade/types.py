@@ -1,0 +1,12 @@
+"""Names for the types that appear everywhere."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+Seed: TypeAlias = int | np.random.Generator | None
+Mask: TypeAlias = Literal["causal", "full"]
