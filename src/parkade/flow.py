@@ -17,7 +17,7 @@ from parkade import check
 from parkade.attention import Attention
 from parkade.errors import InputError, ParkadeError
 from parkade.progress import bar, say_if_slow
-from parkade.record import Recorder, recorder
+from parkade.record import recorder
 from parkade.trajectory import Stats, Trajectory
 from parkade.types import Array
 
@@ -193,7 +193,9 @@ class _Job:
         work = pairs * (d + 8)  # about the nanoseconds of one velocity
         parallel = alone and work > pairwise.PARALLEL_WORK
         per_step = n * d * 8 * (1 + engine.DENSE)
-        room = max(1, int(min(_CHUNK_SECONDS / (engine.STAGES * work * 1e-9), _CHUNK_BYTES / per_step)))
+        room = max(
+            1, int(min(_CHUNK_SECONDS / (engine.STAGES * work * 1e-9), _CHUNK_BYTES / per_step))
+        )
         room = min(room, 256)
 
         x, v, state = x0.copy(), np.empty_like(x0), np.empty(engine.STATE)

@@ -88,7 +88,9 @@ class _Times:
             self._tokens[i] = (
                 tokens[s]
                 if t == times[s]
-                else self._engine.interpolate(theta, before[None], tokens[s : s + 1], dense[s : s + 1])[0]
+                else self._engine.interpolate(
+                    theta, before[None], tokens[s : s + 1], dense[s : s + 1]
+                )[0]
             )
         self._next = stop
         self._t, self._x = float(times[-1]), tokens[-1].copy()

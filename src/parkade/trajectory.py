@@ -146,7 +146,7 @@ class Trajectory:
 
         model = self.model
         matrices = {name: json.dumps(getattr(model, name).tolist()) for name in "QKV"}
-        data = {"tokens": (("time", "token", "coord"), self.tokens)}
+        data: dict[str, Any] = {"tokens": (("time", "token", "coord"), self.tokens)}
         if len(self.frozen):
             data["frozen"] = (("frozen_token", "coord"), self.frozen)
             data["frozen_weights"] = (("frozen_token",), self.frozen_weights)

@@ -108,9 +108,7 @@ def velocity_serial(system: System, dims: tuple[int, ...], x: Array, out: Array)
     rows(system, dims, x, 0, x.shape[0], out)
 
 
-def rows(
-    system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array
-) -> None:
+def rows(system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array) -> None:
     """Write the velocities of tokens lo ≤ k < hi to `out`: compiled for small or large d."""
     raise TypeError("rows is called from compiled code only")
 
@@ -199,9 +197,7 @@ def _shift_tile(
 
 
 @njit(cache=True, nogil=True)
-def _project(
-    system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array
-) -> None:
+def _project(system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array) -> None:
     """μ_k → P_k (V μ_k + B x_k), in place."""
     d = len(dims)
     q = np.empty(d)

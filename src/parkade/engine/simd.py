@@ -10,7 +10,6 @@ without flags would silently inherit the caller's fast-math flags, and ``reassoc
 cancel the rounding trick in `exp2`, which adds and subtracts a large constant.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -55,7 +54,7 @@ def _constant(value: float, shape: Any) -> ir.Constant:
 
 def _fma(builder: Any, a: Any, b: Any, c: Any) -> Any:
     lanes = f"v{a.type.count}" if isinstance(a.type, ir.VectorType) else ""
-    function = cgutils.get_or_insert_function(
+    function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
         builder.module, ir.FunctionType(a.type, [a.type] * 3), f"llvm.fmuladd.{lanes}f64"
     )
     return builder.call(function, [a, b, c])
@@ -80,13 +79,16 @@ def _emit_exp2(builder: Any, x: Any) -> Any:
 
 
 @intrinsic
-def exp2(typing_context: Any, x: Any) -> Any:
-    """2^x, inlined and vectorisable."""
+def _exp2(typing_context: Any, x: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return _emit_exp2(builder, args[0])
 
     return types.float64(types.float64), generate
+
+
+exp2: Any = _exp2
+"""2^x for compiled code, inlined and vectorisable."""
 
 
 def _splat(builder: Any, value: Any) -> Any:
@@ -98,10 +100,17 @@ def _splat(builder: Any, value: Any) -> Any:
     return builder.shuffle_vector(single, ir.Constant(vector, ir.Undefined), zeros)
 
 
-def _make_tile(*, masked: bool, weighted: bool) -> Callable[..., Any]:
+def _make_tile(*, masked: bool, weighted: bool) -> Any:
     @intrinsic
     def tile(
-        typing_context: Any, block: Any, keys: Any, weights: Any, j0: Any, j1: Any, k0: Any, dims: Any
+        typing_context: Any,
+        block: Any,
+        keys: Any,
+        weights: Any,
+        j0: Any,
+        j1: Any,
+        k0: Any,
+        dims: Any,
     ) -> Any:
         d = len(dims)
         signature = types.void(block, keys, weights, types.int64, types.int64, types.int64, dims)
