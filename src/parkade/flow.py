@@ -21,7 +21,7 @@ from parkade.record import recorder
 from parkade.trajectory import Stats, Trajectory
 from parkade.types import Array
 
-Method: TypeAlias = Literal["auto", "explicit"]
+Method: TypeAlias = Literal["auto", "explicit", "implicit"]
 Times: TypeAlias = ArrayLike | Literal["steps", "final"]
 
 _CHUNK_SECONDS = 0.05  # between two looks at the keyboard and the progress bar
@@ -151,8 +151,8 @@ class _Job:
         self.tol = check.positive("tol", tol)
         if not _MIN_TOL <= self.tol <= _MAX_TOL:
             raise InputError(f"tol must lie in [{_MIN_TOL:g}, {_MAX_TOL:g}], got {self.tol:g}")
-        check.choice("method", method, ("auto", "explicit"))
-        self.method = "explicit"
+        check.choice("method", method, ("auto", "explicit", "implicit"))
+        self.method = "explicit" if method == "auto" else method
         self.reason = "asked for" if method != "auto" else "the only method"
         if isinstance(times, str):
             self.times: Array | str = check.choice("times", times, ("steps", "final"))
@@ -198,7 +198,7 @@ class _Job:
         )
         room = min(room, 256)
 
-        x, v, state = x0.copy(), np.empty_like(x0), np.empty(engine.STATE)
+        x, work = x0.copy(), engine.workspace(n, d)
         chunk = np.empty(room), np.empty((room, n, d)), np.empty((room, engine.DENSE, n, d))
         settings = (self.t_end, self.tol)
         steps = 0
@@ -206,24 +206,24 @@ class _Job:
         blas = nullcontext() if d < pairwise.SMALL_D else threads.single_threaded_blas()
         with blas:
             with threads.PARALLEL_LOCK if parallel else nullcontext():
-                engine.start(system, dims, x, v, state, *settings, parallel)
-            while state[0] < self.t_end:
+                engine.start(system, dims, x, work, *settings, parallel)
+            while work.clock[0] < self.t_end:
                 with threads.PARALLEL_LOCK if parallel else nullcontext():
                     count = engine.advance(
-                        system, dims, x, v, state, *settings, False, parallel, *chunk
+                        system, dims, x, work, *settings, False, parallel, *chunk
                     )
                 if count < 0:
                     raise ParkadeError(
-                        f"the step size fell below the precision of t at t={state[0]:g}; "
+                        f"the step size fell below the precision of t at t={work.clock[0]:g}; "
                         f"tol={self.tol:g} is too strict for this model"
                     )
                 steps += count
                 keep.add(*(part[:count] for part in chunk))
-                report(state[0] / self.t_end)
+                report(work.clock[0] / self.t_end)
                 if cancelled():
                     raise ParkadeError("cancelled")
         kept_times, kept_tokens, dense = keep.result()
-        rejected = int(state[engine.REJECTED])
+        rejected = int(work.clock[engine.REJECTED])
         return Trajectory(
             model=self.model,
             times=kept_times,
@@ -260,10 +260,10 @@ def _warm_up(engine: Any, d: int) -> None:
         "(some seconds, once: it is cached)"
     )
     x = np.eye(1, d)
-    v, state = np.empty_like(x), np.empty(engine.STATE)
+    work = engine.workspace(1, d)
     system, dims = pairwise.system(Attention(d)), pairwise.dims(d)
     chunk = np.empty(1), np.empty((1, 1, d)), np.empty((1, engine.DENSE, 1, d))
     with say_if_slow(message), threads.PARALLEL_LOCK:
-        engine.start(system, dims, x, v, state, 1.0, 1e-3, False)
-        engine.advance(system, dims, x, v, state, 1.0, 1e-3, False, False, *chunk)
+        engine.start(system, dims, x, work, 1.0, 1e-3, False)
+        engine.advance(system, dims, x, work, 1.0, 1e-3, False, False, *chunk)
     _warm.add(kind)

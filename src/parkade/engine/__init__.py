@@ -18,7 +18,7 @@ def _drop_stale_cache() -> None:
 
 _drop_stale_cache()
 
-from parkade.engine import explicit  # noqa: E402  after stale machine code is gone
+from parkade.engine import explicit, implicit  # noqa: E402  after stale machine code is gone
 
-METHODS = {"explicit": explicit}
-"""Integrators by name. Each module has start, advance, interpolate and a few constants."""
+METHODS = {"explicit": explicit, "implicit": implicit}
+"""Integrators by name: modules with workspace, start, advance, interpolate and constants."""

@@ -12,10 +12,12 @@ Equations I (1993), section II.6.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from parkade.engine.pairwise import System, velocity_batch, velocity_serial
+from parkade.engine.pairwise import System, evaluate, normalize
 from parkade.types import Array
 
 ORDER = 5
@@ -51,17 +53,21 @@ _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 10.0
 _BETA = 0.04
 _ALPHA = 1 / ORDER - 0.75 * _BETA
 
-# The state of a run between calls, beside the tokens and their velocity.
-TIME, STEP, ERROR, REJECTED = 0, 1, 2, 3
-STATE = 4
+TIME, STEP, ERROR, REJECTED = 0, 1, 2, 3  # places in Work.clock
 
 
-@njit(cache=True, nogil=True)
-def _velocity(system: System, dims: tuple[int, ...], x: Array, out: Array, parallel: bool) -> None:
-    if parallel:
-        velocity_batch(system, dims, x.reshape(1, *x.shape), out.reshape(1, *out.shape))
-    else:
-        velocity_serial(system, dims, x, out)
+class Work(NamedTuple):
+    """The clock of a run between calls, and the arrays it works in."""
+
+    clock: Array
+    stages: Array  # (7, n, d); the first is the velocity at the tokens
+    y: Array  # (n, d)
+    error: Array  # (n, d)
+
+
+def workspace(n: int, d: int) -> Work:
+    """Room for a run of n tokens in dimension d."""
+    return Work(np.zeros(4), np.empty((7, n, d)), np.empty((n, d)), np.empty((n, d)))
 
 
 @njit(cache=True, nogil=True)
@@ -79,43 +85,30 @@ def _largest(v: Array) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _normalize(x: Array) -> None:
-    for k in range(x.shape[0]):
-        square = 0.0
-        for c in range(x.shape[1]):
-            square += x[k, c] * x[k, c]
-        scale = 1.0 / np.sqrt(square)
-        for c in range(x.shape[1]):
-            x[k, c] *= scale
-
-
-@njit(cache=True, nogil=True)
 def start(
     system: System,
     dims: tuple[int, ...],
     x: Array,
-    v: Array,
-    state: Array,
+    work: Work,
     t_end: float,
     tol: float,
     parallel: bool,
 ) -> None:
-    """Set `v` to the velocity at `x`, and `state` to time 0 with a first step."""
-    _velocity(system, dims, x, v, parallel)
+    """Set the clock to time 0 with a first step, and the first stage to the velocity."""
+    v, w = work.stages[0], work.stages[1]
+    evaluate(system, dims, x, v, parallel)
     speed = _largest(v)
     h = min(t_end, 0.01 / speed) if speed > 0 else t_end
-    y = x + h * v
-    _normalize(y)
-    w = np.empty_like(v)
-    _velocity(system, dims, y, w, parallel)
-    w -= v
-    bend = max(_largest(w) / h, speed)
+    work.y[:] = x + h * v
+    normalize(work.y)
+    evaluate(system, dims, work.y, w, parallel)
+    bend = max(_largest(w - v) / h, speed)
     if bend > 0:
         h = min(100 * h, (0.01 * tol / bend) ** (1 / ORDER), t_end)
-    state[TIME] = 0.0
-    state[STEP] = h
-    state[ERROR] = 1e-4
-    state[REJECTED] = 0.0
+    work.clock[TIME] = 0.0
+    work.clock[STEP] = h
+    work.clock[ERROR] = 1e-4
+    work.clock[REJECTED] = 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -123,8 +116,7 @@ def advance(
     system: System,
     dims: tuple[int, ...],
     x: Array,
-    v: Array,
-    state: Array,
+    work: Work,
     t_end: float,
     tol: float,
     fixed: bool,
@@ -133,22 +125,19 @@ def advance(
     tokens: Array,
     dense: Array,
 ) -> int:
-    """Take steps from (`x`, `v`, `state`), which are updated, until t_end or the output is full.
+    """Take steps from `x`, which is updated, until t_end or until the output is full.
 
     `times`, `tokens` and `dense` receive the end and the dense-output arrays of each step;
     the return value says how many were taken, or -1 if the step size collapsed. With
-    `fixed`, every step has the size in `state` and none is rejected.
+    `fixed`, every step has the size on the clock and none is rejected.
     """
     n, d = x.shape
-    stages = np.empty((7, n, d))
-    y = np.empty_like(x)
-    error = np.empty_like(x)
-    stages[0] = v
+    clock, stages, y, error = work
     count = 0
     rejected = False
-    while count < times.size and state[TIME] < t_end:
-        t = state[TIME]
-        h = state[STEP]
+    while count < times.size and clock[TIME] < t_end:
+        t = clock[TIME]
+        h = clock[STEP]
         # Reach t_end exactly, without a sliver of a step at the end.
         last = t + 1.000001 * h >= t_end
         if last:
@@ -162,8 +151,8 @@ def advance(
                     for i in range(s):
                         total += _A[s, i] * stages[i, k, c]
                     y[k, c] = x[k, c] + h * total
-            _normalize(y)
-            _velocity(system, dims, y, stages[s], parallel)
+            normalize(y)
+            evaluate(system, dims, y, stages[s], parallel)
         if not fixed:
             for k in range(n):
                 for c in range(d):
@@ -173,18 +162,18 @@ def advance(
                     error[k, c] = h * total
             err = _largest(error) / tol
             if not err <= 1.0:
-                state[REJECTED] += 1
+                clock[REJECTED] += 1
                 rejected = True
                 shrink = _SAFETY * err**-_ALPHA if err < 1e300 else _SHRINK
-                state[STEP] = h * max(_SHRINK, shrink)
+                clock[STEP] = h * max(_SHRINK, shrink)
                 continue
-            factor = _SAFETY * max(err, 1e-10) ** -_ALPHA * state[ERROR] ** _BETA
+            factor = _SAFETY * max(err, 1e-10) ** -_ALPHA * clock[ERROR] ** _BETA
             factor = min(_GROW, max(_SHRINK, factor))
             if rejected:
                 factor = min(1.0, factor)
             if not last or factor < 1.0:
-                state[STEP] = h * factor
-            state[ERROR] = max(err, 1e-4)
+                clock[STEP] = h * factor
+            clock[ERROR] = max(err, 1e-4)
             rejected = False
         for k in range(n):
             for c in range(d):
@@ -198,11 +187,10 @@ def advance(
                 dense[count, 2, k, c] = h * total
         x[:] = y
         stages[0] = stages[6]
-        state[TIME] = t_end if last else t + h
-        times[count] = state[TIME]
+        clock[TIME] = t_end if last else t + h
+        times[count] = clock[TIME]
         tokens[count] = y
         count += 1
-    v[:] = stages[0]
     return count
 
 

@@ -108,6 +108,27 @@ def velocity_serial(system: System, dims: tuple[int, ...], x: Array, out: Array)
     rows(system, dims, x, 0, x.shape[0], out)
 
 
+@njit(cache=True, nogil=True)
+def evaluate(system: System, dims: tuple[int, ...], x: Array, out: Array, parallel: bool) -> None:
+    """Velocity of one system, on one thread or on all."""
+    if parallel:
+        velocity_batch(system, dims, x.reshape(1, *x.shape), out.reshape(1, *out.shape))
+    else:
+        velocity_serial(system, dims, x, out)
+
+
+@njit(cache=True, nogil=True)
+def normalize(x: Array) -> None:
+    """Scale the rows of `x` to unit length."""
+    for k in range(x.shape[0]):
+        square = 0.0
+        for c in range(x.shape[1]):
+            square += x[k, c] * x[k, c]
+        scale = 1.0 / np.sqrt(square)
+        for c in range(x.shape[1]):
+            x[k, c] *= scale
+
+
 def rows(system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array) -> None:
     """Write the velocities of tokens lo ≤ k < hi to `out`: compiled for small or large d."""
     raise TypeError("rows is called from compiled code only")
