@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import nullcontext
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from parkade import check
 from parkade.attention import Attention
-from parkade.errors import InputError, ParkadeError
-from parkade.progress import bar, say_if_slow
+from parkade.errors import InputError
+from parkade.frame import turn
+from parkade.plan import Method, choose
+from parkade.progress import bar
 from parkade.record import recorder
 from parkade.trajectory import Stats, Trajectory
 from parkade.types import Array
 
-Method: TypeAlias = Literal["auto", "explicit", "implicit"]
 Times: TypeAlias = ArrayLike | Literal["steps", "final"]
 
-_CHUNK_SECONDS = 0.05  # between two looks at the keyboard and the progress bar
-_CHUNK_BYTES = 2**26
 _MIN_TOL, _MAX_TOL = 1e-13, 1e-2
 
 
@@ -54,7 +51,7 @@ def simulate(
         `Trajectory.at` gives any time), or at the end only.
     tol : float
         Largest error of a token in one step, an angle in radians.
-    method : "auto" or "explicit"
+    method : "auto", "explicit" or "implicit"
         The integrator; "auto" chooses, and the `stats` of the result say why.
     frozen, frozen_weights : (m, d) and (m,) arrays, optional
         Fixed tokens everybody attends to, and their weights in the sums (1 by default).
@@ -151,9 +148,7 @@ class _Job:
         self.tol = check.positive("tol", tol)
         if not _MIN_TOL <= self.tol <= _MAX_TOL:
             raise InputError(f"tol must lie in [{_MIN_TOL:g}, {_MAX_TOL:g}], got {self.tol:g}")
-        check.choice("method", method, ("auto", "explicit", "implicit"))
-        self.method = "explicit" if method == "auto" else method
-        self.reason = "asked for" if method != "auto" else "the only method"
+        self.method: Method = check.choice("method", method, ("auto", "explicit", "implicit"))
         if isinstance(times, str):
             self.times: Array | str = check.choice("times", times, ("steps", "final"))
         else:
@@ -181,89 +176,42 @@ class _Job:
         alone: bool = True,
     ) -> Trajectory:
         """Integrate from `x0`; `alone` allows several threads within one velocity."""
-        from parkade.engine import METHODS, pairwise, threads
+        from parkade.drive import drive
 
-        engine = METHODS[self.method]
-        n, d = x0.shape
-        keep = recorder(self.times, x0, self.t_end, engine)
-        dims = pairwise.dims(d)
-        system = pairwise.system(self.model, self.frozen, self.weights)
-        _warm_up(engine, d)
-        pairs = n * (n + 2 * len(self.frozen)) / (2 if system.causal else 1)
-        work = pairs * (d + 8)  # about the nanoseconds of one velocity
-        parallel = alone and work > pairwise.PARALLEL_WORK
-        per_step = n * d * 8 * (1 + engine.DENSE)
-        room = max(
-            1, int(min(_CHUNK_SECONDS / (engine.STAGES * work * 1e-9), _CHUNK_BYTES / per_step))
+        plan = choose(self.model, len(x0), self.t_end, self.method, frozen=len(self.frozen) > 0)
+        frame = plan.frame
+        keep = recorder(self.times, x0, plan.method)
+        outcome = drive(
+            plan,
+            self.model,
+            x0,
+            self.t_end,
+            self.tol,
+            frozen=self.frozen,
+            weights=self.weights,
+            add=keep.add,
+            report=report,
+            cancelled=cancelled,
+            alone=alone,
         )
-        room = min(room, 256)
-
-        x, work = x0.copy(), engine.workspace(n, d)
-        chunk = np.empty(room), np.empty((room, n, d)), np.empty((room, engine.DENSE, n, d))
-        settings = (self.t_end, self.tol)
-        steps = 0
-        begun = time.perf_counter()
-        blas = nullcontext() if d < pairwise.SMALL_D else threads.single_threaded_blas()
-        with blas:
-            with threads.PARALLEL_LOCK if parallel else nullcontext():
-                engine.start(system, dims, x, work, *settings, parallel)
-            while work.clock[0] < self.t_end:
-                with threads.PARALLEL_LOCK if parallel else nullcontext():
-                    count = engine.advance(
-                        system, dims, x, work, *settings, False, parallel, *chunk
-                    )
-                if count < 0:
-                    raise ParkadeError(
-                        f"the step size fell below the precision of t at t={work.clock[0]:g}; "
-                        f"tol={self.tol:g} is too strict for this model"
-                    )
-                steps += count
-                keep.add(*(part[:count] for part in chunk))
-                report(work.clock[0] / self.t_end)
-                if cancelled():
-                    raise ParkadeError("cancelled")
-        kept_times, kept_tokens, dense = keep.result()
-        rejected = int(work.clock[engine.REJECTED])
+        times, tokens, dense = keep.result()
         return Trajectory(
             model=self.model,
-            times=kept_times,
-            tokens=kept_tokens,
+            times=times,
+            tokens=turn(frame.spin, times, tokens),
             dense=dense,
+            spin=frame.spin,
             frozen=self.frozen,
             frozen_weights=self.weights,
+            trusted_until=outcome.trusted_until,
             stats=Stats(
-                method=self.method,
-                reason=self.reason,
-                engine="direct sums, tiles" if d < pairwise.SMALL_D else "direct sums, BLAS",
+                method=plan.method,
+                reason=plan.reason,
+                engine=outcome.engine,
                 tol=self.tol,
-                steps=steps,
-                rejected=rejected,
-                evaluations=2 + engine.STAGES * (steps + rejected),
-                seconds=time.perf_counter() - begun,
+                steps=outcome.steps,
+                rejected=outcome.rejected,
+                evaluations=outcome.evaluations,
+                seconds=outcome.seconds,
             ),
         )
-
-
-_warm: set[tuple[str, int]] = set()
-
-
-def _warm_up(engine: Any, d: int) -> None:
-    """Compile, or load from the cache, what a run needs; say so if it takes long."""
-    from parkade.engine import pairwise, threads
-
-    kind = (engine.__name__, min(d, pairwise.SMALL_D))
-    if kind in _warm:
-        return
-    message = (
-        f"parkade: compiling the {engine.__name__.rpartition('.')[2]} engine for "
-        f"{f'd={d}' if d < pairwise.SMALL_D else f'd≥{pairwise.SMALL_D}'} "
-        "(some seconds, once: it is cached)"
-    )
-    x = np.eye(1, d)
-    work = engine.workspace(1, d)
-    system, dims = pairwise.system(Attention(d)), pairwise.dims(d)
-    chunk = np.empty(1), np.empty((1, 1, d)), np.empty((1, engine.DENSE, 1, d))
-    with say_if_slow(message), threads.PARALLEL_LOCK:
-        engine.start(system, dims, x, work, 1.0, 1e-3, False)
-        engine.advance(system, dims, x, work, 1.0, 1e-3, False, False, *chunk)
-    _warm.add(kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -23,11 +23,24 @@ class Recorder(Protocol):
         """Everything kept."""
 
 
-def recorder(times: Array | str, x0: Array, t_end: float, engine: Any) -> Recorder:
+def recorder(times: Array | str, x0: Array, method: str) -> Recorder:
     """The recorder for `times`: an array, "steps" or "final"."""
     if isinstance(times, str):
         return _Steps(x0) if times == "steps" else _Final()
-    return _Times(times, x0, engine)
+    return _Times(times, x0, method)
+
+
+def interpolate(
+    method: str, t: Array, times: tuple[Array, Array], ends: tuple[Array, Array], dense: Array
+) -> Array:
+    """Tokens at times `t` (m,) inside m steps, given by their ends and dense-output arrays."""
+    from parkade.engine import METHODS
+
+    theta = (t - times[0]) / (times[1] - times[0])
+    result: Array = METHODS[method].interpolate(theta, *ends, dense)
+    exact = t == times[1]
+    result[exact] = ends[1][exact]
+    return result
 
 
 class _Final:
@@ -65,12 +78,12 @@ class _Steps:
 
 
 class _Times:
-    def __init__(self, times: Array, x0: Array, engine: Any) -> None:
+    def __init__(self, times: Array, x0: Array, method: str) -> None:
         size = float(len(times)) * x0.nbytes
         check.fits_in_memory(
             size, f"keeping {len(times)} times of {len(x0)} tokens", "keep fewer times"
         )
-        self._times, self._engine = times, engine
+        self._times, self._method = times, method
         self._tokens = np.empty((len(times), *x0.shape))
         self._next = int(np.searchsorted(times, 0.0, side="right"))
         self._tokens[: self._next] = x0
@@ -83,15 +96,14 @@ class _Times:
         starts = np.concatenate([[self._t], times[:-1]])
         # One at a time: many wanted times in one step would need many copies of its arrays.
         for i, (t, s) in enumerate(zip(wanted, step, strict=True), start=self._next):
-            theta = np.array([(t - starts[s]) / (times[s] - starts[s])])
             before = self._x if s == 0 else tokens[s - 1]
-            self._tokens[i] = (
-                tokens[s]
-                if t == times[s]
-                else self._engine.interpolate(
-                    theta, before[None], tokens[s : s + 1], dense[s : s + 1]
-                )[0]
-            )
+            self._tokens[i] = interpolate(
+                self._method,
+                np.array([t]),
+                (starts[s : s + 1], times[s : s + 1]),
+                (before[None], tokens[s : s + 1]),
+                dense[s : s + 1],
+            )[0]
         self._next = stop
         self._t, self._x = float(times[-1]), tokens[-1].copy()
 

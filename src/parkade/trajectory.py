@@ -17,6 +17,8 @@ from parkade import check
 from parkade.attention import Attention
 from parkade.errors import InputError
 from parkade.files import atomic_write
+from parkade.frame import turn
+from parkade.record import interpolate
 from parkade.types import Array
 
 if TYPE_CHECKING:
@@ -53,6 +55,11 @@ class Trajectory:
     stats : Stats
     frozen, frozen_weights : (m, d) and (m,) arrays
         The fixed tokens everybody attends to; m = 0 without them.
+    trusted_until : float
+        The time beyond which rounding, not the model, may drive the tokens (full attention
+        only; infinite where the whole run can be trusted).
+    spin : (d, d) array
+        Generator of the rotation of the frame the run was computed in; zero for most.
     dense : (T-1, p, n, d) array or None
         What `at` needs to interpolate between steps; None if only some times were kept.
     """
@@ -63,6 +70,8 @@ class Trajectory:
     stats: Stats
     frozen: Array
     frozen_weights: Array
+    trusted_until: float
+    spin: Array
     dense: Array | None = None
 
     @property
@@ -110,16 +119,17 @@ class Trajectory:
                     f"t={times[~exact][0]:g} is not among the {len(self.times)} times this run "
                     "kept; simulate with times='steps' to interpolate between them"
                 )
-            from parkade.engine import METHODS
-
-            step = stored[~exact] - 1
-            length = self.times[step + 1] - self.times[step]
-            result[~exact] = METHODS[self.stats.method].interpolate(
-                (times[~exact] - self.times[step]) / length,
-                self.tokens[step],
-                self.tokens[step + 1],
+            inner, step = times[~exact], stored[~exact] - 1
+            # Steps are smooth where the frame turns with the tokens.
+            ends = tuple(turn(-self.spin, self.times[i], self.tokens[i]) for i in (step, step + 1))
+            inside = interpolate(
+                self.stats.method,
+                inner,
+                (self.times[step], self.times[step + 1]),
+                (ends[0], ends[1]),
                 self.dense[step],
             )
+            result[~exact] = turn(self.spin, inner, inside)
         return result if wanted.ndim else result[0]
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -134,6 +144,8 @@ class Trajectory:
             "tokens": self.tokens,
             "frozen": self.frozen,
             "frozen_weights": self.frozen_weights,
+            "trusted_until": self.trusted_until,
+            "spin": self.spin,
         }
         if self.dense is not None:
             arrays["dense"] = self.dense
@@ -158,6 +170,7 @@ class Trajectory:
                 "beta": model.beta,
                 "mask": model.mask,
                 **matrices,
+                "trusted_until": self.trusted_until,
                 **dataclasses.asdict(self.stats),
             },
         )
@@ -188,6 +201,8 @@ def load(path: str | os.PathLike[str]) -> Trajectory:
             stats=Stats(**json.loads(str(data["stats"]))),
             frozen=data["frozen"],
             frozen_weights=data["frozen_weights"],
+            trusted_until=float(data["trusted_until"]),
+            spin=data["spin"],
             dense=data.get("dense"),
         )
     except FileNotFoundError:

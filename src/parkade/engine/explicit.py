@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parkade.engine.pairwise import System, evaluate, normalize
+from parkade.engine.pairwise import System, evaluate, largest, noise_speed, normalize
 from parkade.types import Array
 
 ORDER = 5
@@ -53,7 +53,7 @@ _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 10.0
 _BETA = 0.04
 _ALPHA = 1 / ORDER - 0.75 * _BETA
 
-TIME, STEP, ERROR, REJECTED = 0, 1, 2, 3  # places in Work.clock
+TIME, STEP, ERROR, REJECTED, MOTION = 0, 1, 2, 3, 4  # places in Work.clock
 
 
 class Work(NamedTuple):
@@ -65,23 +65,9 @@ class Work(NamedTuple):
     error: Array  # (n, d)
 
 
-def workspace(n: int, d: int) -> Work:
+def workspace(n: int, d: int, *, causal: bool) -> Work:
     """Room for a run of n tokens in dimension d."""
-    return Work(np.zeros(4), np.empty((7, n, d)), np.empty((n, d)), np.empty((n, d)))
-
-
-@njit(cache=True, nogil=True)
-def _largest(v: Array) -> float:
-    """The largest length of a row."""
-    result = 0.0
-    for k in range(v.shape[0]):
-        square = 0.0
-        for c in range(v.shape[1]):
-            square += v[k, c] * v[k, c]
-        # Not max(): a NaN must not vanish.
-        if not square <= result:
-            result = square
-    return float(np.sqrt(result))
+    return Work(np.zeros(5), np.empty((7, n, d)), np.empty((n, d)), np.empty((n, d)))
 
 
 @njit(cache=True, nogil=True)
@@ -97,18 +83,19 @@ def start(
     """Set the clock to time 0 with a first step, and the first stage to the velocity."""
     v, w = work.stages[0], work.stages[1]
     evaluate(system, dims, x, v, parallel)
-    speed = _largest(v)
+    speed = largest(v)
     h = min(t_end, 0.01 / speed) if speed > 0 else t_end
     work.y[:] = x + h * v
     normalize(work.y)
     evaluate(system, dims, work.y, w, parallel)
-    bend = max(_largest(w - v) / h, speed)
+    bend = max(largest(w - v) / h, speed)
     if bend > 0:
         h = min(100 * h, (0.01 * tol / bend) ** (1 / ORDER), t_end)
     work.clock[TIME] = 0.0
     work.clock[STEP] = h
     work.clock[ERROR] = 1e-4
     work.clock[REJECTED] = 0.0
+    work.clock[MOTION] = 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -133,6 +120,7 @@ def advance(
     """
     n, d = x.shape
     clock, stages, y, error = work
+    noise = noise_speed(system)
     count = 0
     rejected = False
     while count < times.size and clock[TIME] < t_end:
@@ -160,7 +148,7 @@ def advance(
                     for i in range(7):
                         total += _E[i] * stages[i, k, c]
                     error[k, c] = h * total
-            err = _largest(error) / tol
+            err = largest(error) / tol
             if not err <= 1.0:
                 clock[REJECTED] += 1
                 rejected = True
@@ -187,6 +175,8 @@ def advance(
                 dense[count, 2, k, c] = h * total
         x[:] = y
         stages[0] = stages[6]
+        if largest(stages[0]) > noise:
+            clock[MOTION] = t
         clock[TIME] = t_end if last else t + h
         times[count] = clock[TIME]
         tokens[count] = y

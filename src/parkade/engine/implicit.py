@@ -1,6 +1,6 @@
-"""RODAS4P for the causal flow: an implicit step for about the price of an explicit one.
+"""RODAS4P: for causal attention, an implicit step for about the price of an explicit one.
 
-The Jacobian is block lower triangular (`linear`), so the linear systems of a Rosenbrock
+The causal Jacobian is block lower triangular (`linear`), so the linear systems of a Rosenbrock
 method are solved by forward substitution, and steps grow with the time scale of the motion:
 a run to t = 1e60 takes some thousand steps.
 
@@ -28,13 +28,16 @@ from parkade import check
 from parkade.engine.linear import (
     Linearization,
     allocate,
+    assemble,
     factorize,
     growth,
+    invert,
     linearize,
     padded,
     solve,
+    solve_whole,
 )
-from parkade.engine.pairwise import System, evaluate, normalize
+from parkade.engine.pairwise import System, evaluate, largest, noise_speed, normalize
 from parkade.engine.simd import LOG2E
 from parkade.types import Array
 
@@ -77,7 +80,7 @@ _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 6.0
 _RELEASE = 800.0  # e-foldings after which a token at rest is exactly at an equilibrium
 _MOVED = 1e-13  # a released token that moves more than this is bound again
 
-TIME, STEP, ERROR, OLD_STEP, REJECTED = 0, 1, 2, 3, 4  # places in Work.clock
+TIME, STEP, ERROR, OLD_STEP, REJECTED, MOTION = 0, 1, 2, 3, 4, 5  # places in Work.clock
 
 
 class Work(NamedTuple):
@@ -91,24 +94,33 @@ class Work(NamedTuple):
     slope: Array  # (n, d)
     factors: Array  # (n, d-1, d-1)
     pivots: Array  # (n, d-1)
+    whole: Array  # (2, N, N), N = n (d-1): the Jacobian and an inverse, for full attention
 
 
-def workspace(n: int, d: int) -> Work:
+def workspace_bytes(n: int, d: int, *, causal: bool) -> float:
+    """Memory a run takes."""
+    weights, whole = (4.0 * n * n, 0.0) if causal else (8.0 * n * n, 16.0 * (n * (d - 1.0)) ** 2)
+    return weights + whole + 8.0 * n * d * (2 * d + 20)
+
+
+def workspace(n: int, d: int, *, causal: bool) -> Work:
     """Room for a run of n tokens in dimension d."""
     check.fits_in_memory(
-        4.0 * n * n + 8.0 * n * d * (2 * d + 20),
+        workspace_bytes(n, d, causal=causal),
         f"the implicit method with {n} tokens",
         "use method='explicit', which stores no weights",
     )
+    whole = 0 if causal else n * (d - 1)
     return Work(
-        clock=np.zeros(5),
+        clock=np.zeros(6),
         growth=np.zeros(n),
-        lin=allocate(n, d),
+        lin=allocate(n, d, causal=causal),
         u=np.zeros((STAGES, d, padded(n))),
         y=np.empty((n, d)),
         slope=np.empty((n, d)),
         factors=np.empty((n, d - 1, d - 1)),
         pivots=np.empty((n, d - 1), dtype=np.int64),
+        whole=np.empty((2, whole, whole)),
     )
 
 
@@ -166,9 +178,13 @@ def _chart_slope(
 
 
 @njit(cache=True, nogil=True)
-def _limit(work: Work, h: float, rates: Array) -> float:
+def _limit(system: System, work: Work, h: float, rates: Array) -> float:
     """The step that keeps every bound token's growth below e; `rates` gets those in the way."""
     limit = h
+    if not system.causal:
+        g = growth(work.whole[0])
+        rates[:] = g if g * h > 1.0 else 0.0
+        return 1.0 / g if g * h > 1.0 and work.growth.min() < _RELEASE else h
     for k in range(work.growth.size):
         rates[k] = 0.0
         if work.growth[k] < _RELEASE:
@@ -189,7 +205,10 @@ def _stages(
     parallel: bool,
 ) -> None:
     """Solve the six stages of a step of size h into work.u."""
-    factorize(work.lin, 1.0 / (_GAMMA * h), work.factors, work.pivots)
+    if system.causal:
+        factorize(work.lin, 1.0 / (_GAMMA * h), work.factors, work.pivots)
+    else:
+        invert(work.whole[0], 1.0 / (_GAMMA * h), work.whole[1])
     for s in range(STAGES):
         if s == 0:
             work.slope[:] = work.lin.velocity
@@ -197,7 +216,10 @@ def _stages(
             _combine(_A[s, :s], work.u, x, work.y)
             _chart_slope(system, dims, x, work.y, work.slope, parallel)
             _combine(_C[s, :s] / h, work.u, work.slope, work.slope)
-        solve(system, work.lin, work.factors, work.pivots, work.slope, work.u[s])
+        if system.causal:
+            solve(system, work.lin, work.factors, work.pivots, work.slope, work.u[s])
+        else:
+            solve_whole(work.lin, work.whole[1], work.slope, work.u[s])
 
 
 @njit(cache=True, nogil=True)
@@ -221,17 +243,22 @@ def advance(
     n, d = x.shape
     clock, u = work.clock, work.u
     beta_a = system.A / LOG2E
+    noise = noise_speed(system)
     rates = np.empty(n)
     nothing = np.zeros_like(x)
     count = 0
     while count < times.size and clock[TIME] < t_end:
         linearize(system, beta_a, x, work.lin)
+        if not system.causal:
+            assemble(system, work.lin, work.whole[0])
+        if largest(work.lin.velocity) > noise:
+            clock[MOTION] = clock[TIME]
         accepted = False
         while not accepted:
             t = clock[TIME]
             h = clock[STEP]
             if not fixed:
-                h = _limit(work, h, rates)
+                h = _limit(system, work, h, rates)
             last = t + 1.000001 * h >= t_end
             if last:
                 h = t_end - t

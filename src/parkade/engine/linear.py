@@ -1,15 +1,17 @@
-"""The causal flow linearised at the tokens: weights, Jacobian blocks, forward substitution.
+"""The flow linearised at the tokens: weights, Jacobian blocks, forward substitution.
 
-Token k feels only tokens j ≤ k, so the Jacobian is block lower triangular and a linear
-system in it is solved token by token. With p_kj, a_k, μ_k and B as in `pairwise`, δ_j =
-x_j − x_k, M_k = Σ_{j<k} p_kj δ_j δ_jᵀ, A = KᵀQ and P_k the projection on the tangent space:
+Under the causal mask token k feels only tokens j ≤ k, so the Jacobian is block lower
+triangular and a linear system in it is solved token by token. With p_kj, a_k, μ_k and B as
+in `pairwise`, δ_j = x_j − x_k, M_k = Σ_{j≠k} p_kj δ_j δ_jᵀ, A = KᵀQ and P_k the projection
+on the tangent space:
 
     J_kj u = p_kj P_k V [u + (δ_j − μ_k) ⟨a_k, u⟩]                           (j < k),
     J_kk   = P_k {V [−(1−p_kk) I − p_kk μ_k a_kᵀ + β (M_k − μ_k μ_kᵀ) A] + B} P_k − ⟨x_k, q_k⟩ P_k.
 
-Off-diagonal blocks are never formed: their products with vectors are sums over the stored
-weights. 1 − p_kk is the sum of the other weights, never a difference, so that a lone
-token's block keeps its relative precision however small it is.
+Off-diagonal blocks are not formed: their products with vectors are sums over the stored
+weights. (Full attention couples all tokens; its Jacobian is assembled, for small systems.)
+1 − p_kk is the sum of the other weights, never a difference, so that a lone token's block
+keeps its relative precision however small it is.
 
 Arrays over tokens are (d, padded n) here, so that sums over tokens are unit-stride loops;
 rows of weights are padded with zeros to whole vectors.
@@ -34,7 +36,7 @@ class Linearization(NamedTuple):
     """Everything about the point of linearisation that the stages of a step need."""
 
     keys: Array  # (d, padded n): x_j
-    weights: Array  # p_kj for j < k, row after row, each padded
+    weights: Array  # p_kj for the other tokens k attends to, row after row, each padded
     offsets: Array  # (n + 1,) where the rows begin
     pull: Array  # (n, d): a_k
     mean: Array  # (n, d): μ_k
@@ -48,9 +50,9 @@ def padded(n: int) -> int:
     return -(-n // PAD) * PAD
 
 
-def allocate(n: int, d: int) -> Linearization:
+def allocate(n: int, d: int, *, causal: bool) -> Linearization:
     """Room for the linearisation of n tokens in dimension d."""
-    lengths = [padded(k) for k in range(n)]
+    lengths = [padded(k if causal else n) for k in range(n)]
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     return Linearization(
         keys=np.zeros((d, padded(n))),
@@ -157,12 +159,15 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
         _scores(keys, lin.pull[k], x[k], weights)
         _scores(fixed, lin.pull[k], x[k], held)
         shift = 0.0
+        seen = k if system.causal else n
         if LOG2E * (np.sqrt(length) - own) > MAX_SCORE:
-            for j in range(k):
+            for j in range(seen):
                 shift = max(shift, weights[j])
             for j in range(m):
                 shift = max(shift, held[j])
-        _exponentiate(weights, k, shift)
+        _exponentiate(weights, seen, shift)
+        if not system.causal:
+            weights[k] = 0.0  # a token's own term is counted apart
         _exponentiate(held, m, shift)
         for j in range(m):
             held[j] *= system.weights[j]
@@ -316,8 +321,63 @@ def solve(
 
 
 @njit(cache=True, nogil=True)
+def assemble(system: System, lin: Linearization, out: Array) -> None:
+    """The whole Jacobian in the tangent bases: for full attention, which has no order."""
+    n, d, size = lin.basis.shape
+    column = np.empty(d)
+    for k in range(n):
+        weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
+        for j in range(n):
+            for i in range(size):
+                along = 0.0
+                for c in range(d):
+                    along += lin.pull[k, c] * lin.basis[j, c, i]
+                for c in range(d):
+                    delta = lin.keys[c, j] - lin.keys[c, k] - lin.mean[k, c]
+                    column[c] = weights[j] * (lin.basis[j, c, i] + delta * along)
+                for r in range(size):
+                    total = 0.0
+                    for c in range(d):
+                        value = 0.0
+                        for e in range(d):
+                            value += system.V[c, e] * column[e]
+                        total += lin.basis[k, c, r] * value
+                    out[k * size + r, j * size + i] = total
+        for r in range(size):
+            for i in range(size):
+                out[k * size + r, k * size + i] = lin.blocks[k, r, i]
+
+
+@njit(cache=True, nogil=True)
+def invert(whole: Array, diagonal: float, out: Array) -> None:
+    """The inverse of diagonal·I − J, for full attention."""
+    matrix = -whole
+    for i in range(len(matrix)):
+        matrix[i, i] += diagonal
+    out[:] = np.linalg.inv(matrix)
+
+
+@njit(cache=True, nogil=True)
+def solve_whole(lin: Linearization, inverse: Array, right: Array, u: Array) -> None:
+    """Apply the inverse of (diagonal − J), in the tangent bases, to `right`."""
+    n, d, size = lin.basis.shape
+    z = np.zeros(n * size)
+    for k in range(n):
+        for i in range(size):
+            for c in range(d):
+                z[k * size + i] += lin.basis[k, c, i] * right[k, c]
+    z = np.dot(inverse, z)
+    for k in range(n):
+        for c in range(d):
+            value = 0.0
+            for i in range(size):
+                value += lin.basis[k, c, i] * z[k * size + i]
+            u[c, k] = value
+
+
+@njit(cache=True, nogil=True)
 def growth(block: Array) -> float:
-    """Largest eigenvalue of the symmetric part of a diagonal block, if positive, else 0."""
+    """Largest eigenvalue of the symmetric part of a matrix, if positive, else 0."""
     size = block.shape[0]
     bound = 0.0  # Gershgorin: most blocks are seen to be stable without an eigenvalue
     for i in range(size):
@@ -328,4 +388,4 @@ def growth(block: Array) -> float:
         bound = max(bound, radius)
     if bound == 0.0 or size == 1:
         return bound
-    return max(0.0, np.linalg.eigvalsh(0.5 * (block + block.T))[-1])
+    return float(max(0.0, np.linalg.eigvalsh(0.5 * (block + block.T))[-1]))

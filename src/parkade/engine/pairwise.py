@@ -31,6 +31,7 @@ from parkade.engine.simd import (
     tile_plain,
     tile_weighted,
 )
+from parkade.frame import Frame, rest_frame
 from parkade.types import Array
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 SMALL_D = 8
 """From this dimension on, two matrix products per tile beat vector loops."""
 
-PARALLEL_WORK = 2_000_000
-"""Pairs × (d + 8) from which one velocity is worth several threads."""
+PARALLEL_SECONDS = 2e-3
+"""Cost of one velocity from which several threads pay."""
 
 _ROWS, _COLUMNS = 128, 256  # BLAS tiles: both operands and the weights stay in the L2 cache
 _CHUNK = 128  # rows per parallel task
@@ -51,22 +52,27 @@ class System(NamedTuple):
 
     A: Array  # log2(e) β KᵀQ: scores in base 2
     V: Array
-    B: Array  # V − λI
+    B: Array  # V − λI, less the generator of a turning frame
     frozen: Array  # (m, d)
     weights: Array  # (m,)
     causal: bool
 
 
-def system(model: Attention, frozen: Array | None = None, weights: Array | None = None) -> System:
-    """Prepare `model`, with optional frozen tokens, for the kernels."""
-    d = model.d
-    radial = np.max(np.linalg.eigvals(model.V).real)
-    fixed = np.empty((0, d)) if frozen is None else np.ascontiguousarray(frozen)
+def system(
+    model: Attention,
+    frozen: Array | None = None,
+    weights: Array | None = None,
+    frame: Frame | None = None,
+) -> System:
+    """Prepare `model`, with optional frozen tokens, for the kernels; tokens in `frame`."""
+    frame = frame or rest_frame(model)
+    fixed = np.empty((0, model.d)) if frozen is None else frozen
+    A = LOG2E * model.beta * model.K.T @ model.Q
     return System(
-        A=np.ascontiguousarray(LOG2E * model.beta * model.K.T @ model.Q),
-        V=np.array(model.V),
-        B=model.V - radial * np.eye(d),
-        frozen=fixed,
+        A=np.ascontiguousarray(frame.enter(frame.enter(A).T).T),
+        V=np.ascontiguousarray(frame.V),
+        B=np.ascontiguousarray(frame.B),
+        frozen=np.ascontiguousarray(frame.enter(fixed)),
         weights=np.ones(len(fixed)) if weights is None else np.ascontiguousarray(weights),
         causal=model.mask == "causal",
     )
@@ -115,6 +121,26 @@ def evaluate(system: System, dims: tuple[int, ...], x: Array, out: Array, parall
         velocity_batch(system, dims, x.reshape(1, *x.shape), out.reshape(1, *out.shape))
     else:
         velocity_serial(system, dims, x, out)
+
+
+@njit(cache=True, nogil=True)
+def largest(v: Array) -> float:
+    """The largest length of a row."""
+    result = 0.0
+    for k in range(v.shape[0]):
+        square = 0.0
+        for c in range(v.shape[1]):
+            square += v[k, c] * v[k, c]
+        # Not max(): a NaN must not vanish.
+        if not square <= result:
+            result = square
+    return float(np.sqrt(result))
+
+
+@njit(cache=True, nogil=True)
+def noise_speed(system: System) -> float:
+    """A speed of tokens that rounding alone may give them."""
+    return float(16 * np.finfo(np.float64).eps * np.sqrt(np.sum(system.V**2)))
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,149 @@
+"""Run an integrator in chunks: between them the keyboard, the progress bar, the memory."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from parkade.attention import Attention
+from parkade.engine import METHODS, pairwise, threads
+from parkade.errors import ParkadeError
+from parkade.plan import Plan
+from parkade.progress import say_if_slow
+from parkade.types import Array
+
+_CHUNK_SECONDS = 0.05
+_CHUNK_STEPS = 256
+_CHUNK_BYTES = 2**26
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the run cost, and how far it can be trusted."""
+
+    engine: str
+    steps: int
+    rejected: int
+    evaluations: int
+    seconds: float  # without compiling
+    trusted_until: float
+
+
+def drive(
+    plan: Plan,
+    model: Attention,
+    x0: Array,
+    t_end: float,
+    tol: float,
+    *,
+    frozen: Array,
+    weights: Array,
+    add: Callable[[Array, Array, Array], None],
+    report: Callable[[float], None],
+    cancelled: Callable[[], bool],
+    alone: bool,
+) -> Outcome:
+    """Integrate from `x0` to `t_end`, handing the steps to `add` chunk by chunk.
+
+    The tokens handed over have the axes of the model, but do not turn where the frame does.
+    """
+    engine = METHODS[plan.method]
+    n, d = x0.shape
+    _warm_up(engine, d)
+    begun = time.perf_counter()
+    frame = plan.frame
+    system, dims = pairwise.system(model, frozen, weights, frame), pairwise.dims(d)
+    pairs = n * (n + 2 * len(frozen)) / (2 if system.causal else 1)
+    cost = 1e-9 * pairs * (d + 8)  # about the seconds of one velocity
+    parallel = alone and cost > pairwise.PARALLEL_SECONDS
+    room = min(
+        _CHUNK_STEPS,
+        _CHUNK_SECONDS / (engine.STAGES * cost),
+        _CHUNK_BYTES / (x0.nbytes * (1 + engine.DENSE)),
+    )
+    room = max(1, int(room))
+    chunk = np.empty(room), np.empty((room, n, d)), np.empty((room, engine.DENSE, n, d))
+    x = frame.enter(x0).copy()
+    work = engine.workspace(n, d, causal=system.causal)
+    clock = work.clock
+    # A long run passes as many time scales between 1 and 10 as between 1e50 and 1e51.
+    passed = math.log1p if plan.method == "implicit" else float
+    whole = passed(t_end)
+
+    def compute() -> AbstractContextManager[Any]:
+        return threads.PARALLEL_LOCK if parallel else nullcontext()
+
+    steps = 0
+    loops_only = plan.method == "explicit" and d < pairwise.SMALL_D
+    with nullcontext() if loops_only else threads.single_threaded_blas():
+        with compute():
+            engine.start(system, dims, x, work, t_end, tol, parallel)
+        while clock[engine.TIME] < t_end:
+            with compute():
+                count = engine.advance(system, dims, x, work, t_end, tol, False, parallel, *chunk)
+            if count < 0:
+                raise ParkadeError(
+                    f"the steps became too short to go on at t={clock[engine.TIME]:g}; "
+                    f"tol={tol:g} may be too strict for this model"
+                )
+            steps += count
+            times, tokens, dense = (part[:count] for part in chunk)
+            add(times, frame.leave(tokens), frame.leave(dense))
+            report(passed(clock[engine.TIME]) / whole)
+            if cancelled():
+                raise ParkadeError("cancelled")
+    rejected = int(clock[engine.REJECTED])
+    return Outcome(
+        engine="direct sums, tiles" if d < pairwise.SMALL_D else "direct sums, BLAS",
+        steps=steps,
+        rejected=rejected,
+        evaluations=engine.STAGES * (steps + rejected),
+        seconds=time.perf_counter() - begun,
+        trusted_until=_trusted_until(system, x, clock[engine.MOTION], t_end, tol),
+    )
+
+
+def _trusted_until(
+    system: pairwise.System, x: Array, last_motion: float, t_end: float, tol: float
+) -> float:
+    """The time beyond which rounding, not the model, may move tokens by more than `tol`.
+
+    Causal forces have full relative precision, however small. Under full attention a cluster
+    has no leader, the forces between clusters are differences of rounded numbers, and once
+    all tokens are slower than rounding makes them, what moves them is rounding. A single
+    cluster stays one.
+    """
+    spread = np.ptp(x, axis=0).max()
+    if system.causal or spread < tol:
+        return math.inf
+    limit = last_motion + tol / pairwise.noise_speed(system)
+    return limit if limit < t_end else math.inf
+
+
+_warm: set[tuple[str, int]] = set()
+
+
+def _warm_up(engine: Any, d: int) -> None:
+    """Compile, or load from the cache, what a run needs; say so if it takes long."""
+    kind = (engine.__name__, min(d, pairwise.SMALL_D))
+    if kind in _warm:
+        return
+    dimension = f"d={d}" if d < pairwise.SMALL_D else f"d≥{pairwise.SMALL_D}"
+    message = (
+        f"parkade: compiling the {engine.__name__.rpartition('.')[2]} engine for {dimension} "
+        "(some seconds, once: it is cached)"
+    )
+    x = np.eye(1, d)
+    work = engine.workspace(1, d, causal=True)
+    system, dims = pairwise.system(Attention(d)), pairwise.dims(d)
+    chunk = np.empty(1), np.empty((1, 1, d)), np.empty((1, engine.DENSE, 1, d))
+    with say_if_slow(message), threads.PARALLEL_LOCK:
+        engine.start(system, dims, x, work, 1.0, 1e-3, False)
+        engine.advance(system, dims, x, work, 1.0, 1e-3, False, False, *chunk)
+    _warm.add(kind)

@@ -1,0 +1,115 @@
+"""The frame in which long runs are computed: V's own basis, turning with the tokens.
+
+In exact arithmetic the frame makes no difference. In floating point it decides how long a
+run can be trusted. Tokens sink into the eigenspace L of V's leading eigenvalue λ, where
+V − λI is zero; if rounding leaves 1e-16 there instead, it moves the tokens after t ~ 1e13.
+In V's Schur basis such an entry can be told from a real one and set to exactly zero.
+
+A complex leading pair λ ± iω turns all tokens for ever, and following them takes steps of
+size 1/ω for ever. In a frame that turns with them the motion ends. The generator S of such
+a frame must commute with V and with KᵀQ, and there must be no frozen tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkade.attention import Attention
+from parkade.types import Array
+
+SNAP = 1e-12
+"""Entries of V − λI smaller than this times |V|, in V's Schur basis, count as zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """An orthonormal basis, and the generator of a rotation (zero for a frame at rest)."""
+
+    basis: Array  # columns in the coordinates of the model
+    spin: Array  # antisymmetric, in the coordinates of the model
+    V: Array  # in the basis
+    B: Array  # V − λI − spin, in the basis
+    rotates: bool  # whether tokens go on turning in this frame for ever
+
+    def enter(self, x: Array) -> Array:
+        """Components of vectors in the basis."""
+        return x if self._standard else x @ self.basis
+
+    def leave(self, x: Array) -> Array:
+        """Vectors from their components in the basis."""
+        return x if self._standard else x @ self.basis.T
+
+    @cached_property
+    def _standard(self) -> bool:
+        return bool(np.array_equal(self.basis, np.eye(len(self.basis))))
+
+
+def turn(spin: Array, times: Array, x: Array) -> Array:
+    """e^{t·spin} x for each time t: `times` (T,), `x` (T, n, d)."""
+    if not spin.any():
+        return x
+    # i·spin is Hermitian, so the exponential is a sum of phases, accurate for any t.
+    rates, modes = np.linalg.eigh(1j * spin)
+    phases = np.exp(-1j * np.outer(times, rates))
+    turned: Array = np.einsum(
+        "ab,tb,cb,tnc->tna", modes, phases, modes.conj(), x, optimize=True
+    ).real
+    return turned
+
+
+def rest_frame(model: Attention) -> Frame:
+    """The model's own coordinates."""
+    d = model.d
+    values = np.linalg.eigvals(model.V)
+    B = model.V - values.real.max() * np.eye(d)
+    return Frame(np.eye(d), np.zeros((d, d)), np.array(model.V), B, _turns(values))
+
+
+def long_run_frame(model: Attention, *, frozen: bool = False) -> Frame:
+    """The frame for long runs of `model`, with or without frozen tokens."""
+    d = model.d
+    W, T = _schur(model.V)
+    S = np.zeros((d, d))
+    turns = _turns(np.linalg.eigvals(model.V))
+    if turns and not frozen:
+        A = W.T @ model.K.T @ model.Q @ W
+        candidate = (T - T.T) / 2
+        if _commute(candidate, T) and _commute(candidate, A):
+            S, turns = candidate, False
+    # The diagonal of T holds the real parts of the eigenvalues.
+    B = T - T.diagonal().max() * np.eye(d) - S
+    if not np.array_equal(T, model.V) or S.any():
+        B[np.abs(B) <= SNAP * float(np.linalg.norm(model.V, 2))] = 0.0
+    return Frame(W, W @ S @ W.T, T, B, turns)
+
+
+def _turns(values: NDArray[np.inexact]) -> bool:
+    """Whether a complex pair leads, so that tokens never come to rest.
+
+    The margins are wide enough that rounding in a defective V does not look like a pair.
+    """
+    size = max(float(np.abs(values).max()), 1e-300)
+    leading = values[values.real >= values.real.max() - 1e-6 * size]
+    return bool((np.abs(leading.imag) > 1e-6 * size).any())
+
+
+def _schur(V: Array) -> tuple[Array, Array]:
+    """Orthonormal W and quasi-triangular T with V = W T Wᵀ; W = I where V is triangular."""
+    if np.array_equal(V, np.triu(V)):
+        return np.eye(len(V)), np.array(V)
+    if np.allclose(V, V.T, rtol=0, atol=1e-15 * float(np.abs(V).max())):
+        values, vectors = np.linalg.eigh(V)
+        return vectors, np.diag(values)
+    import scipy.linalg
+
+    T, W = scipy.linalg.schur(V, output="real")
+    return W, T
+
+
+def _commute(X: Array, Y: Array) -> bool:
+    scale = float(np.linalg.norm(X) * np.linalg.norm(Y))
+    return bool(np.linalg.norm(X @ Y - Y @ X) <= 1e-12 * scale)
