@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cluster_labels", "consumption", "default_radius", "merge_tree"]
 
+_FORMING = 10.0  # clusters have formed after about this time, if V = I
 _BISECTIONS = 30
 _CHUNK = 2**21  # numbers of interpolated tokens in memory at once
 
@@ -94,9 +95,7 @@ def default_radius(model: Attention) -> float:
     return 0.1 / math.sqrt(max(1.0, sharpness))
 
 
-def merge_tree(
-    run: Trajectory, radius: float | None = None, persistence: float = 2.0
-) -> MergeTree:
+def merge_tree(run: Trajectory, radius: float | None = None, persistence: float = 2.0) -> MergeTree:
     """Who joined whom, and when, over the whole life of a run.
 
     A token is *alone* while it is farther than `radius` from every earlier token. It
@@ -104,10 +103,11 @@ def merge_tree(
     until then. So the number of clusters, those alive, can only fall. The first token never
     arrives.
 
-    Lasting means from a time t to `persistence`·t or longer, or from the start. Without this
-    a cluster that merges with another would fall into its tokens: on the way its followers
-    lag behind their leader and from each other, more than `radius`, for a time of order one
-    (any number of float spacings, or none, of the time t at which it happens).
+    Time alone lasts if it is from the start, if it goes on from t to `persistence`·t or
+    longer, or if the token does not return, within as long again, to the one it left. It
+    needs to: when two clusters merge, their tokens lag behind their leaders, farther than
+    `radius`, for a time of order one. Taken as arrivals, these returns would turn followers
+    of old into clusters.
 
     Parameters
     ----------
@@ -172,7 +172,9 @@ def merge_tree(
         radius=r,
         persistence=factor,
         events=tuple(events),
-        trusted_until=float(getattr(run, "trusted_until", math.inf)),
+        trusted_until=run.trusted_until,
+        kept=None if run.dense is not None else tuple(run.times.tolist()),
+        forming=_FORMING / (float(np.linalg.norm(run.model.V, 2)) or 1.0),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 from dataclasses import dataclass
@@ -65,6 +66,10 @@ class MergeTree:
         earlier one joined it at `start`.
     trusted_until : float
         When rounding began to decide about the run; infinite if it never did.
+    kept : tuple of float or None
+        The times of a run without dense output, between which nothing is known.
+    forming : float
+        The time clusters take to form; nothing is metastable before.
     """
 
     n: int
@@ -74,6 +79,8 @@ class MergeTree:
     persistence: float
     events: tuple[Merge, ...]
     trusted_until: float = math.inf
+    kept: tuple[float, ...] | None = None
+    forming: float = 10.0
 
     def __repr__(self) -> str:
         plateaus = ", ".join(str(p.clusters) for p in self.plateaus)
@@ -108,7 +115,11 @@ class MergeTree:
         return np.flatnonzero(self.arrivals > self._inside(t))
 
     def labels(self, t: float) -> NDArray[np.int64]:
-        """For each token the leader of its cluster at time t, (n,)."""
+        """For each token the leader of its cluster at time t, (n,), by this tree.
+
+        A token that went from one cluster to another without ever being alone stays with
+        the first one here; `cluster_labels` of the tokens tells who is where.
+        """
         when = self._inside(t)
         into = np.arange(self.n)
         for event in self.events:
@@ -122,16 +133,20 @@ class MergeTree:
     def plateaus(self) -> tuple[Plateau, ...]:
         """Metastable states: maximal times of a constant number of clusters that last.
 
-        They last if they end at `persistence` times their start or later. The start counts
-        as 1 if it is earlier, the time an attraction takes: nothing is metastable before.
+        They last if they end at `persistence` times their start or later; for this a start
+        before `forming` counts as `forming`. Of a run that kept only some times, those count
+        between which the state was seen.
         """
         arrived = np.unique(self.arrivals[np.isfinite(self.arrivals)])
         changes = [self.start, *arrived[arrived > self.start].tolist(), self.end]
         result = []
-        for i, (begin, end) in enumerate(zip(changes[:-1], changes[1:], strict=True)):
-            if end >= self.persistence * max(begin, 1.0):
+        for i, (begin, end) in enumerate(itertools.pairwise(changes)):
+            last = i == len(changes) - 2
+            seen = end
+            if self.kept is not None and not last:
+                seen = max(t for t in self.kept if t < end)
+            if seen >= self.persistence * max(begin, self.forming):
                 alive = tuple(self.leaders(begin).tolist())
-                last = i == len(changes) - 2
                 result.append(Plateau(len(alive), begin, end, alive, open=last))
         return tuple(result)
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parkade.engine.pairwise import System, evaluate, largest, noise_speed, normalize
+from parkade.engine.pairwise import System, copy, evaluate, largest, noise_speed, normalize
 from parkade.types import Array
 
 ORDER = 5
@@ -85,10 +85,15 @@ def start(
     evaluate(system, dims, x, v, parallel)
     speed = largest(v)
     h = min(t_end, 0.01 / speed) if speed > 0 else t_end
-    work.y[:] = x + h * v
+    for k in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            work.y[k, c] = x[k, c] + h * v[k, c]
     normalize(work.y)
     evaluate(system, dims, work.y, w, parallel)
-    bend = max(largest(w - v) / h, speed)
+    for k in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            w[k, c] -= v[k, c]
+    bend = max(largest(w) / h, speed)
     if bend > 0:
         h = min(100 * h, (0.01 * tol / bend) ** (1 / ORDER), t_end)
     work.clock[TIME] = 0.0
@@ -173,13 +178,13 @@ def advance(
                 dense[count, 0, k, c] = left
                 dense[count, 1, k, c] = step - h * stages[6, k, c] - left
                 dense[count, 2, k, c] = h * total
-        x[:] = y
-        stages[0] = stages[6]
+        copy(y, x)
+        copy(stages[6], stages[0])
         if largest(stages[0]) > noise:
             clock[MOTION] = t
         clock[TIME] = t_end if last else t + h
         times[count] = clock[TIME]
-        tokens[count] = y
+        copy(y, tokens[count])
         count += 1
     return count
 

@@ -31,13 +31,20 @@ from parkade.engine.linear import (
     assemble,
     factorize,
     growth,
-    invert,
     linearize,
     padded,
     solve,
     solve_whole,
 )
-from parkade.engine.pairwise import System, evaluate, largest, noise_speed, normalize
+from parkade.engine.pairwise import (
+    System,
+    copy,
+    evaluate,
+    frobenius,
+    largest,
+    noise_speed,
+    normalize,
+)
 from parkade.engine.simd import LOG2E
 from parkade.types import Array
 
@@ -92,9 +99,9 @@ class Work(NamedTuple):
     u: Array  # (stages, d, padded n)
     y: Array  # (n, d)
     slope: Array  # (n, d)
-    factors: Array  # (n, d-1, d-1)
-    pivots: Array  # (n, d-1)
-    whole: Array  # (2, N, N), N = n (d-1): the Jacobian and an inverse, for full attention
+    whole: Array  # (1, N, N), N = n (d-1): the Jacobian of full attention
+    factors: Array  # (n, d-1, d-1), or (1, N, N) for full attention
+    pivots: Array  # (n, d-1), or (1, N)
 
 
 def workspace_bytes(n: int, d: int, *, causal: bool) -> float:
@@ -110,7 +117,8 @@ def workspace(n: int, d: int, *, causal: bool) -> Work:
         f"the implicit method with {n} tokens",
         "use method='explicit', which stores no weights",
     )
-    whole = 0 if causal else n * (d - 1)
+    # Full attention is one block that holds all tokens.
+    count, size = (n, d - 1) if causal else (1, n * (d - 1))
     return Work(
         clock=np.zeros(6),
         growth=np.zeros(n),
@@ -118,9 +126,9 @@ def workspace(n: int, d: int, *, causal: bool) -> Work:
         u=np.zeros((STAGES, d, padded(n))),
         y=np.empty((n, d)),
         slope=np.empty((n, d)),
-        factors=np.empty((n, d - 1, d - 1)),
-        pivots=np.empty((n, d - 1), dtype=np.int64),
-        whole=np.empty((2, whole, whole)),
+        whole=np.empty((1, 0, 0) if causal else (1, size, size)),
+        factors=np.empty((count, size, size)),
+        pivots=np.empty((count, size), dtype=np.int64),
     )
 
 
@@ -138,20 +146,20 @@ def start(
     work.clock[:] = 0.0
     work.growth[:] = 0.0
     # No token is faster than |Vμ| + |Bx|; |μ| ≤ 2.
-    speed = 2.0 * np.sqrt(np.sum(system.V**2)) + np.sqrt(np.sum(system.B**2))
+    speed = 2.0 * frobenius(system.V) + frobenius(system.B)
     work.clock[STEP] = min(t_end, 0.1 * tol**0.25 / max(speed, 1e-300))
     work.clock[ERROR] = 1.0
 
 
 @njit(cache=True, nogil=True)
-def _combine(coefficients: Array, u: Array, x: Array, out: Array) -> None:
-    """Set out = x + Σ_i coefficients_i u_i, with u_i in (d, n) order."""
+def _combine(coefficients: Array, scale: float, u: Array, x: Array, out: Array) -> None:
+    """Set out = x + scale Σ_i coefficients_i u_i, with u_i in (d, n) order."""
     n, d = x.shape
     for c in range(d):
         for k in range(n):
             out[k, c] = x[k, c]
         for i in range(coefficients.size):
-            a = coefficients[i]
+            a = scale * coefficients[i]
             if a != 0.0:
                 row = u[i, c]
                 for k in range(n):
@@ -183,8 +191,9 @@ def _limit(system: System, work: Work, h: float, rates: Array) -> float:
     limit = h
     if not system.causal:
         g = growth(work.whole[0])
-        rates[:] = g if g * h > 1.0 else 0.0
-        return 1.0 / g if g * h > 1.0 and work.growth.min() < _RELEASE else h
+        for k in range(rates.size):
+            rates[k] = g if g * h > 1.0 else 0.0
+        return 1.0 / g if g * h > 1.0 and work.growth[0] < _RELEASE else h
     for k in range(work.growth.size):
         rates[k] = 0.0
         if work.growth[k] < _RELEASE:
@@ -205,21 +214,19 @@ def _stages(
     parallel: bool,
 ) -> None:
     """Solve the six stages of a step of size h into work.u."""
-    if system.causal:
-        factorize(work.lin, 1.0 / (_GAMMA * h), work.factors, work.pivots)
-    else:
-        invert(work.whole[0], 1.0 / (_GAMMA * h), work.whole[1])
+    blocks = work.lin.blocks if system.causal else work.whole
+    factorize(blocks, 1.0 / (_GAMMA * h), work.factors, work.pivots)
     for s in range(STAGES):
         if s == 0:
-            work.slope[:] = work.lin.velocity
+            copy(work.lin.velocity, work.slope)
         else:
-            _combine(_A[s, :s], work.u, x, work.y)
+            _combine(_A[s, :s], 1.0, work.u, x, work.y)
             _chart_slope(system, dims, x, work.y, work.slope, parallel)
-            _combine(_C[s, :s] / h, work.u, work.slope, work.slope)
+            _combine(_C[s, :s], 1.0 / h, work.u, work.slope, work.slope)
         if system.causal:
             solve(system, work.lin, work.factors, work.pivots, work.slope, work.u[s])
         else:
-            solve_whole(work.lin, work.whole[1], work.slope, work.u[s])
+            solve_whole(work.lin, work.factors[0], work.pivots[0], work.slope, work.u[s])
 
 
 @njit(cache=True, nogil=True)
@@ -290,7 +297,7 @@ def advance(
                     clock[REJECTED] += 1
                 if not (accepted and last):
                     clock[STEP] = h / factor
-        _combine(_A[STAGES - 1], u, x, work.y)
+        _combine(_A[STAGES - 1], 1.0, u, x, work.y)
         for k in range(n):
             square = 0.0
             for c in range(d):
@@ -299,11 +306,11 @@ def advance(
             work.growth[k] = 0.0 if square > _MOVED**2 else work.growth[k] + h * rates[k]
         normalize(work.y)
         for i in range(DENSE):
-            _combine(_H[i], u, nothing, dense[count, i])
-        x[:] = work.y
+            _combine(_H[i], 1.0, u, nothing, dense[count, i])
+        copy(work.y, x)
         clock[TIME] = t_end if last else t + h
         times[count] = clock[TIME]
-        tokens[count] = x
+        copy(x, tokens[count])
         count += 1
     return count
 

@@ -75,14 +75,6 @@ def _sum(values: Array) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS)
-def _dot(left: Array, right: Array) -> float:
-    total = 0.0
-    for i in range(left.size):
-        total += left[i] * right[i]
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=_SUMS)
 def _second_moment(weights: Array, left: Array, right: Array, x: float, y: float) -> float:
     total = 0.0
     for j in range(weights.size):
@@ -102,13 +94,15 @@ def _first_moment(weights: Array, keys: Array, x: float) -> float:
 def _exponentiate(scores: Array, count: int, shift: float) -> None:
     for j in range(scores.size):
         scores[j] = exp2(scores[j] - shift)
-    scores[count:] = 0.0
+    for j in range(count, scores.size):
+        scores[j] = 0.0
 
 
 @njit(cache=True, nogil=True)
 def _scores(keys: Array, pull: Array, x: Array, out: Array) -> None:
     """Base-2 scores ⟨a_k, x_j − x_k⟩ of one token with all keys."""
-    out[:] = 0.0
+    for j in range(out.size):
+        out[j] = 0.0
     for c in range(x.size):
         a, y = LOG2E * pull[c], x[c]
         row = keys[c]
@@ -146,7 +140,6 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
     product = np.empty((d, d))
     for k in range(n):
         weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
-        keys = lin.keys[:, : weights.size]
         length = 0.0
         own = 0.0
         for c in range(d):
@@ -156,7 +149,7 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
             lin.pull[k, c] = a
             length += a * a
             own += a * x[k, c]
-        _scores(keys, lin.pull[k], x[k], weights)
+        _scores(lin.keys, lin.pull[k], x[k], weights)
         _scores(fixed, lin.pull[k], x[k], held)
         shift = 0.0
         seen = k if system.causal else n
@@ -176,16 +169,18 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
         z = 1.0 / (self_weight + other)
         self_weight *= z
         other *= z
-        weights *= z
-        held *= z
+        for j in range(weights.size):
+            weights[j] *= z
+        for j in range(m):
+            held[j] *= z
         for c in range(d):
-            lin.mean[k, c] = _first_moment(weights, keys[c], x[k, c]) + _first_moment(
+            lin.mean[k, c] = _first_moment(weights, lin.keys[c], x[k, c]) + _first_moment(
                 held, fixed[c], x[k, c]
             )
         for c in range(d):
             for e in range(c + 1):
                 total = _second_moment(
-                    weights, keys[c], keys[e], x[k, c], x[k, e]
+                    weights, lin.keys[c], lin.keys[e], x[k, c], x[k, e]
                 ) + _second_moment(held, fixed[c], fixed[e], x[k, c], x[k, e])
                 total -= lin.mean[k, c] * lin.mean[k, e]
                 moment[c, e] = total
@@ -236,15 +231,15 @@ def padded_length(n: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def factorize(lin: Linearization, diagonal: float, factors: Array, pivots: Array) -> None:
-    """LU factors of diagonal·I − J_kk for every token."""
-    n, size = pivots.shape
-    for k in range(n):
+def factorize(blocks: Array, diagonal: float, factors: Array, pivots: Array) -> None:
+    """LU factors, with inverted diagonals, of diagonal·I − J for each of the blocks J."""
+    count, size = pivots.shape
+    for k in range(count):
+        matrix = factors[k]
         for i in range(size):
             for j in range(size):
-                factors[k, i, j] = -lin.blocks[k, i, j]
-            factors[k, i, i] += diagonal
-        matrix = factors[k]
+                matrix[i, j] = -blocks[k, i, j]
+            matrix[i, i] += diagonal
         for i in range(size):
             best = i
             for r in range(i + 1, size):
@@ -257,9 +252,26 @@ def factorize(lin: Linearization, diagonal: float, factors: Array, pivots: Array
             inverse = 1.0 / matrix[i, i] if matrix[i, i] != 0.0 else np.inf
             matrix[i, i] = inverse
             for r in range(i + 1, size):
-                matrix[r, i] *= inverse
+                factor = matrix[r, i] * inverse
+                matrix[r, i] = factor
                 for c in range(i + 1, size):
-                    matrix[r, c] -= matrix[r, i] * matrix[i, c]
+                    matrix[r, c] -= factor * matrix[i, c]
+
+
+@njit(cache=True, nogil=True)
+def _solve_block(matrix: Array, pivots: Array, z: Array) -> None:
+    """Solve with the factors of one block, in place."""
+    size = z.size
+    for i in range(size):
+        best = pivots[i]
+        z[i], z[best] = z[best], z[i]
+    for i in range(size):
+        for c in range(i):
+            z[i] -= matrix[i, c] * z[c]
+    for i in range(size - 1, -1, -1):
+        for c in range(i + 1, size):
+            z[i] -= matrix[i, c] * z[c]
+        z[i] *= matrix[i, i]
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS)
@@ -279,7 +291,8 @@ def solve(
         weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
         count = weights.size
         # Σ_j p_kj [u_j + (δ_j − μ_k) ⟨a_k, u_j⟩]
-        along[:count] = 0.0
+        for j in range(count):
+            along[j] = 0.0
         for c in range(d):
             a = lin.pull[k, c]
             row = u[c]
@@ -303,16 +316,7 @@ def solve(
                 value += system.V[c, e] * pushed[e]
             for i in range(size):
                 z[i] += lin.basis[k, c, i] * value
-        matrix = factors[k]
-        for i in range(size):
-            best = pivots[k, i]
-            z[i], z[best] = z[best], z[i]
-            for r in range(i + 1, size):
-                z[r] -= matrix[r, i] * z[i]
-        for i in range(size - 1, -1, -1):
-            for c in range(i + 1, size):
-                z[i] -= matrix[i, c] * z[c]
-            z[i] *= matrix[i, i]
+        _solve_block(factors[k], pivots[k], z)
         for c in range(d):
             value = 0.0
             for i in range(size):
@@ -349,24 +353,15 @@ def assemble(system: System, lin: Linearization, out: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def invert(whole: Array, diagonal: float, out: Array) -> None:
-    """The inverse of diagonal·I − J, for full attention."""
-    matrix = -whole
-    for i in range(len(matrix)):
-        matrix[i, i] += diagonal
-    out[:] = np.linalg.inv(matrix)
-
-
-@njit(cache=True, nogil=True)
-def solve_whole(lin: Linearization, inverse: Array, right: Array, u: Array) -> None:
-    """Apply the inverse of (diagonal − J), in the tangent bases, to `right`."""
+def solve_whole(lin: Linearization, matrix: Array, pivots: Array, right: Array, u: Array) -> None:
+    """Solve (diagonal − J) u = right with the factors of the whole matrix."""
     n, d, size = lin.basis.shape
     z = np.zeros(n * size)
     for k in range(n):
         for i in range(size):
             for c in range(d):
                 z[k * size + i] += lin.basis[k, c, i] * right[k, c]
-    z = np.dot(inverse, z)
+    _solve_block(matrix, pivots, z)
     for k in range(n):
         for c in range(d):
             value = 0.0

@@ -79,12 +79,29 @@ def _companion(x: Array, j: int, chord: float, guess: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def _returns(
+    times: Array, tokens: Array, j: int, to: int, since: int, until: float, chord: float
+) -> bool:
+    """Whether token j is near token `to` again at some index from `since` to time `until`.
+
+    A run that ends before that gives it the benefit of the doubt.
+    """
+    for i in range(since, times.size):
+        if times[i] > until:
+            return False
+        if _square(tokens[i, to], tokens[i, j]) <= chord:
+            return True
+    return True
+
+
+@njit(cache=True, nogil=True)
 def last_alone(times: Array, tokens: Array, chord: float, persistence: float) -> Indices:
     """For each token, the last index of its last lasting time alone; -1 if there is none.
 
     Alone is a token farther than `chord` (squared) from every earlier one. It lasts if it
-    goes on from t to `persistence`·t or more, or if it was so from the start. The first
-    token is alone to the end.
+    was so from the start, if it goes on from t to `persistence`·t or longer, or if the token
+    does not return, before as long again, to the one it left. The first token is alone to
+    the end.
     """
     steps, n = times.size, tokens.shape[1]
     last = np.full(n, -1)
@@ -100,12 +117,16 @@ def last_alone(times: Array, tokens: Array, chord: float, persistence: float) ->
                 continue
             end = i
             back = times[min(end + 1, steps - 1)]
-            while found < 0:
+            while found < 0 and last[j] < 0:
                 if i == 0 or times[i] * persistence <= back:
                     last[j] = end
-                    break
-                i -= 1
-                found = _companion(tokens[i], j, chord, guess)
+                else:
+                    i -= 1
+                    found = _companion(tokens[i], j, chord, guess)
+            if found >= 0 and not _returns(
+                times, tokens, j, found, end + 1, persistence * back, chord
+            ):
+                last[j] = end
     return last
 
 

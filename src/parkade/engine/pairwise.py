@@ -43,6 +43,7 @@ SMALL_D = 8
 PARALLEL_SECONDS = 2e-3
 """Cost of one velocity from which several threads pay."""
 
+_EPSILON = float(np.finfo(np.float64).eps)
 _ROWS, _COLUMNS = 128, 256  # BLAS tiles: both operands and the weights stay in the L2 cache
 _CHUNK = 128  # rows per parallel task
 
@@ -140,7 +141,26 @@ def largest(v: Array) -> float:
 @njit(cache=True, nogil=True)
 def noise_speed(system: System) -> float:
     """A speed of tokens that rounding alone may give them."""
-    return float(16 * np.finfo(np.float64).eps * np.sqrt(np.sum(system.V**2)))
+    return 16 * _EPSILON * frobenius(system.V)
+
+
+@njit(cache=True, nogil=True)
+def frobenius(matrix: Array) -> float:
+    """The root of the sum of squares."""
+    total = 0.0
+    for row in range(matrix.shape[0]):
+        for column in range(matrix.shape[1]):
+            total += matrix[row, column] ** 2
+    return float(np.sqrt(total))
+
+
+# Loops, here and elsewhere, where NumPy has a short form: array expressions compile slowly.
+@njit(cache=True, nogil=True)
+def copy(x: Array, out: Array) -> None:
+    """Set `out` to `x`."""
+    for k in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            out[k, c] = x[k, c]
 
 
 @njit(cache=True, nogil=True)
