@@ -2,6 +2,7 @@
 
 from parkade import sphere
 from parkade.attention import Attention
+from parkade.clusters import cluster_labels, consumption
 from parkade.errors import InputError, ParkadeError
 from parkade.flow import simulate, simulate_many
 from parkade.trajectory import Trajectory, load
@@ -13,6 +14,8 @@ __all__ = [
     "InputError",
     "ParkadeError",
     "Trajectory",
+    "cluster_labels",
+    "consumption",
     "load",
     "simulate",
     "simulate_many",

@@ -21,7 +21,10 @@ UNIT_TOLERANCE = 1e-8
 def array(name: str, value: Any) -> Array:
     """`value` as a float64 array of finite numbers."""
     try:
-        result = np.array(value, dtype=np.float64)
+        given = np.asarray(value)
+        if np.iscomplexobj(given):
+            raise TypeError("complex numbers have no place here")
+        result = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be real numbers, got {_brief(value)}: {error}") from None
     if not np.isfinite(result).all():

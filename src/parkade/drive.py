@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,9 @@ def drive(
     system, dims = pairwise.system(model, frozen, weights, frame), pairwise.dims(d)
     pairs = n * (n + 2 * len(frozen)) / (2 if system.causal else 1)
     cost = 1e-9 * pairs * (d + 8)  # about the seconds of one velocity
-    parallel = alone and cost > pairwise.PARALLEL_SECONDS
+    advance = engine.advance
+    if alone and plan.method == "explicit" and cost > pairwise.PARALLEL_SECONDS:
+        advance = engine.advance.py_func  # its velocities use all cores
     room = min(
         _CHUNK_STEPS,
         _CHUNK_SECONDS / (engine.STAGES * cost),
@@ -76,17 +78,12 @@ def drive(
     passed = math.log1p if plan.method == "implicit" else float
     whole = passed(t_end)
 
-    def compute() -> AbstractContextManager[Any]:
-        return threads.PARALLEL_LOCK if parallel else nullcontext()
-
     steps = 0
     loops_only = plan.method == "explicit" and d < pairwise.SMALL_D
     with nullcontext() if loops_only else threads.single_threaded_blas():
-        with compute():
-            engine.start(system, dims, x, work, t_end, tol, parallel)
+        engine.start(system, dims, x, work, t_end, tol)
         while clock[engine.TIME] < t_end:
-            with compute():
-                count = engine.advance(system, dims, x, work, t_end, tol, False, parallel, *chunk)
+            count = advance(system, dims, x, work, t_end, tol, False, *chunk)
             if count < 0:
                 raise ParkadeError(
                     f"the steps became too short to go on at t={clock[engine.TIME]:g}; "
@@ -143,7 +140,7 @@ def _warm_up(engine: Any, d: int) -> None:
     work = engine.workspace(1, d, causal=True)
     system, dims = pairwise.system(Attention(d)), pairwise.dims(d)
     chunk = np.empty(1), np.empty((1, 1, d)), np.empty((1, engine.DENSE, 1, d))
-    with say_if_slow(message), threads.PARALLEL_LOCK:
-        engine.start(system, dims, x, work, 1.0, 1e-3, False)
-        engine.advance(system, dims, x, work, 1.0, 1e-3, False, False, *chunk)
+    with say_if_slow(message):
+        engine.start(system, dims, x, work, 1.0, 1e-3)
+        engine.advance(system, dims, x, work, 1.0, 1e-3, False, *chunk)
     _warm.add(kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parkade.check import dimension, generator, positive_int, tokens
+from parkade.check import dimension, fits_in_memory, generator, positive_int, tokens
 from parkade.errors import InputError
 from parkade.types import Array, Seed
 
@@ -30,8 +30,9 @@ def uniform(n: int, d: int, seed: Seed = None) -> Array:
     >>> pk.sphere.uniform(3, 2, seed=1).shape
     (3, 2)
     """
-    n = positive_int("n", n)
-    return normalize(generator(seed).standard_normal((n, dimension(d))))
+    n, d = positive_int("n", n), dimension(d)
+    fits_in_memory(32.0 * n * d, f"sampling {n} tokens", "use fewer")
+    return normalize(generator(seed).standard_normal((n, d)))
 
 
 def normalize(x: ArrayLike) -> Array:

@@ -24,6 +24,8 @@ from parkade.types import Array
 if TYPE_CHECKING:
     import xarray
 
+    from parkade.timeline import MergeTree
+
 _FORMAT = "parkade trajectory 1"
 
 
@@ -131,6 +133,12 @@ class Trajectory:
             )
             result[~exact] = turn(self.spin, inner, inside)
         return result if wanted.ndim else result[0]
+
+    def merge_tree(self, radius: float | None = None, persistence: float = 2.0) -> MergeTree:
+        """Who merged with whom, when; plateaus and lifetimes: see `parkade.clusters.merge_tree`."""
+        from parkade.clusters import merge_tree
+
+        return merge_tree(self, radius, persistence)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole run to one .npz file, which is complete or not there at all."""

@@ -71,6 +71,53 @@ def workspace(n: int, d: int, *, causal: bool) -> Work:
 
 
 @njit(cache=True, nogil=True)
+def _difference(x: Array, y: Array, scale: float, out: Array) -> None:
+    """Set out = x − scale·y."""
+    for k in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            out[k, c] = x[k, c] - scale * y[k, c]
+
+
+@njit(cache=True, nogil=True)
+def _point(s: int, h: float, x: Array, stages: Array, out: Array) -> None:
+    """The argument of stage s: x + h Σ A_si stage_i, normalised."""
+    for k in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            total = 0.0
+            for i in range(s):
+                total += _A[s, i] * stages[i, k, c]
+            out[k, c] = x[k, c] + h * total
+    normalize(out)
+
+
+@njit(cache=True, nogil=True)
+def _estimate(h: float, stages: Array, error: Array) -> float:
+    """The largest error of a token in a step."""
+    for k in range(error.shape[0]):
+        for c in range(error.shape[1]):
+            total = 0.0
+            for i in range(7):
+                total += _E[i] * stages[i, k, c]
+            error[k, c] = h * total
+    return largest(error)
+
+
+@njit(cache=True, nogil=True)
+def _dense(h: float, x: Array, y: Array, stages: Array, out: Array) -> None:
+    """What `interpolate` needs of the step from x to y."""
+    for k in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            step = y[k, c] - x[k, c]
+            left = h * stages[0, k, c] - step
+            total = 0.0
+            for i in range(7):
+                total += _D[i] * stages[i, k, c]
+            out[0, k, c] = left
+            out[1, k, c] = step - h * stages[6, k, c] - left
+            out[2, k, c] = h * total
+
+
+@njit(cache=True, nogil=True)
 def start(
     system: System,
     dims: tuple[int, ...],
@@ -78,21 +125,16 @@ def start(
     work: Work,
     t_end: float,
     tol: float,
-    parallel: bool,
 ) -> None:
     """Set the clock to time 0 with a first step, and the first stage to the velocity."""
     v, w = work.stages[0], work.stages[1]
-    evaluate(system, dims, x, v, parallel)
+    evaluate(system, dims, x, v)
     speed = largest(v)
     h = min(t_end, 0.01 / speed) if speed > 0 else t_end
-    for k in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            work.y[k, c] = x[k, c] + h * v[k, c]
+    _difference(x, v, -h, work.y)
     normalize(work.y)
-    evaluate(system, dims, work.y, w, parallel)
-    for k in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            w[k, c] -= v[k, c]
+    evaluate(system, dims, work.y, w)
+    _difference(w, v, 1.0, w)
     bend = max(largest(w) / h, speed)
     if bend > 0:
         h = min(100 * h, (0.01 * tol / bend) ** (1 / ORDER), t_end)
@@ -112,7 +154,6 @@ def advance(
     t_end: float,
     tol: float,
     fixed: bool,
-    parallel: bool,
     times: Array,
     tokens: Array,
     dense: Array,
@@ -122,8 +163,10 @@ def advance(
     `times`, `tokens` and `dense` receive the end and the dense-output arrays of each step;
     the return value says how many were taken, or -1 if the step size collapsed. With
     `fixed`, every step has the size on the clock and none is rejected.
+
+    Large systems run the uncompiled function (``advance.py_func``), whose velocities are
+    shared out to all cores; the result is the same, bit for bit.
     """
-    n, d = x.shape
     clock, stages, y, error = work
     noise = noise_speed(system)
     count = 0
@@ -138,22 +181,10 @@ def advance(
         elif not t + h > t:
             return -1
         for s in range(1, 7):
-            for k in range(n):
-                for c in range(d):
-                    total = 0.0
-                    for i in range(s):
-                        total += _A[s, i] * stages[i, k, c]
-                    y[k, c] = x[k, c] + h * total
-            normalize(y)
-            evaluate(system, dims, y, stages[s], parallel)
+            _point(s, h, x, stages, y)
+            evaluate(system, dims, y, stages[s])
         if not fixed:
-            for k in range(n):
-                for c in range(d):
-                    total = 0.0
-                    for i in range(7):
-                        total += _E[i] * stages[i, k, c]
-                    error[k, c] = h * total
-            err = largest(error) / tol
+            err = _estimate(h, stages, error) / tol
             if not err <= 1.0:
                 clock[REJECTED] += 1
                 rejected = True
@@ -168,16 +199,7 @@ def advance(
                 clock[STEP] = h * factor
             clock[ERROR] = max(err, 1e-4)
             rejected = False
-        for k in range(n):
-            for c in range(d):
-                step = y[k, c] - x[k, c]
-                left = h * stages[0, k, c] - step
-                total = 0.0
-                for i in range(7):
-                    total += _D[i] * stages[i, k, c]
-                dense[count, 0, k, c] = left
-                dense[count, 1, k, c] = step - h * stages[6, k, c] - left
-                dense[count, 2, k, c] = h * total
+        _dense(h, x, y, stages, dense[count])
         copy(y, x)
         copy(stages[6], stages[0])
         if largest(stages[0]) > noise:

@@ -140,7 +140,6 @@ def start(
     work: Work,
     t_end: float,
     tol: float,
-    parallel: bool,
 ) -> None:
     """Set the clock to time 0 with a cautious first step."""
     work.clock[:] = 0.0
@@ -167,13 +166,11 @@ def _combine(coefficients: Array, scale: float, u: Array, x: Array, out: Array) 
 
 
 @njit(cache=True, nogil=True)
-def _chart_slope(
-    system: System, dims: tuple[int, ...], x: Array, y: Array, out: Array, parallel: bool
-) -> None:
+def _chart_slope(system: System, dims: tuple[int, ...], x: Array, y: Array, out: Array) -> None:
     """dv/dt at v = y − x, in the chart at x; `y` is normalised on the way."""
     n, d = x.shape
     normalize(y)
-    evaluate(system, dims, y, out, parallel)
+    evaluate(system, dims, y, out)
     for k in range(n):
         cosine = 0.0
         radial = 0.0
@@ -211,7 +208,6 @@ def _stages(
     x: Array,
     work: Work,
     h: float,
-    parallel: bool,
 ) -> None:
     """Solve the six stages of a step of size h into work.u."""
     blocks = work.lin.blocks if system.causal else work.whole
@@ -221,7 +217,7 @@ def _stages(
             copy(work.lin.velocity, work.slope)
         else:
             _combine(_A[s, :s], 1.0, work.u, x, work.y)
-            _chart_slope(system, dims, x, work.y, work.slope, parallel)
+            _chart_slope(system, dims, x, work.y, work.slope)
             _combine(_C[s, :s], 1.0 / h, work.u, work.slope, work.slope)
         if system.causal:
             solve(system, work.lin, work.factors, work.pivots, work.slope, work.u[s])
@@ -238,7 +234,6 @@ def advance(
     t_end: float,
     tol: float,
     fixed: bool,
-    parallel: bool,
     times: Array,
     tokens: Array,
     dense: Array,
@@ -271,7 +266,7 @@ def advance(
                 h = t_end - t
             if not h > 1e-300:
                 return -1
-            _stages(system, dims, x, work, h, parallel)
+            _stages(system, dims, x, work, h)
             error = 0.0
             for k in range(n):
                 square = 0.0

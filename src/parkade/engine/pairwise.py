@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numba.extending import overload
 
 from parkade.engine.simd import (
@@ -31,6 +31,7 @@ from parkade.engine.simd import (
     tile_plain,
     tile_weighted,
 )
+from parkade.engine.threads import share_out
 from parkade.frame import Frame, rest_frame
 from parkade.types import Array
 
@@ -45,7 +46,7 @@ PARALLEL_SECONDS = 2e-3
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _ROWS, _COLUMNS = 128, 256  # BLAS tiles: both operands and the weights stay in the L2 cache
-_CHUNK = 128  # rows per parallel task
+_CHUNK = 128  # rows per task: a multiple of _ROWS, so that tiles do not depend on it
 
 
 class System(NamedTuple):
@@ -80,48 +81,56 @@ def system(
 
 
 def dims(d: int) -> tuple[int, ...]:
-    """A tuple whose *length* tells the compiler a small d as a constant; (0,) for large d.
-
-    It travels beside `System` and not in it: parallel loops cannot take nested tuples.
-    """
+    """A tuple whose *length* tells the compiler a small d as a constant; (0,) for large d."""
     return (0,) * d if d < SMALL_D else (0,)
 
 
-def velocity(system: System, x: Array) -> Array:
-    """dx/dt for one system (n, d) or many (systems, n, d), on all threads."""
+def velocity(system: System, x: Array, threads: int | None = None) -> Array:
+    """dx/dt for one system (n, d) or many (systems, n, d), on all cores or `threads` threads."""
     batch = np.ascontiguousarray(x).reshape(-1, *x.shape[-2:])
     out = np.empty_like(batch)
-    velocity_batch(system, dims(x.shape[-1]), batch, out)
+    share_out(
+        (
+            (velocity_rows, system, dims(x.shape[-1]), one, lo, hi, result)
+            for one, result in zip(batch, out, strict=True)
+            for lo, hi in _chunks(x.shape[-2])
+        ),
+        threads,
+    )
     return out.reshape(x.shape)
 
 
-@njit(cache=True, nogil=True, parallel=True)
+def _chunks(n: int) -> list[tuple[int, int]]:
+    """Ranges of rows; the last rows first, because in a causal system they cost most."""
+    return [(lo, min(n, lo + _CHUNK)) for lo in range(0, n, _CHUNK)][::-1]
+
+
+@njit(cache=True, nogil=True)
+def velocity_rows(
+    system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array
+) -> None:
+    """Velocities of the tokens lo ≤ k < hi."""
+    rows(system, dims, x, lo, hi, out)
+
+
+@njit(cache=True, nogil=True)
 def velocity_batch(system: System, dims: tuple[int, ...], x: Array, out: Array) -> None:
-    """Velocities of many systems; rows are shared out in chunks."""
-    n = x.shape[1]
-    chunks = (n + _CHUNK - 1) // _CHUNK
-    for task in prange(x.shape[0] * chunks):
-        s = np.int64(task) // chunks  # the index of a prange is unsigned
-        i = np.int64(task) - s * chunks
-        # Later rows of a causal system cost more: deal chunks from both ends in turn, so
-        # that equal shares of consecutive tasks are equal work.
-        i = i // 2 if i % 2 == 0 else chunks - 1 - i // 2
-        rows(system, dims, x[s], i * _CHUNK, min(n, (i + 1) * _CHUNK), out[s])
+    """Velocities of many systems (systems, n, d), on the calling thread."""
+    for s in range(x.shape[0]):
+        rows(system, dims, x[s], 0, x.shape[1], out[s])
 
 
-@njit(cache=True, nogil=True)
-def velocity_serial(system: System, dims: tuple[int, ...], x: Array, out: Array) -> None:
-    """Velocity of one system on the calling thread."""
-    rows(system, dims, x, 0, x.shape[0], out)
+def evaluate(system: System, dims: tuple[int, ...], x: Array, out: Array) -> None:
+    """Velocity of one system: on all cores from the interpreter, on one in compiled code."""
+    share_out((velocity_rows, system, dims, x, lo, hi, out) for lo, hi in _chunks(len(x)))
 
 
-@njit(cache=True, nogil=True)
-def evaluate(system: System, dims: tuple[int, ...], x: Array, out: Array, parallel: bool) -> None:
-    """Velocity of one system, on one thread or on all."""
-    if parallel:
-        velocity_batch(system, dims, x.reshape(1, *x.shape), out.reshape(1, *out.shape))
-    else:
-        velocity_serial(system, dims, x, out)
+@overload(evaluate)
+def _evaluate(system: Any, dims: Any, x: Any, out: Any) -> Any:
+    def compiled(system: Any, dims: Any, x: Any, out: Any) -> None:
+        rows(system, dims, x, 0, x.shape[0], out)
+
+    return compiled
 
 
 @njit(cache=True, nogil=True)
