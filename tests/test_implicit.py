@@ -18,10 +18,10 @@ def fixed_steps(model, x0, t_end, count):
     n, d = x0.shape
     system, dims = pairwise.system(model), pairwise.dims(d)
     x, work = x0.copy(), implicit.workspace(n, d, causal=model.mask == "causal")
-    implicit.start(system, dims, x, work, t_end, 1e-6, False)
+    implicit.start(system, dims, x, work, t_end, 1e-6)
     work.clock[implicit.STEP] = t_end / count
     chunk = np.empty(count), np.empty((count, n, d)), np.empty((count, implicit.DENSE, n, d))
-    taken = implicit.advance(system, dims, x, work, t_end, 1e-6, True, False, *chunk)
+    taken = implicit.advance(system, dims, x, work, t_end, 1e-6, True, *chunk)
     assert taken == count
     before = x0 if count == 1 else chunk[1][-2]
     middle = implicit.interpolate(np.array([0.4]), before[None], chunk[1][-1:], chunk[2][-1:])[0]

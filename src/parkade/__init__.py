@@ -1,6 +1,6 @@
 """Parkade: why tokens cluster in transformers."""
 
-from parkade import sphere
+from parkade import clusters, sphere
 from parkade.attention import Attention
 from parkade.clusters import cluster_labels, consumption
 from parkade.errors import InputError, ParkadeError
@@ -15,6 +15,7 @@ __all__ = [
     "ParkadeError",
     "Trajectory",
     "cluster_labels",
+    "clusters",
     "consumption",
     "load",
     "simulate",

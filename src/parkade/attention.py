@@ -112,14 +112,14 @@ class Attention:
         --------
         >>> import parkade as pk
         >>> pk.Attention(d=2).velocity(pk.sphere.from_angles([0.0, 0.5])).round(3).tolist()
-        [[0.0, 0.0], [0.108, -0.197]]
+        [[0.0, 0.0], [0.108, -0.198]]
         """
         from array_api_compat import array_namespace, device
 
         xp = array_namespace(tokens)
 
         def like(m: Any) -> Any:
-            return xp.asarray(m, dtype=tokens.dtype, device=device(tokens))
+            return xp.asarray(m, dtype=tokens.dtype, device=device(tokens), copy=True)
 
         n = tokens.shape[-2]
         keys = tokens

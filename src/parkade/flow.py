@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -70,8 +69,8 @@ def simulate(
     >>> bool(abs(run.final[:, 2]).max() < 1e-6)  # all on the plane of the two leading directions
     True
     """
-    x0 = np.asarray(check.tokens(tokens, model.d))
     job = _Job(model, t_end, times, tol, method, frozen, frozen_weights)
+    x0 = check.tokens(tokens, model.d)
     with bar("simulating", show=progress) as report:
         return job.run(x0, report, lambda: False)
 
@@ -101,9 +100,11 @@ def simulate_many(
     >>> [len(run.final) for run in pk.simulate_many(pk.Attention(d=2, beta=9), starts, 10.0)]
     [20, 20, 20]
     """
-    starts = [check.tokens(x, model.d, name=f"tokens[{i}]") for i, x in enumerate(tokens)]
     job = _Job(model, t_end, times, tol, method, frozen, frozen_weights)
-    workers = os.cpu_count() or 1 if threads is None else check.positive_int("threads", threads)
+    starts = [check.tokens(x, model.d, name=f"tokens[{i}]") for i, x in enumerate(tokens)]
+    from parkade.engine.threads import cores
+
+    workers = cores() if threads is None else check.positive_int("threads", threads)
     cancelled = threading.Event()
     done = [0.0] * len(starts)
 
@@ -119,7 +120,9 @@ def simulate_many(
         with ThreadPoolExecutor(workers) as pool:
             futures = [pool.submit(run, i) for i in range(len(starts))]
             try:
-                wait(futures, return_when=FIRST_EXCEPTION)
+                finished, _ = wait(futures, return_when=FIRST_EXCEPTION)
+                for future in finished:
+                    future.result()  # raises what went wrong, not what it stopped
             finally:
                 # On an error or Ctrl-C the others stop after their current chunk of steps.
                 cancelled.set()

@@ -14,7 +14,7 @@ from parkade.frame import Frame, long_run_frame, rest_frame
 Method: TypeAlias = Literal["auto", "explicit", "implicit"]
 
 SHORT = 300.0
-"""Up to about this t_end·|V| an explicit run is cheaper; `parkade bench life` measures it."""
+"""Up to about this t_end·|V| an explicit run is cheaper; benchmarks/life.py measures it."""
 
 WHOLE = 400
 """Largest n·(d−1) for which full attention is integrated implicitly."""

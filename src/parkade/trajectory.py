@@ -191,7 +191,7 @@ def load(path: str | os.PathLike[str]) -> Trajectory:
     """
     source = Path(path)
     try:
-        with np.load(source, allow_pickle=False) as file:
+        with source.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             data = {name: file[name] for name in file.files}
         if str(data["format"]) != _FORMAT:
             raise InputError(

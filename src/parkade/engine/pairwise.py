@@ -219,7 +219,7 @@ def _means_tiles(
         k0 = k1
         count = LANES if (hi - k0) % LANES == 0 else (hi - k0) % LANES
         k1 = k0 + count
-        largest = 0.0
+        wide = False
         for lane in range(LANES):
             k = k0 + min(lane, count - 1)
             length = 0.0
@@ -233,10 +233,11 @@ def _means_tiles(
                 block[2 * d + 1 + c, lane] = 0.0
                 length += a * a
                 own += a * x[k, c]
-            block[2 * d, lane] = 0.0
+            reach = np.sqrt(length) - own > MAX_SCORE
+            block[2 * d, lane] = 1.0 if reach else 0.0
             block[3 * d + 1, lane] = 0.0
-            largest = max(largest, np.sqrt(length) - own)
-        if largest > MAX_SCORE:
+            wide = wide or reach
+        if wide:
             _shift_tile(system, dims, x, k0, count, block)
         if system.causal:
             tile_plain(flat, x, system.weights, 0, k0, k0, dims)
@@ -254,9 +255,14 @@ def _means_tiles(
 def _shift_tile(
     system: System, dims: tuple[int, ...], x: Array, k0: int, count: int, block: Array
 ) -> None:
-    """Set the shift of each lane to minus its largest score."""
+    """Set the shift of each marked lane to minus its largest score.
+
+    Lane by lane, so that a token's result does not depend on who shares its tile.
+    """
     d = len(dims)
     for lane in range(LANES):
+        if block[2 * d, lane] == 0.0:
+            continue
         k = k0 + min(lane, count - 1)
         largest = 0.0
         for j in range(k if system.causal else x.shape[0]):

@@ -1,0 +1,79 @@
+"""The `parkade` command: parse, call the library, print.
+
+One file per command. Whatever is slow to import is imported inside the commands, so that
+`parkade --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from parkade.cli.bench import EXAMPLES as EXAMPLES_BENCH
+from parkade.cli.bench import bench
+from parkade.cli.guard import INTERRUPTED
+from parkade.cli.reproduce import EXAMPLES as EXAMPLES_REPRODUCE
+from parkade.cli.reproduce import reproduce
+from parkade.cli.simulate import EXAMPLES as EXAMPLES_SIMULATE
+from parkade.cli.simulate import Simulate, simulate
+from parkade.cli.timeline import EXAMPLES as EXAMPLES_TIMELINE
+from parkade.cli.timeline import timeline
+
+_TITLE = "Why tokens cluster in transformers: causal self-attention on a sphere."
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain text: it reads the same on a terminal, in a pipe, in a log
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
+)
+
+
+def _help(text: str | None, examples: Sequence[str]) -> str:
+    # \b tells the formatter to keep the lines of the paragraph apart.
+    return "\n\n".join([text or "", "\n".join(["\b", "Examples:", *(f"  {e}" for e in examples)])])
+
+
+app.command(cls=Simulate, help=_help(simulate.__doc__, EXAMPLES_SIMULATE))(simulate)
+app.command(help=_help(timeline.__doc__, EXAMPLES_TIMELINE))(timeline)
+app.command(help=_help(reproduce.__doc__, EXAMPLES_REPRODUCE))(reproduce)
+app.command(help=_help(bench.__doc__, EXAMPLES_BENCH))(bench)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from parkade import __version__
+
+        print(f"parkade {__version__}")
+        raise typer.Exit
+
+
+@app.callback(help=_help(_TITLE, ["parkade simulate --plot", "parkade simulate --help"]))
+def _parkade(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show β or × gets a question mark, not a crash.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        app(prog_name="parkade")
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            # CPython may remember an interrupt that passed through exec() and, at its exit,
+            # kill itself with the signal although it was handled.
+            sys.stdout.flush()
+            os._exit(INTERRUPTED)
+        raise

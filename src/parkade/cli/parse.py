@@ -1,0 +1,145 @@
+"""What a command line says, as arrays: matrices, tokens, times and lists."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from parkade import check
+from parkade.errors import InputError
+from parkade.types import Array
+
+_SUFFIXES = (".npy", ".csv", ".txt")
+
+
+def table(option: str, path: Path) -> Array:
+    """The numbers in a .npy, .csv (commas) or .txt (blanks) file."""
+    suffix = path.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise InputError(f"{option} reads {', '.join(_SUFFIXES)} files, got {path}")
+    try:
+        if suffix == ".npy":
+            found = np.load(path, allow_pickle=False)
+            if np.iscomplexobj(found):
+                raise InputError(f"{option} ({path}) must be real numbers, got complex ones")
+            return check.array(f"{option} ({path})", found)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # NumPy only warns about an empty file
+            return np.loadtxt(path, delimiter="," if suffix == ".csv" else None)
+    except FileNotFoundError:
+        raise InputError(f"{option}: there is no file {path}") from None
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"{option}: cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, EOFError, UserWarning) as error:
+        kind = "a NumPy array of numbers" if suffix == ".npy" else "a table of numbers"
+        raise InputError(f"{option}: {path} is not {kind} ({error})") from None
+
+
+def tokens(option: str, path: Path) -> Array:
+    """An (n, d) array from a file; a single row is one token."""
+    return np.atleast_2d(table(option, path))
+
+
+def numbers(option: str, text: str) -> Array:
+    """Comma-separated numbers."""
+    try:
+        return np.array([float(part) for part in text.split(",")])
+    except ValueError:
+        raise InputError(f"{option} must be numbers separated by commas, got {text!r}") from None
+
+
+def matrices(texts: Mapping[str, str], d: int | None) -> tuple[dict[str, Array], int]:
+    """Matrices by name as `parkade.Attention` takes them, and the dimension they imply.
+
+    A text is a number, a diagonal `1,1,-1`, rows `0,-1;1,0`, a file, or `random:SEED`. A
+    dimension `d` that nothing else tells is 3.
+    """
+    found: dict[str, Array] = {}
+    for name, text in texts.items():
+        if not text.startswith("random:"):
+            found[name] = _matrix(f"--{name}", text)
+    if d is None:
+        d = next((len(m) for m in found.values() if m.ndim), 3)
+    for name, text in texts.items():
+        if text.startswith("random:"):
+            seed = _whole(f"--{name} random:SEED", text.removeprefix("random:"))
+            found[name] = _gaussian(name, seed, check.dimension(d))
+    return found, d
+
+
+def _matrix(option: str, text: str) -> Array:
+    if Path(text).suffix.lower() in _SUFFIXES:
+        return table(option, Path(text))
+    try:
+        rows = [[float(entry) for entry in row.split(",")] for row in text.split(";")]
+    except ValueError:
+        raise InputError(
+            f"{option} must be a number, a diagonal like 1,1,-1, rows like '0,-1;1,0', "
+            f"a {', '.join(_SUFFIXES)} file or random:SEED, got {text!r}"
+        ) from None
+    if len({len(row) for row in rows}) > 1:
+        lengths = ", ".join(str(len(row)) for row in rows)
+        raise InputError(f"{option} must have rows of one length, got rows of {lengths} numbers")
+    if len(rows) > 1:
+        return np.array(rows)
+    return np.array(rows[0] if len(rows[0]) > 1 else rows[0][0])
+
+
+def _gaussian(name: str, seed: int, d: int) -> Array:
+    """Entries N(0, 1/d), so that eigenvalues fill the unit disc.
+
+    The name is part of the seed: Q, K, V and the tokens of one seed are independent.
+    """
+    sequence = np.random.SeedSequence(seed, spawn_key=(ord(name),))
+    entries: Array = np.random.default_rng(sequence).standard_normal((d, d)) / np.sqrt(d)
+    return entries
+
+
+def times(text: str) -> Array | Literal["steps", "final"]:
+    """Times to keep: `steps`, `final`, a list, `lin:START:STOP:COUNT` or `log:...`."""
+    if text == "steps":
+        return "steps"
+    if text == "final":
+        return "final"
+    kind, *fields = text.split(":")
+    if kind not in ("lin", "log"):
+        try:
+            return np.array([float(part) for part in text.split(",")])
+        except ValueError:
+            raise _bad_times(text) from None
+    try:
+        start, stop = (float(field) for field in fields[:2])
+        (count_text,) = fields[2:]
+    except ValueError:
+        raise _bad_times(text) from None
+    count = check.positive_int("COUNT of --times", _whole("COUNT of --times", count_text))
+    check.fits_in_memory(8.0 * count, f"a list of {count} times", "ask for fewer")
+    start, stop = check.number("START of --times", start), check.number("STOP of --times", stop)
+    if kind == "lin":
+        return np.linspace(start, stop, count)
+    if start <= 0 or stop <= 0:
+        raise InputError(f"--times log:START:STOP:COUNT needs START > 0 and STOP > 0, got {text}")
+    return np.geomspace(start, stop, count)
+
+
+def _bad_times(text: str) -> InputError:
+    return InputError(
+        "--times must be steps, final, numbers separated by commas, lin:START:STOP:COUNT "
+        f"or log:START:STOP:COUNT, got {text!r}"
+    )
+
+
+def _whole(what: str, text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise InputError(f"{what} must be a whole number ≥ 0, got {text!r}")
+    return value

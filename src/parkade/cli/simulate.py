@@ -1,0 +1,206 @@
+"""`parkade simulate`: one run, from the command line to a summary, a file and a figure."""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from parkade.cli.guard import guarded, interruptible
+
+PLOT = "parkade.png"
+"""Where `--plot` without a path writes."""
+
+EXAMPLES = (
+    "parkade simulate",
+    "parkade simulate --n 200 --d 2 --beta 64 --t-end 150 --plot",
+    "parkade simulate --V 1,1,-1 --t-end 5000 -o run.npz",
+    "parkade simulate --V '0,-1;1,0' --times log:0.1:100:31 --json",
+)
+
+FORMATS = (".png", ".pdf", ".svg")
+
+_N, _T_END = 32, 1000.0
+
+
+class Simulate(TyperCommand):
+    """The command, with `--plot` usable as a flag: typer has no optional values."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Give a bare `--plot` its default path. No positional argument can follow it."""
+        full = [
+            f"--plot={PLOT}" if arg == "--plot" and following.startswith("-") else arg
+            for arg, following in pairwise([*args, "--"])
+        ]
+        return super().parse_args(ctx, full)
+
+
+@guarded
+def simulate(
+    n: Annotated[
+        int | None, typer.Option("--n", help=f"Number of tokens.  [default: {_N}]")
+    ] = None,
+    d: Annotated[
+        int | None,
+        typer.Option("--d", help="Dimension.  [default: that of the matrices or tokens, else 3]"),
+    ] = None,
+    beta: Annotated[
+        float, typer.Option("--beta", help="Inverse temperature.", show_default=True)
+    ] = 9.0,
+    V: Annotated[
+        str,
+        typer.Option(
+            "--V",
+            metavar="MATRIX",
+            help="Value matrix: a number (times the identity), a diagonal 1,1,-1, rows '0,-1;1,0', "
+            "a .npy, .csv or .txt file, or random:SEED with entries N(0, 1/d).",
+        ),
+    ] = "1",
+    Q: Annotated[
+        str, typer.Option("--Q", metavar="MATRIX", help="Query matrix, given like V.")
+    ] = "1",
+    K: Annotated[
+        str, typer.Option("--K", metavar="MATRIX", help="Key matrix, given like V.")
+    ] = "1",
+    mask: Annotated[
+        str, typer.Option("--mask", metavar="causal|full", help="Who attends to whom.")
+    ] = "causal",
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the uniform random start.")] = 0,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(
+            "--tokens",
+            metavar="FILE",
+            help="Start from the unit rows of a .npy, .csv or .txt file instead.",
+        ),
+    ] = None,
+    frozen: Annotated[
+        Path | None,
+        typer.Option(
+            "--frozen", metavar="FILE", help="Fixed tokens everybody attends to, one per row."
+        ),
+    ] = None,
+    frozen_weights: Annotated[
+        str | None,
+        typer.Option(
+            "--frozen-weights", metavar="LIST", help="Their weights in the sums.  [default: 1 each]"
+        ),
+    ] = None,
+    t_end: Annotated[
+        float | None,
+        typer.Option(
+            "--t-end", help=f"Final time.  [default: {_T_END:g}, or the last of a list of --times]"
+        ),
+    ] = None,
+    times: Annotated[
+        str,
+        typer.Option(
+            "--times",
+            metavar="WHICH",
+            help="Times to keep: steps, final, a list 0,75,150, lin:START:STOP:COUNT or "
+            "log:START:STOP:COUNT.",
+        ),
+    ] = "steps",
+    tol: Annotated[
+        float, typer.Option("--tol", help="Largest error of a token in one step, in radians.")
+    ] = 1e-6,
+    method: Annotated[
+        str,
+        typer.Option("--method", metavar="NAME", help="Integrator; auto chooses and says why."),
+    ] = "auto",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Save the run; parkade.load reads it back."
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot",
+            metavar="[FILE]",
+            help=f"Draw the run as .png, .pdf or .svg.  [FILE if left out: {PLOT}]",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of the summary.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print no summary and no progress bar.")
+    ] = False,
+    progress: Annotated[
+        bool | None,
+        typer.Option(
+            "--progress/--no-progress",
+            help="Progress bar on standard error.  [default: if it is a terminal]",
+        ),
+    ] = None,
+) -> None:
+    """Follow tokens from a start to a final time."""
+    with interruptible("nothing was written"):
+        import parkade as pk
+        from parkade import files
+        from parkade.cli import parse
+
+        for path in (output, plot):
+            if path is not None:
+                files.writable(path)
+        if plot is not None:
+            _check_format(plot)
+        x0 = None if tokens is None else parse.tokens("--tokens", tokens)
+        if x0 is not None and n not in (None, len(x0)):
+            raise pk.InputError(
+                f"--n {n} disagrees with the {len(x0)} rows of {tokens}; leave it out"
+            )
+        fixed = None if frozen is None else parse.tokens("--frozen", frozen)
+        given = d if d is not None or x0 is None else x0.shape[1]
+        matrices, dimension = parse.matrices({"Q": Q, "K": K, "V": V}, given)
+        model = pk.Attention(dimension, beta, mask=mask, **matrices)  # type: ignore[arg-type]
+        kept = parse.times(times)
+        if t_end is None:
+            t_end = _T_END if isinstance(kept, str) else float(kept[-1])
+        if x0 is None:
+            x0 = pk.sphere.uniform(_N if n is None else n, dimension, seed)
+        weights = (
+            None if frozen_weights is None else parse.numbers("--frozen-weights", frozen_weights)
+        )
+        show = sys.stderr.isatty() if progress is None else progress
+        run = pk.simulate(
+            model,
+            x0,
+            t_end,
+            times=kept,
+            tol=tol,
+            method=method,  # type: ignore[arg-type]  # the library checks it
+            frozen=fixed,
+            frozen_weights=weights,
+            progress=show and not quiet,
+        )
+        moved = pk.sphere.distance(x0, run.final)
+    with interruptible("a file is either whole or was not written"):
+        if output is not None:
+            run.save(output)
+        if plot is not None:
+            from parkade import plots
+
+            plots.save(plots.overview(run), plot)
+    from parkade.cli import summary
+
+    written = {"output": output, "plot": plot}
+    start = f"seed {seed}" if tokens is None else str(tokens)
+    if as_json:
+        print(summary.as_json(run, moved, None if tokens else seed, written))
+    elif not quiet:
+        print(summary.as_text(run, moved, start, written))
+
+
+def _check_format(path: Path) -> None:
+    """Refuse before the run what `plots.save` would refuse after it."""
+    if path.suffix.lower() not in FORMATS:
+        from parkade.errors import InputError
+
+        raise InputError(f"cannot draw {path}: its name must end in {', '.join(FORMATS)}")

@@ -1,0 +1,119 @@
+"""What a finished run has to say: a few lines for a reader, one object for a program."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+import parkade
+from parkade.sphere import distance
+from parkade.trajectory import Trajectory
+from parkade.types import Array
+
+RADIUS = 1e-3
+"""Final tokens closer than this (radians) to an earlier one count as one point."""
+
+_MANY = 1000
+
+
+def distinct(tokens: Array, radius: float = RADIUS, most: int = _MANY) -> int | None:
+    """Number of points farther than `radius` from every point counted before; None above `most`."""
+    count = 0
+    while len(tokens):
+        if count == most:
+            return None
+        tokens = tokens[distance(tokens, tokens[0]) > radius]
+        count += 1
+    return count
+
+
+def as_text(run: Trajectory, moved: Array, start: str, written: Mapping[str, Path | None]) -> str:
+    """The summary a person reads; every line fits 80 columns for usual values."""
+    stats = run.stats
+    n, d = run.final.shape
+    points = distinct(run.final)
+    lines = [
+        ("model", repr(run.model)),
+        ("tokens", f"{n} in d={d}, from {start}{_frozen(run)}"),
+        ("times", _times(run)),
+        ("method", f"{stats.method}: {stats.reason}"),
+        ("engine", f"{stats.engine}; tol {stats.tol:g}"),
+        (
+            "steps",
+            f"{stats.steps} (and {stats.rejected} rejected), {stats.evaluations} velocities, "
+            f"{stats.seconds:.3g} s",
+        ),
+        ("moved", f"{np.mean(moved):.3g} on average, {np.max(moved):.3g} at most (radians)"),
+        (
+            "ends at",
+            f"{f'over {_MANY} points' if points is None else _count(points, 'point')} "
+            f"(closer than {RADIUS:g} is one)",
+        ),
+    ]
+    if run.trusted_until < run.times[-1]:
+        lines.append(("beware", f"past t={run.trusted_until:.3g} rounding may move the tokens"))
+    lines += [
+        ("wrote", f"{path} ({_size(path.stat().st_size)})")
+        for path in written.values()
+        if path is not None
+    ]
+    return "\n".join(f"{name:<8} {text}" for name, text in lines)
+
+
+def as_json(
+    run: Trajectory, moved: Array, seed: int | None, written: Mapping[str, Path | None]
+) -> str:
+    """The run as one JSON object; numbers are exact, the whole path is in the output file."""
+    model = run.model
+    n, d = run.final.shape
+    return json.dumps(
+        {
+            "parkade": parkade.__version__,
+            "model": {
+                "d": d,
+                "beta": model.beta,
+                "mask": model.mask,
+                **{name: getattr(model, name).tolist() for name in "QKV"},
+            },
+            "n": n,
+            "d": d,
+            "seed": seed,
+            "frozen": run.frozen.tolist(),
+            "frozen_weights": run.frozen_weights.tolist(),
+            "times": run.times.tolist(),
+            "stats": dataclasses.asdict(run.stats),
+            # JSON has no infinity: null means the whole run.
+            "trusted_until": run.trusted_until if run.trusted_until < np.inf else None,
+            "moved": {"mean": float(np.mean(moved)), "max": float(np.max(moved))},
+            "points": {"count": distinct(run.final), "radius": RADIUS},
+            "final": run.final.tolist(),
+            **{name: None if path is None else str(path) for name, path in written.items()},
+        }
+    )
+
+
+def _times(run: Trajectory) -> str:
+    if len(run.times) == 1:
+        return f"t={run.times[0]:g} only"
+    return f"{len(run.times)} kept, t={run.times[0]:g} to {run.times[-1]:g}"
+
+
+def _frozen(run: Trajectory) -> str:
+    m = len(run.frozen)
+    return f"; {m} frozen" if m else ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _size(size: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"

@@ -1,0 +1,61 @@
+"""`parkade timeline`: the metastable states of a run and the merges between them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parkade.cli.guard import guarded, interruptible
+
+EXAMPLES = (
+    "parkade timeline --seed 1",
+    "parkade simulate --n 200 --d 2 --beta 64 --t-end 1e60 -o run.npz",
+    "parkade timeline run.npz --json",
+)
+
+
+@guarded
+def timeline(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="A run that simulate -o saved.  [default: a new one, by the options]",
+        ),
+    ] = None,
+    n: Annotated[int, typer.Option("--n", help="Number of tokens of a new run.")] = 200,
+    d: Annotated[int, typer.Option("--d", help="Its dimension; Q = K = V = I.")] = 2,
+    beta: Annotated[float, typer.Option("--beta", help="Its inverse temperature.")] = 64.0,
+    t_end: Annotated[float, typer.Option("--t-end", help="Its final time.")] = 1e60,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of its random start.")] = 0,
+    radius: Annotated[
+        float | None,
+        typer.Option("--radius", help="Tokens closer than this are together.  [default: by β]"),
+    ] = None,
+    persistence: Annotated[
+        float, typer.Option("--persistence", help="Factor in time from which a state lasts.")
+    ] = 2.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    newick: Annotated[
+        bool, typer.Option("--newick", help="Print the merge tree in Newick format.")
+    ] = False,
+) -> None:
+    """Tell the metastable states of a run, how long they lasted, and who joined whom."""
+    with interruptible("nothing was written"):
+        import parkade as pk
+
+        if file is not None:
+            run = pk.load(file)
+        else:
+            model, x0 = pk.Attention(d, beta), pk.sphere.uniform(n, d, seed)
+            run = pk.simulate(model, x0, t_end, progress=sys.stderr.isatty())
+        tree = run.merge_tree(radius, persistence)
+    if as_json:
+        print(tree.to_json())
+    elif newick:
+        print(tree.to_newick())
+    else:
+        print(tree.to_text())

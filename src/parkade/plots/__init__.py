@@ -1,0 +1,27 @@
+"""Figures with matplotlib: functions take a run and ``ax=None``, and return the Axes.
+
+Nothing here touches pyplot, so it works without a display and in threads; a figure that
+these functions make shows itself in a notebook (``plots.circle(run).figure``).
+"""
+
+from parkade.plots.ball import sphere
+from parkade.plots.flat import angles, circle
+from parkade.plots.history import angle_life, life, merge_tree, staircase
+from parkade.plots.overview import caption, overview
+from parkade.plots.principal import principal_axes
+from parkade.plots.style import new_figure, save
+
+__all__ = [
+    "angle_life",
+    "angles",
+    "caption",
+    "circle",
+    "life",
+    "merge_tree",
+    "new_figure",
+    "overview",
+    "principal_axes",
+    "save",
+    "sphere",
+    "staircase",
+]

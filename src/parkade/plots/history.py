@@ -1,0 +1,335 @@
+"""The life of the clusters of a run over all its decades: how many, who, and where."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+
+from parkade import clusters, sphere
+from parkade.errors import InputError
+from parkade.plots import sampling, style
+from parkade.plots.flat import MANY_VERTICES, unbroken
+from parkade.plots.overview import caption
+from parkade.timeline import MergeTree, Plateau
+from parkade.trajectory import Trajectory
+from parkade.types import Array
+
+PALETTE = (style.VERMILLION, style.BLUE, style.GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#7A5C3E")
+"""Colours of leaders after the first token, which is black."""
+
+_EARLY = 0.1  # where the time axis begins; hardly anything happens before
+_GRID = 400  # samples along the time axis, besides those along the paths
+_LABEL = 7.0  # size of the labels of plateaus, in points
+
+
+@style.context()
+def staircase(run: Trajectory | MergeTree, ax: Axes | None = None) -> Axes:
+    """Draw the number of clusters against time, with its plateaus.
+
+    Parameters
+    ----------
+    run : Trajectory or MergeTree
+        A run, or its merge tree if that was made with a radius of your own.
+    ax : matplotlib Axes, optional
+        Where; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        Plateaus are shaded and labelled, the longest ones (in decades) first where the room
+        is short. The steep beginning may lie above the axes.
+    """
+    tree = _tree(run, "staircase")
+    ax = style.axes(ax, style.PAGE, 2.8)
+    left = _time_axis(ax, tree)
+    shown = [p for p in tree.plateaus if p.end > left]
+    top = 1.45 * shown[0].clusters + 1 if shown else 1.05 * tree.n
+    for i, plateau in enumerate(shown):
+        ax.fill_between(
+            [max(plateau.start, left), plateau.end],
+            plateau.clusters,
+            color=style.BLUE,
+            alpha=(0.16, 0.08)[i % 2],
+            linewidth=0,
+        )
+    times = np.unique([left, *(e.time for e in tree.events if e.time > left), tree.end])
+    ax.step(times, tree.count(times), where="post", color=style.BLUE, linewidth=1.5)
+    ax.set_ylim(0, top)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+    ax.set_ylabel("clusters")
+    _label_plateaus(ax, shown, left, tree.end, top)
+    _shade_untrusted(ax, tree)
+    return ax
+
+
+@style.context()
+def merge_tree(run: Trajectory | MergeTree, ax: Axes | None = None) -> Axes:
+    """Draw who merged with whom, from the first plateau on.
+
+    Every line is a cluster, named by its leader, as wide as it has tokens; it ends at the
+    cluster it joins. Lines are ordered so that they do not cross, and on the circle, if a
+    run is given, a cluster lies on the side of its leader from which it came.
+
+    Parameters
+    ----------
+    run : Trajectory or MergeTree
+    ax : matplotlib Axes, optional
+        Where; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    tree = _tree(run, "merge_tree")
+    begin, leaders = _first_state(tree)
+    row = {leader: i for i, leader in enumerate(_rows(run, tree))}
+    color = _colors(leaders)
+    ax = style.axes(ax, style.PAGE, 0.9 + 0.24 * len(leaders))
+    left = _time_axis(ax, tree)
+    begin = max(begin, left)
+
+    def width(size: int) -> float:
+        return 0.7 + 2.8 * math.sqrt(size / tree.n)
+
+    since = dict.fromkeys(leaders, begin)
+    labels = tree.labels(begin).tolist()
+    size = {leader: labels.count(leader) for leader in leaders}
+    for event in (e for e in tree.events if e.time > begin):
+        lower, upper = sorted((row[event.absorbed], row[event.into]))
+        for k in (event.absorbed, event.into):
+            ax.hlines(row[k], since[k], event.time, color=color[k], linewidth=width(size[k]))
+            since[k] = event.time
+        ax.vlines(
+            event.time, lower, upper, color=color[event.absorbed], linewidth=width(event.size)
+        )
+        point = np.array([[event.time, row[event.into]]])
+        style.dots(ax, point, 16, color[event.absorbed], zorder=3)
+        size[event.into] += size.pop(event.absorbed)
+    for k in size:
+        ax.hlines(row[k], since[k], tree.end, color=color[k], linewidth=width(size[k]))
+    ax.set_yticks(list(row.values()), [str(leader) for leader in row])
+    ax.set_ylim(-0.7, len(row) - 0.3)
+    ax.set_ylabel("cluster (its first token)")
+    ax.tick_params(axis="y", length=0)
+    _shade_untrusted(ax, tree)
+    return ax
+
+
+@style.context()
+def angle_life(run: Trajectory, ax: Axes | None = None, tree: MergeTree | None = None) -> Axes:
+    """Draw the angles of a run in d=2 against the logarithm of time, leaders in colour.
+
+    Leaders are the earliest tokens of the clusters of the first plateau; a leader's line ends
+    where it joins another. Other tokens are thin grey lines. Lines are cut where they cross ±π.
+
+    Parameters
+    ----------
+    run : Trajectory
+    ax : matplotlib Axes, optional
+        Where; a new figure by default.
+    tree : MergeTree, optional
+        The run's merge tree, if it was made with a radius of your own.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    if isinstance(run, Trajectory):
+        instead = "plots.merge_tree"
+        sampling.need_dimension(run, "angle_life", run.model.d == 2, "d=2", instead)
+    life = _tree(run, "angle_life") if tree is None else tree
+    _, leaders = _first_state(life)
+    color = _colors(leaders)
+    ax = style.axes(ax, style.PAGE, 3.2)
+    left = _time_axis(ax, life)
+    times = sampling.path_times(run)
+    if run.dense is not None:
+        grid = np.geomspace(left, life.end, _GRID)
+        merges = [e.time for e in life.events]
+        times = np.union1d(times, [*np.clip(grid, left, life.end), *merges])
+    times = times[times >= left]
+    phi = sphere.angles(sampling.positions(run, times, np.eye(2)))  # (m, n)
+
+    seen = [e for e in life.events if e.time >= left]
+    when = np.searchsorted(times, [e.time for e in seen])
+    goal = phi[when, [e.into for e in seen]]
+    end = {e.absorbed: (e.time, angle) for e, angle in zip(seen, goal, strict=True)}
+    followers = np.setdiff1d(np.arange(life.n), leaders)
+    ax.add_collection(
+        LineCollection(
+            [piece for j in followers for piece in unbroken(times, phi[:, j])],
+            colors=style.GREY,
+            linewidths=0.35,
+            alpha=0.6,
+            rasterized=phi.size > MANY_VERTICES,
+        )
+    )
+    for j in leaders:
+        line = times[times <= life.arrivals[j]], phi[times <= life.arrivals[j], j]
+        if j in end:
+            # Within one float spacing of a huge t a token may still go far: draw all of it.
+            line = np.append(line[0], end[j][0]), np.append(line[1], end[j][1])
+        ax.add_collection(
+            LineCollection(
+                unbroken(*line),
+                colors=color[j],
+                linewidths=1.6,
+                zorder=3,
+                capstyle="round",
+            )
+        )
+    ax.set_ylim(-math.pi, math.pi)
+    ax.set_yticks(
+        [-math.pi, -math.pi / 2, 0, math.pi / 2, math.pi], ["−π", "−π/2", "0", "π/2", "π"]
+    )
+    ax.set_ylabel("angle φ")
+    _shade_untrusted(ax, life)
+    return ax
+
+
+@style.context()
+def life(run: Trajectory, tree: MergeTree | None = None) -> Figure:
+    """Show the whole life of a run: the staircase above the angles (d=2) or the merge tree.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> from parkade.plots import life
+    >>> x0 = pk.sphere.uniform(40, 2, seed=3)
+    >>> run = pk.simulate(pk.Attention(d=2, beta=9.0), x0, 1e9, method="implicit")
+    >>> [ax.get_ylabel() for ax in life(run).axes]
+    ['clusters', 'angle φ']
+    """
+    known = _tree(run, "life") if tree is None else tree
+    flat = run.model.d == 2
+    rows = 2.6 if flat else 0.9 + 0.24 * len(_first_state(known)[1])
+    figure = style.new_figure(style.PAGE, 2.5 + rows)
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.3, rows])
+    staircase(known, ax=above)
+    if flat:
+        angle_life(run, ax=below, tree=known)
+    else:
+        merge_tree(known, ax=below)
+    above.set_xlabel("")
+    figure.suptitle(caption(run))
+    return figure
+
+
+def _tree(run: Any, plot: str) -> MergeTree:
+    tree = run if isinstance(run, MergeTree) else None
+    if isinstance(run, Trajectory):
+        tree = clusters.merge_tree(run)
+    if tree is None:
+        raise InputError(
+            f"plots.{plot} needs a run, got {type(run).__name__}; "
+            "pass what parkade.simulate returns"
+        )
+    if not tree.start < tree.end:
+        raise InputError(
+            f"plots.{plot} needs a run that kept several times, got t={tree.end:g} only; "
+            "simulate with times='steps'"
+        )
+    return tree
+
+
+def _time_axis(ax: Axes, tree: MergeTree) -> float:
+    """Make the time axis logarithmic over the whole life; return where it begins."""
+    left = max(tree.start, _EARLY if tree.end > 10 * _EARLY else 1e-3 * tree.end)
+    ax.set_xscale("log")
+    ax.set_xlim(left, tree.end)
+    first, last = math.ceil(math.log10(left)), math.floor(math.log10(tree.end))
+    if last - first > 8:
+        step = next((s for s in (2, 5, 10, 20) if (last - first) / s <= 8), 50)
+        ticks = [10.0**k for k in range(first, last + 1) if k % step == 0]
+        ax.xaxis.set_major_locator(FixedLocator(ticks))
+        ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xlabel("time t")
+    return left
+
+
+def _first_state(tree: MergeTree) -> tuple[float, tuple[int, ...]]:
+    """When the first plateau began and who led then; the end of the run if there is none."""
+    if tree.plateaus:
+        return tree.plateaus[0].start, tree.plateaus[0].leaders
+    return tree.end, tuple(tree.leaders(tree.end).tolist())
+
+
+def _colors(leaders: tuple[int, ...]) -> dict[int, str]:
+    rest = [leader for leader in leaders if leader != 0]
+    return {0: style.FIRST} | {k: PALETTE[i % len(PALETTE)] for i, k in enumerate(rest)}
+
+
+def _rows(run: Trajectory | MergeTree, tree: MergeTree) -> list[int]:
+    """Leaders from bottom to top: clusters that merge are always next to each other."""
+    begin, leaders = _first_state(tree)
+    block = {leader: [leader] for leader in leaders}
+    for event in (e for e in tree.events if e.time > begin):
+        own, other = block[event.into], block.pop(event.absorbed)
+        below = _from_below(run, event.absorbed, event.into)
+        block[event.into] = other + own if below else own + other
+    return [leader for rows in block.values() for leader in rows]
+
+
+def _from_below(run: Trajectory | MergeTree, absorbed: int, into: int) -> bool:
+    """Whether a token began clockwise of the one it joins, as far as there are angles."""
+    if not isinstance(run, Trajectory) or run.model.d != 2:
+        return False
+    phi: Array = sphere.angles(run.tokens[0, [absorbed, into]])
+    return math.remainder(phi[0] - phi[1], 2 * math.pi) < 0
+
+
+def _label_plateaus(ax: Axes, shown: list[Plateau], left: float, end: float, top: float) -> None:
+    """Write each plateau's count and lifetime just above it, unless another is in the way."""
+    point = ax.figure.dpi / 72
+    width, height = ax.bbox.width / point, ax.bbox.height / point
+    gap = 1.3 * _LABEL * top / height  # a line of text, in clusters
+    taken: list[int] = []
+    for plateau in sorted(shown, key=lambda p: math.log(p.end / max(p.start, left)), reverse=True):
+        count = plateau.clusters
+        if any(abs(count - other) < gap for other in taken):
+            continue
+        taken.append(count)
+        noun = "cluster" if count == 1 else "clusters"
+        short = f"{count} {noun}"
+        full = short
+        if not plateau.open:
+            full += f" for {style.number(float(f'{plateau.lifetime:.1e}'))}"
+        elif count > 1:
+            full += ", to the end of the run"
+        begin = max(plateau.start, left)
+        room = width * math.log(end / begin) / math.log(end / left)
+        text = full if room > 0.55 * _LABEL * len(full) else short
+        fits = room > 0.55 * _LABEL * len(text)
+        ax.annotate(
+            text,
+            (begin if fits else end, count),
+            xytext=(3 if fits else -1, 1.5),
+            textcoords="offset points",
+            ha="left" if fits else "right",
+            va="bottom",
+            fontsize=_LABEL,
+            zorder=5,
+        )
+
+
+def _shade_untrusted(ax: Axes, tree: MergeTree) -> None:
+    """Cover the part of the run that rounding decides, and say so."""
+    begin = tree.trusted_until
+    if begin >= tree.end:
+        return
+    ax.axvspan(begin, tree.end, facecolor="white", alpha=0.6, zorder=4)
+    ax.axvspan(
+        begin, tree.end, facecolor="none", edgecolor=style.PALE, hatch="///", linewidth=0, zorder=4,
+    )  # fmt: skip
+    ax.annotate(
+        f"not to be trusted after t = {style.number(begin)}",
+        (1, 1), xytext=(-3, -3), xycoords="axes fraction", textcoords="offset points",
+        ha="right", va="top", fontsize=_LABEL, color=style.VERMILLION, zorder=5,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
+    )  # fmt: skip

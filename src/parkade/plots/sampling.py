@@ -1,0 +1,88 @@
+"""At which times to look at a run, so that the lines drawn through it are its own."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from parkade.errors import InputError
+from parkade.plots import style
+from parkade.sphere import distance
+from parkade.trajectory import Trajectory
+from parkade.types import Array
+
+STEP = 0.04
+"""How far, in radians, the fastest token goes between two samples."""
+
+MOST = 2500
+"""Most samples of one run: 100 radians of the fastest token."""
+
+_CHUNK = 2**22  # numbers in memory at once
+
+
+def need_dimension(run: Trajectory, plot: str, fits: bool, expected: str, instead: str) -> None:
+    """Raise unless `run` is a Trajectory whose dimension suits the plot."""
+    if not isinstance(run, Trajectory):
+        raise InputError(
+            f"plots.{plot} needs a run, got {type(run).__name__}; "
+            "pass what parkade.simulate returns"
+        )
+    if not fits:
+        raise InputError(
+            f"plots.{plot} needs tokens in {expected}, got d={run.model.d}; use {instead}"
+        )
+
+
+def path_times(run: Trajectory) -> Array:
+    """Times between which no token moves farther than about `STEP`.
+
+    Equal steps in time, even in its logarithm, either miss the fast moves of a long run or
+    waste points on its rests. A run that never stops turning is followed for `MOST` samples,
+    so the last time may lie before the end. A run that kept only some times has those.
+    """
+    if run.dense is None:
+        return np.unique(run.times)
+    # In a turning frame one step may hold many turns, which its two ends do not show.
+    turned = np.linalg.norm(run.spin, 2) * np.diff(run.times)
+    length = np.concatenate([[0.0], np.cumsum(_longest_moves(run.tokens) + turned)])
+    count = int(np.ceil(length[-1] / STEP)) + 1
+    marks = np.arange(min(count, MOST)) * STEP
+    times = np.interp(marks, length, run.times)
+    # A token at rest still has an end.
+    return np.unique(times if count > MOST else np.append(times, run.times[-1]))
+
+
+def positions(run: Trajectory, times: Array, axes: Array) -> Array:
+    """Tokens at `times` along the columns of `axes`, (m, n, k)."""
+    _, n, d = run.tokens.shape
+    result = np.empty((len(times), n, axes.shape[1]))
+    # A few times at once: interpolation copies several arrays of all tokens for each.
+    some = max(1, _CHUNK // (8 * n * d))
+    for i in range(0, len(times), some):
+        result[i : i + some] = run.at(times[i : i + some]) @ axes
+    return result
+
+
+def say_how_far(ax: Axes, run: Trajectory, times: Array) -> None:
+    """Write into a corner where the lines end if that is before the run does."""
+    if times[-1] < run.times[-1]:
+        ax.text(
+            0.99, 0.01, f"paths to t = {style.number(float(times[-1]))}",
+            ha="right", va="bottom", fontsize=6, color=style.GREY, transform=ax.transAxes,
+        )  # fmt: skip
+
+
+def start(run: Trajectory) -> tuple[float, Array] | None:
+    """The first time a run kept and its tokens, or None if it kept only its end."""
+    return (float(run.times[0]), run.tokens[0]) if run.times[0] < run.times[-1] else None
+
+
+def _longest_moves(tokens: Array) -> Array:
+    """The longest way any token went in each step, (T-1,)."""
+    steps = len(tokens) - 1
+    result = np.empty(steps)
+    some = max(1, _CHUNK // tokens[0].size)
+    for i in range(0, steps, some):
+        piece = tokens[i : i + some + 1]
+        result[i : i + some] = distance(piece[1:], piece[:-1]).max(axis=1)
+    return result

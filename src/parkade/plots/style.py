@@ -1,0 +1,169 @@
+"""How figures look, where they live, and how they are written."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from parkade.errors import InputError
+from parkade.files import atomic_write
+from parkade.types import Array
+
+# Okabe and Ito's colours, which stay apart in every kind of colour vision.
+BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
+BLACK, GREY, PALE = "#000000", "#8A8A8A", "#D9D9D9"
+TOKEN, FINAL, START, FIRST = BLUE, VERMILLION, GREY, BLACK
+
+COLUMN, PAGE = 3.4, 7.0
+"""Widths in inches of a column and of a page of a paper."""
+
+RC: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same figure everywhere
+    "mathtext.fontset": "dejavusans",
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.titlesize": 8,
+    "figure.titlesize": 9,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "legend.handletextpad": 0.3,
+    "legend.columnspacing": 1.2,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "pdf.fonttype": 42,  # fonts embedded whole, so that text in a PDF stays text
+    "svg.hashsalt": "parkade",  # the same figure is the same file
+}
+
+# What is left out of files so that the same figure is the same file.
+_METADATA: dict[str, dict[str, Any]] = {
+    "png": {},
+    "pdf": {"CreationDate": None},
+    "svg": {"Date": None},
+}
+_PNG_DPI = 200
+
+# matplotlib's rc_context swaps global settings; two threads in it at once would leave
+# one's settings behind in the other's.
+_LOCK = threading.RLock()
+
+
+@contextmanager
+def context() -> Iterator[None]:
+    """Parkade's style, inside the block or the decorated function only."""
+    with _LOCK, mpl.rc_context(RC):
+        yield
+
+
+class _NotebookFigure(Figure):
+    """A Figure that a notebook can show although pyplot knows nothing of it."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        with context():
+            self.savefig(buffer, format="png", dpi=_PNG_DPI)
+        return buffer.getvalue()
+
+
+@context()
+def new_figure(width: float = COLUMN, height: float = COLUMN) -> Figure:
+    """An empty figure of this size in inches, apart from pyplot's global state."""
+    figure = _NotebookFigure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def axes(ax: Axes | None, width: float = COLUMN, height: float = COLUMN) -> Axes:
+    """`ax`, or if it is None the axes of a new figure."""
+    if ax is None:
+        return new_figure(width, height).add_subplot()
+    if not isinstance(ax, Axes):
+        raise InputError(f"ax must be a matplotlib Axes, got {type(ax).__name__}; leave it out")
+    if ax.name != "rectilinear":
+        raise InputError(
+            f"ax must be ordinary 2-D axes, got the projection {ax.name!r}; make it without one"
+        )
+    return ax
+
+
+def dots(
+    ax: Axes,
+    points: Array,
+    size: float,
+    color: str,
+    *,
+    hollow: float = 0.0,
+    **options: Any,
+) -> None:
+    """Draw the first two columns of `points`, filled, or `hollow` with lines of this width."""
+    face = "none" if hollow else color
+    ax.scatter(
+        points[:, 0],
+        points[:, 1],
+        s=size,
+        facecolors=face,
+        edgecolors=color,
+        linewidths=hollow,
+        **options,
+    )
+
+
+def mark_first(ax: Axes, token: Array, zorder: float = 7) -> None:
+    """Put a diamond around the first token, (d,) with two or more coordinates."""
+    dots(ax, token[None], 40, FIRST, hollow=0.9, marker="D", zorder=zorder, label="first token")
+
+
+def number(value: float) -> str:
+    """A number as text for a figure: 5000, 0.25, 10⁶⁰."""
+    if value == 0 or 1e-4 < abs(value) < 1e5:
+        return f"{float(f'{value:.4g}'):g}".replace("-", "−")  # 20000, not 2e+04
+    mantissa, exponent = f"{value:.2e}".split("e")
+    power = f"10^{{{int(exponent)}}}"
+    lead = f"{float(mantissa):g}"
+    return f"${power}$" if math.isclose(float(mantissa), 1) else rf"${lead}\times{power}$"
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write `figure` to a .png (200 dpi), .pdf or .svg file, whole or not at all, and close it.
+
+    Returns
+    -------
+    Path
+        Where it was written.
+    """
+    if not isinstance(figure, Figure):
+        raise InputError(
+            f"plots.save needs a matplotlib Figure, got {type(figure).__name__}; "
+            "of Axes pass ax.figure"
+        )
+    target = Path(path)
+    kind = target.suffix.lower().removeprefix(".")
+    if kind not in _METADATA:
+        allowed = ", ".join(f".{name}" for name in _METADATA)
+        raise InputError(f"cannot write {target}: a figure's file must end in one of {allowed}")
+    with context(), atomic_write(target) as file:
+        figure.savefig(file, format=kind, dpi=_PNG_DPI, metadata=_METADATA[kind])
+    # Only a figure that the user made with pyplot is kept alive by it.
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close(figure)
+    return target

@@ -1,0 +1,46 @@
+"""Helpers shared by the tests. Numbers come from fixed seeds only."""
+
+from __future__ import annotations
+
+import hypothesis
+import numpy as np
+import pytest
+
+import parkade as pk
+
+EPS = np.finfo(np.float64).eps
+
+hypothesis.settings.register_profile(
+    "fixed", derandomize=True, deadline=None, database=None, print_blob=False
+)
+hypothesis.settings.load_profile("fixed")
+
+
+def random_model(d, beta=1.0, seed=0, mask="causal", scale=1.0):
+    """A model with dense random Q, K, V of spectral size about `scale`."""
+    rng = np.random.default_rng(seed)
+    Q, K, V = scale * rng.standard_normal((3, d, d)) / np.sqrt(d)
+    return pk.Attention(beta=beta, Q=Q, K=K, V=V, mask=mask)
+
+
+def random_rotation(d, seed=0):
+    """An orthogonal matrix with determinant 1."""
+    q, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((d, d)))
+    q[:, 0] *= np.sign(np.linalg.det(q))
+    return q
+
+
+def worst(x, y):
+    """The largest distance between corresponding rows."""
+    return np.max(np.linalg.norm(np.asarray(x) - np.asarray(y), axis=-1))
+
+
+def slope(steps, errors):
+    """The observed order: the slope of log error against log step."""
+    return np.polyfit(np.log(steps), np.log(errors), 1)[0]
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    """A machine with 10 kB to spare."""
+    monkeypatch.setattr("parkade.check.available_memory", lambda: 1e4)

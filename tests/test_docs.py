@@ -1,0 +1,97 @@
+"""Everything shown is executed: docstrings, README and documentation pages."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import io
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import parkade
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(parkade.__path__, "parkade.")
+    if not module.name.endswith("__main__")  # importing it would run the program
+)
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", ["parkade", *MODULES])
+def test_docstrings_tell_the_truth(name):
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.failed == 0
+
+
+def test_the_public_functions_have_examples():
+    finder = doctest.DocTestFinder()
+    for thing in (parkade.Attention, parkade.simulate, parkade.simulate_many):
+        assert any(test.examples for test in finder.find(thing)), thing
+
+
+def run_page(text):
+    """Run the python blocks of a page in one namespace; yield (shown, printed) outputs.
+
+    A ```text block right after a ```python block shows what that block prints.
+    """
+    blocks = FENCE.findall(text)
+    namespace = {"__name__": "__main__"}
+    for i, (language, code) in enumerate(blocks):
+        following, shown = blocks[i + 1] if i + 1 < len(blocks) else ("", "")
+        if language == "python":
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(code, "<page>", "exec"), namespace)
+            if following == "text":
+                yield shown, printed.getvalue()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_pages_print_what_they_show(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # pages may save files
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    for shown, printed in run_page(page.read_text(encoding="utf-8")):
+        assert printed == shown
+
+
+def test_the_page_runner_notices_a_wrong_output():
+    page = "```python\nx = 2\n```\nwords\n```python\nprint(x)\n```\n\n```text\n{}\n```\n"
+    assert list(run_page(page.format(2))) == [("2\n", "2\n")]
+    assert list(run_page(page.format(3))) == [("3\n", "2\n")]
+    assert not list(run_page("```python\nprint(1)\n```\n```console\n1\n```\n```text\n1\n```\n"))
+
+
+def test_import_is_light():
+    heavy = {"numba", "scipy", "matplotlib", "xarray", "rich", "typer", "pandas"}
+    script = "import sys, parkade; print(*sys.modules)"
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    loaded = set(result.stdout.split())
+    assert "parkade.flow" in loaded
+    assert not heavy & loaded
+
+
+def tracked_files():
+    """Files under version control; outside a checkout, those of the source tree."""
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listing.returncode == 0:
+        return [path for name in listing.stdout.split("\0") if (path := ROOT / name).is_file()]
+    return [path for path in (ROOT / "src").rglob("*") if path.is_file()]
+
+
+def test_no_file_knows_the_machine_it_was_written_on():
+    homes = "|".join(["work", "root", "home"])
+    path_of_ours = re.compile(rf"(?<![\w.~}}])/({homes})/".encode())
+    files = tracked_files()
+    assert len(files) > 10
+    assert not [str(file) for file in files if path_of_ours.search(file.read_bytes())]
