@@ -50,11 +50,11 @@ def fixed_steps(model, x0, t_end, steps):
     """`steps` equal steps to t_end: their dense output and ends, (steps, …)."""
     system, dims = pairwise.system(model), pairwise.dims(model.d)
     x, work = x0.copy(), explicit.workspace(*x0.shape, causal=True)
-    explicit.start(system, dims, x, work, t_end, 1e-6, False)
+    explicit.start(system, dims, x, work, t_end, 1e-6)
     work.clock[explicit.STEP] = t_end / steps
     times, tokens = np.empty(steps), np.empty((steps, *x0.shape))
     dense = np.empty((steps, explicit.DENSE, *x0.shape))
-    count = explicit.advance(system, dims, x, work, t_end, 1e-6, True, False, times, tokens, dense)
+    count = explicit.advance(system, dims, x, work, t_end, 1e-6, True, times, tokens, dense)
     assert count == steps
     np.testing.assert_allclose(times, np.linspace(0, t_end, steps + 1)[1:], rtol=1e-14)
     return tokens, dense

@@ -41,8 +41,7 @@ class Linearization(NamedTuple):
     pull: Array  # (n, d): a_k
     mean: Array  # (n, d): μ_k
     velocity: Array  # (n, d): P_k q_k
-    basis: Array  # (n, d, d-1): orthonormal bases of the tangent spaces
-    blocks: Array  # (n, d-1, d-1): J_kk in these bases
+    blocks: Array  # (n, d-1, d-1): J_kk in tangent coordinates
 
 
 def padded(n: int) -> int:
@@ -61,7 +60,6 @@ def allocate(n: int, d: int, *, causal: bool) -> Linearization:
         pull=np.empty((n, d)),
         mean=np.empty((n, d)),
         velocity=np.empty((n, d)),
-        basis=np.empty((n, d, d - 1)),
         blocks=np.empty((n, d - 1, d - 1)),
     )
 
@@ -71,22 +69,6 @@ def _sum(values: Array) -> float:
     total = 0.0
     for value in values:
         total += value
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def _second_moment(weights: Array, left: Array, right: Array, x: float, y: float) -> float:
-    total = 0.0
-    for j in range(weights.size):
-        total += weights[j] * (left[j] - x) * (right[j] - y)
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def _first_moment(weights: Array, keys: Array, x: float) -> float:
-    total = 0.0
-    for j in range(weights.size):
-        total += weights[j] * (keys[j] - x)
     return total
 
 
@@ -101,25 +83,143 @@ def _exponentiate(scores: Array, count: int, shift: float) -> None:
 @njit(cache=True, nogil=True)
 def _scores(keys: Array, pull: Array, x: Array, out: Array) -> None:
     """Base-2 scores ⟨a_k, x_j − x_k⟩ of one token with all keys."""
+    a, y, row = LOG2E * pull[0], x[0], keys[0]
     for j in range(out.size):
-        out[j] = 0.0
-    for c in range(x.size):
-        a, y = LOG2E * pull[c], x[c]
-        row = keys[c]
+        out[j] = a * (row[j] - y)
+    for c in range(1, x.size):
+        a, y, row = LOG2E * pull[c], x[c], keys[c]
         for j in range(out.size):
             out[j] += a * (row[j] - y)
 
 
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def _moment(weights: Array, keys: Array, x: float, out: Array) -> float:
+    """Σ w (y − x), the terms of which go to `out`."""
+    total = 0.0
+    for j in range(weights.size):
+        term = weights[j] * (keys[j] - x)
+        out[j] = term
+        total += term
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def _product(terms: Array, keys: Array, x: float) -> float:
+    """Σ terms (y − x)."""
+    total = 0.0
+    for j in range(terms.size):
+        total += terms[j] * (keys[j] - x)
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def _products(terms: Array, keys: Array, x: Array, e: int, out: Array) -> None:
+    """Four of `_product` at once, for coordinates e … e+3: they share the loads of terms."""
+    a, b, c, d = keys[e], keys[e + 1], keys[e + 2], keys[e + 3]
+    xa, xb, xc, xd = x[e], x[e + 1], x[e + 2], x[e + 3]
+    ta, tb, tc, td = 0.0, 0.0, 0.0, 0.0
+    for j in range(terms.size):
+        term = terms[j]
+        ta += term * (a[j] - xa)
+        tb += term * (b[j] - xb)
+        tc += term * (c[j] - xc)
+        td += term * (d[j] - xd)
+    out[e] += ta
+    out[e + 1] += tb
+    out[e + 2] += tc
+    out[e + 3] += td
+
+
 @njit(cache=True, nogil=True)
-def _tangent_basis(x: Array, basis: Array) -> None:
-    """Columns orthonormal and orthogonal to x: all but the first of a Householder matrix."""
+def _add_moments(
+    weights: Array, keys: Array, x: Array, terms: Array, mean: Array, moment: Array
+) -> None:
+    """Add Σ w (y − x) to `mean` and Σ w (y − x)(y − x)ᵀ to `moment` (lower half)."""
+    for c in range(x.size):
+        mean[c] += _moment(weights, keys[c], x[c], terms)
+        e = 0
+        while e <= c:
+            if e + 4 <= x.size:  # may go past the diagonal: four cost as much as two
+                _products(terms, keys, x, e, moment[c])
+                e += 4
+            else:
+                moment[c, e] += _product(terms, keys[e], x[e])
+                e += 1
+
+
+# Tangent coordinates at x: the Householder reflection H = I − w wᵀ/(1 + |x_0|) with w = x ± e_0
+# takes x to ∓e_0, so its other columns are an orthonormal basis of the tangent space. It is
+# applied as it stands, in d operations instead of d².
+@njit(cache=True, nogil=True)
+def to_tangent(x: Array, v: Array, z: Array) -> None:
+    """Set z (d-1,) to the tangent coordinates of v (d,)."""
     d = x.size
-    sign = 1.0 if x[0] >= 0 else -1.0
+    total = (x[0] + (1.0 if x[0] >= 0 else -1.0)) * v[0]
+    for c in range(1, d):
+        total += x[c] * v[c]
+    total /= 1.0 + abs(x[0])
+    for c in range(1, d):
+        z[c - 1] = v[c] - x[c] * total
+
+
+@njit(cache=True, nogil=True)
+def from_tangent(x: Array, z: Array, v: Array) -> None:
+    """Set v (d,) to the tangent vector with coordinates z (d-1,)."""
+    d = x.size
+    total = 0.0
+    for c in range(1, d):
+        total += x[c] * z[c - 1]
+    total /= 1.0 + abs(x[0])
+    v[0] = -(x[0] + (1.0 if x[0] >= 0 else -1.0)) * total
+    for c in range(1, d):
+        v[c] = z[c - 1] - x[c] * total
+
+
+@njit(cache=True, nogil=True)
+def _matrix_to_tangent(x: Array, matrix: Array, w: Array, left: Array, out: Array) -> None:
+    """Set out (d-1, d-1) to a matrix (d, d), which is spoiled, in tangent coordinates."""
+    d = x.size
     scale = 1.0 / (1.0 + abs(x[0]))
-    for i in range(1, d):
-        basis[0, i - 1] = -sign * x[i]
+    for c in range(d):
+        w[c] = x[c]
+        left[c] = 0.0
+    w[0] += 1.0 if x[0] >= 0 else -1.0
+    for r in range(d):  # matrix ← matrix H;  left ← wᵀ matrix
+        total = 0.0
+        for c in range(d):
+            total += matrix[r, c] * w[c]
+        total *= scale
+        for c in range(d):
+            matrix[r, c] -= total * w[c]
+            left[c] += w[r] * matrix[r, c]
+    for r in range(1, d):
+        factor = scale * w[r]
         for c in range(1, d):
-            basis[c, i - 1] = (1.0 if c == i else 0.0) - x[c] * x[i] * scale
+            out[r - 1, c - 1] = matrix[r, c] - factor * left[c]
+
+
+@njit(cache=True, nogil=True)
+def _scalar(matrix: Array) -> bool:
+    """Whether a matrix is a multiple of the identity."""
+    for r in range(matrix.shape[0]):
+        for c in range(matrix.shape[1]):
+            if matrix[r, c] != (matrix[0, 0] if r == c else 0.0):
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _multiply(left: Array, right: Array, scalar: float, out: Array) -> None:
+    """Set out = left · right; `scalar` stands for a factor that is a multiple of I, if not 0."""
+    d = out.shape[0]
+    for r in range(d):
+        for c in range(d):
+            out[r, c] = scalar * right[r, c]
+        if scalar == 0.0:
+            for i in range(d):
+                factor = left[r, i]
+                for c in range(d):
+                    out[r, c] += factor * right[i, c]
 
 
 @njit(cache=True, nogil=True)
@@ -135,9 +235,12 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
         for c in range(d):
             fixed[c, j] = system.frozen[j, c]
     held = np.empty(fixed.shape[1])
+    terms = np.empty(max(lin.keys.shape[1], held.size))
     moment = np.empty((d, d))
     inner = np.empty((d, d))
-    product = np.empty((d, d))
+    w, left = np.empty(d), np.empty(d)
+    a_scalar = beta_a[0, 0] if _scalar(beta_a) else 0.0
+    v_scalar = system.V[0, 0] if _scalar(system.V) else 0.0
     for k in range(n):
         weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
         length = 0.0
@@ -173,54 +276,42 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
             weights[j] *= z
         for j in range(m):
             held[j] *= z
+        mean = lin.mean[k]
         for c in range(d):
-            lin.mean[k, c] = _first_moment(weights, lin.keys[c], x[k, c]) + _first_moment(
-                held, fixed[c], x[k, c]
-            )
+            mean[c] = 0.0
+            for e in range(d):
+                moment[c, e] = 0.0
+        _add_moments(weights, lin.keys, x[k], terms[: weights.size], mean, moment)
+        if m > 0:
+            _add_moments(held, fixed, x[k], terms[: held.size], mean, moment)
         for c in range(d):
             for e in range(c + 1):
-                total = _second_moment(
-                    weights, lin.keys[c], lin.keys[e], x[k, c], x[k, e]
-                ) + _second_moment(held, fixed[c], fixed[e], x[k, c], x[k, e])
-                total -= lin.mean[k, c] * lin.mean[k, e]
-                moment[c, e] = total
-                moment[e, c] = total
+                moment[c, e] -= mean[c] * mean[e]
+                moment[e, c] = moment[c, e]
         # inner = −(1−p_kk) I − p_kk μ aᵀ + β (M − μμᵀ) A
+        if a_scalar != 0.0:
+            _multiply(beta_a, moment, a_scalar, inner)
+        else:
+            _multiply(moment, beta_a, 0.0, inner)
         for c in range(d):
             for e in range(d):
-                total = -self_weight * lin.mean[k, c] * lin.pull[k, e]
-                for i in range(d):
-                    total += moment[c, i] * beta_a[i, e]
-                inner[c, e] = total
+                inner[c, e] -= self_weight * mean[c] * lin.pull[k, e]
             inner[c, c] -= other
         radial = 0.0
         for c in range(d):
             total = 0.0
             for e in range(d):
-                total += system.V[c, e] * lin.mean[k, e] + system.B[c, e] * x[k, e]
+                total += system.V[c, e] * mean[e] + system.B[c, e] * x[k, e]
             lin.velocity[k, c] = total
             radial += total * x[k, c]
         for c in range(d):
             lin.velocity[k, c] -= radial * x[k, c]
+        _multiply(system.V, inner, v_scalar, moment)
         for c in range(d):
             for e in range(d):
-                total = system.B[c, e]
-                for i in range(d):
-                    total += system.V[c, i] * inner[i, e]
-                product[c, e] = total
-        basis = lin.basis[k]
-        _tangent_basis(x[k], basis)
+                moment[c, e] += system.B[c, e]
+        _matrix_to_tangent(x[k], moment, w, left, lin.blocks[k])
         for i in range(d - 1):
-            for c in range(d):
-                total = 0.0
-                for e in range(d):
-                    total += product[c, e] * basis[e, i]
-                inner[c, i] = total
-            for j in range(d - 1):
-                total = 0.0
-                for c in range(d):
-                    total += basis[c, j] * inner[c, i]
-                lin.blocks[k, j, i] = total
             lin.blocks[k, i, i] -= radial
 
 
@@ -258,7 +349,7 @@ def factorize(blocks: Array, diagonal: float, factors: Array, pivots: Array) -> 
                     matrix[r, c] -= factor * matrix[i, c]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_SUMS)
 def _solve_block(matrix: Array, pivots: Array, z: Array) -> None:
     """Solve with the factors of one block, in place."""
     size = z.size
@@ -266,12 +357,63 @@ def _solve_block(matrix: Array, pivots: Array, z: Array) -> None:
         best = pivots[i]
         z[i], z[best] = z[best], z[i]
     for i in range(size):
+        total = z[i]
         for c in range(i):
-            z[i] -= matrix[i, c] * z[c]
+            total -= matrix[i, c] * z[c]
+        z[i] = total
     for i in range(size - 1, -1, -1):
+        total = z[i]
         for c in range(i + 1, size):
-            z[i] -= matrix[i, c] * z[c]
-        z[i] *= matrix[i, i]
+            total -= matrix[i, c] * z[c]
+        z[i] = total * matrix[i, i]
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def _along(pull: Array, u: Array, weights: Array, out: Array) -> float:
+    """Set out_j = p_kj ⟨a_k, u_j⟩, and return the sum; few passes over `out` if d is large."""
+    d = pull.size
+    first = d % 4
+    for j in range(out.size):
+        out[j] = 0.0
+    for c in range(first):
+        a, row = pull[c], u[c]
+        for j in range(out.size):
+            out[j] += a * row[j]
+    for c in range(first, d, 4):
+        a0, a1, a2, a3 = pull[c], pull[c + 1], pull[c + 2], pull[c + 3]
+        r0, r1, r2, r3 = u[c], u[c + 1], u[c + 2], u[c + 3]
+        for j in range(out.size):
+            out[j] += a0 * r0[j] + a1 * r1[j] + (a2 * r2[j] + a3 * r3[j])
+    total = 0.0
+    for j in range(out.size):
+        out[j] *= weights[j]
+        total += out[j]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def _push(keys: Array, u: Array, weights: Array, along: Array, k: int, c: int, out: Array) -> None:
+    """Add Σ_j p_kj u_j + Σ_j along_j (x_j − x_k) to `out`, in coordinate c."""
+    row, key, own = u[c], keys[c], keys[c, k]
+    total = 0.0
+    for j in range(weights.size):
+        total += weights[j] * row[j] + along[j] * (key[j] - own)
+    out[c] += total
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def _push_two(
+    keys: Array, u: Array, weights: Array, along: Array, k: int, c: int, out: Array
+) -> None:
+    """`_push` in coordinates c and c + 1, which share half of the loads."""
+    row, key, own = u[c], keys[c], keys[c, k]
+    row2, key2, own2 = u[c + 1], keys[c + 1], keys[c + 1, k]
+    total, total2 = 0.0, 0.0
+    for j in range(weights.size):
+        total += weights[j] * row[j] + along[j] * (key[j] - own)
+        total2 += weights[j] * row2[j] + along[j] * (key2[j] - own2)
+    out[c] += total
+    out[c + 1] += total2
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS)
@@ -283,70 +425,64 @@ def solve(
     `right` is (n, d), tangent; `u` is (d, padded n) and must hold finite numbers.
     """
     n, d = right.shape
-    size = d - 1
     along = np.empty(lin.keys.shape[1])
-    pushed = np.empty(d)
-    z = np.empty(size)
+    x, v, pushed, z = np.empty(d), np.empty(d), np.empty(d), np.empty(d - 1)
     for k in range(n):
         weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
         count = weights.size
         # Σ_j p_kj [u_j + (δ_j − μ_k) ⟨a_k, u_j⟩]
-        for j in range(count):
-            along[j] = 0.0
+        total = _along(lin.pull[k], u, weights, along[:count])
         for c in range(d):
-            a = lin.pull[k, c]
-            row = u[c]
-            for j in range(count):
-                along[j] += a * row[j]
-        total = 0.0
-        for j in range(count):
-            along[j] *= weights[j]
-            total += along[j]
+            pushed[c] = -total * lin.mean[k, c]
+        for c in range(0, d - 1, 2):
+            _push_two(lin.keys, u, weights, along[:count], k, c, pushed)
+        if d % 2 == 1:
+            _push(lin.keys, u, weights, along[:count], k, d - 1, pushed)
         for c in range(d):
-            row, key, x = u[c], lin.keys[c], lin.keys[c, k]
-            value = 0.0
-            for j in range(count):
-                value += weights[j] * row[j] + along[j] * (key[j] - x)
-            pushed[c] = value - total * lin.mean[k, c]
-        for i in range(size):
-            z[i] = 0.0
-        for c in range(d):
+            x[c] = lin.keys[c, k]
             value = right[k, c]
             for e in range(d):
                 value += system.V[c, e] * pushed[e]
-            for i in range(size):
-                z[i] += lin.basis[k, c, i] * value
+            v[c] = value
+        to_tangent(x, v, z)
         _solve_block(factors[k], pivots[k], z)
+        from_tangent(x, z, v)
         for c in range(d):
-            value = 0.0
-            for i in range(size):
-                value += lin.basis[k, c, i] * z[i]
-            u[c, k] = value
+            u[c, k] = v[c]
 
 
 @njit(cache=True, nogil=True)
 def assemble(system: System, lin: Linearization, out: Array) -> None:
-    """The whole Jacobian in the tangent bases: for full attention, which has no order."""
-    n, d, size = lin.basis.shape
-    column = np.empty(d)
+    """The whole Jacobian in tangent coordinates: for full attention, which has no order."""
+    n, d = lin.mean.shape
+    size = d - 1
+    x = np.empty((n, d))
     for k in range(n):
-        weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
-        for j in range(n):
-            for i in range(size):
+        for c in range(d):
+            x[k, c] = lin.keys[c, k]
+    unit, tangent = np.zeros(size), np.empty(d)
+    push, pushed, column = np.empty(d), np.empty(d), np.empty(size)
+    for j in range(n):
+        for i in range(size):
+            unit[i] = 1.0
+            from_tangent(x[j], unit, tangent)
+            unit[i] = 0.0
+            for k in range(n):
+                weight = lin.weights[lin.offsets[k] + j]
                 along = 0.0
                 for c in range(d):
-                    along += lin.pull[k, c] * lin.basis[j, c, i]
+                    along += lin.pull[k, c] * tangent[c]
                 for c in range(d):
-                    delta = lin.keys[c, j] - lin.keys[c, k] - lin.mean[k, c]
-                    column[c] = weights[j] * (lin.basis[j, c, i] + delta * along)
-                for r in range(size):
+                    push[c] = tangent[c] + (x[j, c] - x[k, c] - lin.mean[k, c]) * along
+                for c in range(d):
                     total = 0.0
-                    for c in range(d):
-                        value = 0.0
-                        for e in range(d):
-                            value += system.V[c, e] * column[e]
-                        total += lin.basis[k, c, r] * value
-                    out[k * size + r, j * size + i] = total
+                    for e in range(d):
+                        total += system.V[c, e] * push[e]
+                    pushed[c] = weight * total
+                to_tangent(x[k], pushed, column)
+                for r in range(size):
+                    out[k * size + r, j * size + i] = column[r]
+    for k in range(n):
         for r in range(size):
             for i in range(size):
                 out[k * size + r, k * size + i] = lin.blocks[k, r, i]
@@ -355,19 +491,20 @@ def assemble(system: System, lin: Linearization, out: Array) -> None:
 @njit(cache=True, nogil=True)
 def solve_whole(lin: Linearization, matrix: Array, pivots: Array, right: Array, u: Array) -> None:
     """Solve (diagonal − J) u = right with the factors of the whole matrix."""
-    n, d, size = lin.basis.shape
-    z = np.zeros(n * size)
+    n, d = right.shape
+    size = d - 1
+    x, v, z = np.empty(d), np.empty(d), np.empty(n * size)
     for k in range(n):
-        for i in range(size):
-            for c in range(d):
-                z[k * size + i] += lin.basis[k, c, i] * right[k, c]
+        for c in range(d):
+            x[c] = lin.keys[c, k]
+        to_tangent(x, right[k], z[k * size : (k + 1) * size])
     _solve_block(matrix, pivots, z)
     for k in range(n):
         for c in range(d):
-            value = 0.0
-            for i in range(size):
-                value += lin.basis[k, c, i] * z[k * size + i]
-            u[c, k] = value
+            x[c] = lin.keys[c, k]
+        from_tangent(x, z[k * size : (k + 1) * size], v)
+        for c in range(d):
+            u[c, k] = v[c]
 
 
 @njit(cache=True, nogil=True)
