@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import random_model
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
@@ -30,9 +31,7 @@ def fixed_steps(model, x0, t_end, count):
 
 @pytest.mark.parametrize("mask", ["causal", "full"])
 def test_order_is_four(mask):
-    rng = np.random.default_rng(3)
-    Q, K, V = rng.normal(size=(3, 3, 3))
-    model, x0 = pk.Attention(beta=1.0, Q=Q, K=K, V=V, mask=mask), pk.sphere.uniform(6, 3, seed=3)
+    model, x0 = random_model(3, seed=4, mask=mask), pk.sphere.uniform(6, 3, seed=3)
     exact = pk.simulate(model, x0, 1.0, tol=1e-13, method="explicit").final
     counts = np.array([16, 32, 64, 128])
     errors = [np.abs(fixed_steps(model, x0, 1.0, c)[0] - exact).max() for c in counts]
@@ -51,13 +50,12 @@ def test_dense_output_has_order_three_or_more():
 
 @pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-8])
 def test_agrees_with_dop853_and_the_explicit_engine(tol):
-    rng = np.random.default_rng(5)
     d, n = 3, 24
-    Q, K, V = rng.normal(size=(3, d, d))
-    model, x0 = pk.Attention(beta=1.0, Q=Q, K=K, V=V), pk.sphere.uniform(n, d, seed=6)
+    model, x0 = random_model(d, seed=5), pk.sphere.uniform(n, d, seed=6)
     times = np.array([0.5, 3.0, 20.0])
     solution = solve_ivp(
-        lambda t, y: model.velocity(y.reshape(n, d)).ravel(),
+        # Off the sphere the field is f(x/|x|), or rounding would grow where V is negative.
+        lambda t, y: model.velocity(pk.sphere.normalize(y.reshape(n, d))).ravel(),
         (0, 20),
         x0.ravel(),
         method="DOP853",
@@ -155,17 +153,16 @@ def test_beta_300_merges_without_nan_or_stall():
     assert np.abs(run.final - x0[0]).max() < 1e-12
 
 
+@pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("d", [3, 8])
-def test_theorem_4_1_is_reached(d):
-    # Any Q, K and β ≤ 16: all tokens end at the first one's start. Some random Q, K make
-    # tokens circle for very long; these seeds do not (see the docs for those that do).
-    for seed in range(20):
-        rng = np.random.default_rng([d, seed])
-        Q, K = rng.normal(size=(2, d, d))
-        model = pk.Attention(beta=rng.uniform(0, 16 if d == 3 else 6), Q=Q, K=K)
-        x0 = pk.sphere.uniform(12, d, seed=rng)
-        run = pk.simulate(model, x0, 1e300, times="final")
-        assert np.abs(run.final - x0[0]).max() < 1e-10, seed
+def test_theorem_4_1_is_reached(d, seed):
+    # Any Q, K and β: all tokens end where the first one is.
+    rng = np.random.default_rng([d, seed])
+    Q, K = rng.normal(size=(2, d, d))
+    model = pk.Attention(beta=rng.uniform(0, 16), Q=Q, K=K)
+    x0 = pk.sphere.uniform(12, d, seed=rng)
+    run = pk.simulate(model, x0, 1e300, times="final")
+    assert np.abs(run.final - x0[0]).max() < 1e-10
 
 
 @pytest.mark.parametrize(
@@ -193,13 +190,15 @@ def test_rows_of_the_table(V, kind):
         np.testing.assert_allclose(np.abs(run.final), np.eye(3)[[0] * 32], atol=1e-10)
         assert set(np.sign(run.final[:, 0])) == {-1.0, 1.0}
     else:
-        # Repulsion: no collapse, and everyone within 45° of the leading eigenspace L.
+        # Repulsion: no collapse, and a crowd about the leading eigenspace L, on average within
+        # 30° of it, where uniform tokens are within 32.7° of a plane and 57.3° of a line.
         leading = 2 if kind == "cloud" else 1
         for tokens in (early, run.final):
-            assert len(np.unique(pk.cluster_labels(tokens, 1e-6))) > 10
-            assert np.linalg.norm(tokens[:, :leading], axis=1).min() > np.sqrt(0.5)
+            assert len(np.unique(pk.cluster_labels(tokens, 1e-6))) > 25
+            angle = np.arccos(np.linalg.norm(tokens[:, :leading], axis=1).clip(0, 1))
+            assert np.degrees(angle.mean()) < (15 if kind == "cloud" else 30)
     # At the end nothing moves, but for the clouds' last slow drift.
-    assert np.abs(model.velocity(run.final)).max() < 1e-9
+    assert np.abs(model.velocity(run.final)).max() < 1e-8
 
 
 def test_full_attention_says_how_far_to_trust_it():

@@ -9,9 +9,10 @@ which norms do not drift and the method keeps its order.
 
 An implicit step damps what it does not resolve, growth as well as decay, and would freeze a
 token near an unstable equilibrium for ever. Steps are therefore limited to h·g ≤ 1, where g
-is the largest growth rate of a token. A token that sits still although its perturbations
-should have grown by e^800, more than any float64 can hold, is exactly at an equilibrium; it
-is released from the limit until it moves.
+is the largest growth rate of a token. But a token may sit on such an equilibrium exactly, or
+drift along with one: if it stays in its place while perturbations should have grown by
+e^800, more than any float64 can hold, there are none, and it is released from the limit
+until it has gone elsewhere.
 
 Coefficients: G. Steinebach 1995, in E. Hairer, G. Wanner, Solving Ordinary Differential
 Equations II (1996), section IV.7; the step controller is Gustafsson's, section IV.8.
@@ -84,8 +85,8 @@ _H[1, :5] = [
 ]
 
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 6.0
-_RELEASE = 800.0  # e-foldings after which a token at rest is exactly at an equilibrium
-_MOVED = 1e-13  # a released token that moves more than this is bound again
+_RELEASE = 800.0  # e-foldings after which a token that stays has nothing to grow from
+_PLACE = 0.05  # how far a token may drift and still stay in its place
 
 TIME, STEP, ERROR, OLD_STEP, REJECTED, MOTION = 0, 1, 2, 3, 4, 5  # places in Work.clock
 
@@ -94,7 +95,8 @@ class Work(NamedTuple):
     """The state of a run between calls, and the arrays it works in."""
 
     clock: Array
-    growth: Array  # (n,): ∫g dt of each token since it last moved
+    growth: Array  # (n,): ∫g dt of each token while it stays in its place
+    place: Array  # (n, d)
     lin: Linearization
     u: Array  # (stages, d, padded n)
     y: Array  # (n, d)
@@ -122,6 +124,7 @@ def workspace(n: int, d: int, *, causal: bool) -> Work:
     return Work(
         clock=np.zeros(6),
         growth=np.zeros(n),
+        place=np.zeros((n, d)),
         lin=allocate(n, d, causal=causal),
         u=np.zeros((STAGES, d, padded(n))),
         y=np.empty((n, d)),
@@ -144,6 +147,7 @@ def start(
     """Set the clock to time 0 with a cautious first step."""
     work.clock[:] = 0.0
     work.growth[:] = 0.0
+    copy(x, work.place)
     # No token is faster than |Vμ| + |Bx|; |μ| ≤ 2.
     speed = 2.0 * frobenius(system.V) + frobenius(system.B)
     work.clock[STEP] = min(t_end, 0.1 * tol**0.25 / max(speed, 1e-300))
@@ -190,7 +194,10 @@ def _limit(system: System, work: Work, h: float, rates: Array) -> float:
         g = growth(work.whole[0])
         for k in range(rates.size):
             rates[k] = g if g * h > 1.0 else 0.0
-        return 1.0 / g if g * h > 1.0 and work.growth[0] < _RELEASE else h
+        bound = False
+        for k in range(rates.size):
+            bound = bound or work.growth[k] < _RELEASE
+        return 1.0 / g if g * h > 1.0 and bound else h
     for k in range(work.growth.size):
         rates[k] = 0.0
         if work.growth[k] < _RELEASE:
@@ -199,6 +206,22 @@ def _limit(system: System, work: Work, h: float, rates: Array) -> float:
                 rates[k] = g
                 limit = min(limit, 1.0 / g)
     return limit
+
+
+@njit(cache=True, nogil=True)
+def _settle(work: Work, h: float, rates: Array) -> None:
+    """Count the growth of tokens that stay in their place, now that a step is taken."""
+    n, d = work.y.shape
+    for k in range(n):
+        square = 0.0
+        for c in range(d):
+            square += (work.y[k, c] - work.place[k, c]) ** 2
+        if square > _PLACE**2:
+            work.growth[k] = 0.0
+            for c in range(d):
+                work.place[k, c] = work.y[k, c]
+        else:
+            work.growth[k] += h * rates[k]
 
 
 @njit(cache=True, nogil=True)
@@ -294,12 +317,10 @@ def advance(
                     clock[STEP] = h / factor
         _combine(_A[STAGES - 1], 1.0, u, x, work.y)
         for k in range(n):
-            square = 0.0
             for c in range(d):
                 work.y[k, c] += u[STAGES - 1, c, k]
-                square += (work.y[k, c] - x[k, c]) ** 2
-            work.growth[k] = 0.0 if square > _MOVED**2 else work.growth[k] + h * rates[k]
         normalize(work.y)
+        _settle(work, h, rates)
         for i in range(DENSE):
             _combine(_H[i], 1.0, u, nothing, dense[count, i])
         copy(work.y, x)

@@ -509,15 +509,22 @@ def solve_whole(lin: Linearization, matrix: Array, pivots: Array, right: Array, 
 
 @njit(cache=True, nogil=True)
 def growth(block: Array) -> float:
-    """Largest eigenvalue of the symmetric part of a matrix, if positive, else 0."""
+    """The fastest growth rate: the largest real part of an eigenvalue, if positive, else 0."""
     size = block.shape[0]
     bound = 0.0  # Gershgorin: most blocks are seen to be stable without an eigenvalue
     for i in range(size):
         radius = block[i, i]
         for j in range(size):
             if j != i:
-                radius += 0.5 * abs(block[i, j] + block[j, i])
+                radius += abs(block[i, j])
         bound = max(bound, radius)
     if bound == 0.0 or size == 1:
         return bound
-    return float(max(0.0, np.linalg.eigvalsh(0.5 * (block + block.T))[-1]))
+    if size == 2:
+        half = 0.5 * (block[0, 0] + block[1, 1])
+        square = 0.25 * (block[0, 0] - block[1, 1]) ** 2 + block[0, 1] * block[1, 0]
+        return max(0.0, half + np.sqrt(max(0.0, square)))
+    top = 0.0
+    for value in np.linalg.eigvals(block.astype(np.complex128)):
+        top = max(top, value.real)
+    return top
