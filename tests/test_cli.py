@@ -427,3 +427,34 @@ def test_a_terminal_without_unicode() -> None:
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert process("bench", "--quick", "velocity-batch", env=environment).returncode == 0
+
+
+def test_timeline_tells_plateaus_and_merges(tmp_path: Path) -> None:
+    options = ["--n", "40", "--d", "2", "--beta", "16", "--t-end", "1e20", "--seed", "3"]
+    told = invoke("timeline", *options)
+    assert told.exit_code == 0
+    assert "Metastable states" in told.stdout
+    assert max(map(len, told.stdout.splitlines())) <= 80
+    file = tmp_path / "run.npz"
+    assert invoke("simulate", *options, "-o", file).exit_code == 0
+    saved = invoke("timeline", file, "--json")
+    tree = json.loads(saved.stdout)
+    expected = pk.load(file).merge_tree()
+    assert [e["absorbed"] for e in tree["events"]] == [e.absorbed for e in expected.events]
+    assert invoke("timeline", file).stdout == told.stdout
+    newick = invoke("timeline", file, "--newick").stdout
+    assert newick.strip() == expected.to_newick()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.npz"], "there is no file missing.npz"),
+        (["--radius", "4"], "radius must be an angle below π"),
+        (["--persistence", "1"], "persistence must be > 1"),
+    ],
+)
+def test_timeline_refuses_what_it_cannot_read(arguments: list[str], message: str) -> None:
+    result = invoke("timeline", "--n", 5, "--t-end", 10, *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr

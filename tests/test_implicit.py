@@ -89,13 +89,20 @@ def test_first_token_has_its_closed_form(V):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_circle_reaches_the_first_token(seed):
-    x0 = pk.sphere.uniform(200, 2, seed=seed)
-    run = pk.simulate(pk.Attention(d=2, beta=64.0), x0, 1e60, times="final")
+def test_circle_reaches_the_first_token_by_the_same_merges(seed):
+    x0, model = pk.sphere.uniform(200, 2, seed=seed), pk.Attention(d=2, beta=64.0)
+    run = pk.simulate(model, x0, 1e60)
     assert run.stats.method == "implicit"
     assert run.stats.steps <= 3000
     assert np.abs(run.final - x0[0]).max() < 1e-12
     assert run.trusted_until == np.inf
+    precise = pk.simulate(model, x0, 1e60, tol=1e-8)
+    late, same = (
+        [event for event in r.merge_tree().events if event.time > 1e3] for r in (run, precise)
+    )
+    assert [(e.absorbed, e.into) for e in late] == [(e.absorbed, e.into) for e in same]
+    np.testing.assert_allclose([e.time for e in late], [e.time for e in same], rtol=1e-3)
+    assert len(late) >= 3
 
 
 def test_two_tokens_meet_when_quadrature_says():

@@ -9,7 +9,7 @@ from parkade.paper import circle, fig1
 
 
 def test_every_item_is_listed_under_its_name():
-    assert list(paper.FIGURES) == ["fig1", "circle"]
+    assert list(paper.FIGURES) == ["fig1", "circle", "staircase"]
     for name, item in paper.FIGURES.items():
         assert item.name == name
         assert item.title
@@ -25,15 +25,22 @@ def test_reproduce_writes_every_figure(made):
     output, results = made
     assert [result.name for result in results] == list(paper.FIGURES)
     for result in results:
-        assert result.paths == [output / f"{result.name}.{kind}" for kind in ("png", "pdf")]
+        assert result.paths[:2] == [output / f"{result.name}.{kind}" for kind in ("png", "pdf")]
         assert result.seconds > 0
-        png, pdf = (path.read_bytes() for path in result.paths)
+        png, pdf = (path.read_bytes() for path in result.paths[:2])
         assert png.startswith(b"\x89PNG\r\n\x1a\n")
         assert png.rstrip().endswith(b"IEND\xaeB`\x82")
         assert pdf.startswith(b"%PDF-1.")
         assert pdf.rstrip().endswith(b"%%EOF")
     written = {path for result in results for path in result.paths}
     assert set(output.iterdir()) == written
+
+
+def test_the_staircase_comes_with_its_timeline(made):
+    output, _ = made
+    text = (output / "staircase.txt").read_text(encoding="utf-8")
+    assert text.startswith("Metastable states")
+    assert "end of run" in text
 
 
 def test_the_same_seed_gives_the_same_files(made, tmp_path):
@@ -49,7 +56,7 @@ def test_the_same_seed_gives_the_same_files(made, tmp_path):
 
 def test_an_unknown_name_is_refused_before_anything_is_made(tmp_path):
     output = tmp_path / "results"
-    with pytest.raises(pk.InputError, match="one of 'fig1', 'circle', got 'fig9'"):
+    with pytest.raises(pk.InputError, match="one of 'fig1', 'circle', 'staircase', got 'fig9'"):
         paper.reproduce(["circle", "fig9"], output)
     assert not output.exists()
 

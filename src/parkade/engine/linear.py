@@ -523,8 +523,8 @@ def growth(block: Array) -> float:
     if size == 2:
         half = 0.5 * (block[0, 0] + block[1, 1])
         square = 0.25 * (block[0, 0] - block[1, 1]) ** 2 + block[0, 1] * block[1, 0]
-        return max(0.0, half + np.sqrt(max(0.0, square)))
+        return float(max(0.0, half + np.sqrt(max(0.0, square))))
     top = 0.0
     for value in np.linalg.eigvals(block.astype(np.complex128)):
-        top = max(top, value.real)
+        top = max(top, float(value.real))
     return top
