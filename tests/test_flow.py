@@ -288,3 +288,21 @@ def test_a_very_short_run():
     assert run.times[-1] == 1e-12
     # To first order; the second is 1e-24.
     assert worst(run.final, X0 + 1e-12 * MODEL.velocity(X0)) <= 8 * EPS
+
+
+def test_blas_gets_its_threads_back_when_the_last_run_ends():
+    from threadpoolctl import threadpool_info
+
+    from parkade.engine.threads import single_threaded_blas
+
+    def counts():
+        return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+
+    single_threaded_blas().__enter__()  # loads the libraries
+    single_threaded_blas().__exit__()
+    before = counts()
+    with single_threaded_blas():
+        with single_threaded_blas():
+            assert set(counts()) == {1}
+        assert set(counts()) == {1}, "another run is still inside"
+    assert counts() == before

@@ -211,7 +211,8 @@ def test_rows_of_the_table(V, kind):
 def test_full_attention_says_how_far_to_trust_it():
     x0 = pk.sphere.uniform(40, 2, seed=3)
     model = pk.Attention(d=2, beta=64.0, mask="full")
-    run = pk.simulate(model, x0, 1e20, times="final")
+    with pytest.warns(pk.TrustWarning, match="rounding, not the model"):
+        run = pk.simulate(model, x0, 1e20, times="final")
     # Rounding of 1e-16 per unit time moves a token by tol = 1e-6 after about 1e10 to 1e14.
     assert 1e8 < run.trusted_until < 1e15
     short = pk.simulate(model, x0, 100.0, times="final")

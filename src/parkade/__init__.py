@@ -3,7 +3,7 @@
 from parkade import clusters, sphere
 from parkade.attention import Attention
 from parkade.clusters import cluster_labels, consumption
-from parkade.errors import InputError, ParkadeError
+from parkade.errors import InputError, ParkadeError, TrustWarning
 from parkade.flow import simulate, simulate_many
 from parkade.trajectory import Trajectory, load
 
@@ -14,6 +14,7 @@ __all__ = [
     "InputError",
     "ParkadeError",
     "Trajectory",
+    "TrustWarning",
     "cluster_labels",
     "clusters",
     "consumption",

@@ -7,3 +7,7 @@ class ParkadeError(Exception):
 
 class InputError(ParkadeError, ValueError):
     """The input is wrong: the message says what was got, what was expected, what to do."""
+
+
+class TrustWarning(UserWarning):
+    """Part of a run is driven by rounding, not by the model: see `Trajectory.trusted_until`."""

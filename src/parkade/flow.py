@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Literal, TypeAlias
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from parkade import check
 from parkade.attention import Attention
-from parkade.errors import InputError
+from parkade.errors import InputError, TrustWarning
 from parkade.frame import turn
 from parkade.plan import Method, choose
 from parkade.progress import bar
@@ -72,7 +73,9 @@ def simulate(
     job = _Job(model, t_end, times, tol, method, frozen, frozen_weights)
     x0 = check.tokens(tokens, model.d)
     with bar("simulating", show=progress) as report:
-        return job.run(x0, report, lambda: False)
+        run = job.run(x0, report, lambda: False)
+    _warn([run])
+    return run
 
 
 def simulate_many(
@@ -128,7 +131,21 @@ def simulate_many(
                 cancelled.set()
                 for future in futures:
                     future.cancel()
-            return [future.result() for future in futures]
+            runs = [future.result() for future in futures]
+    _warn(runs)
+    return runs
+
+
+def _warn(runs: list[Trajectory]) -> None:
+    """Say if a run went on for longer than it can be trusted."""
+    limit = min((run.trusted_until for run in runs), default=np.inf)
+    if limit < np.inf:
+        warnings.warn(
+            f"after t={limit:.3g} rounding, not the model, may move the tokens by more than tol; "
+            "see run.trusted_until",
+            TrustWarning,
+            stacklevel=3,
+        )
 
 
 class _Job:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -169,6 +170,7 @@ def simulate(
             None if frozen_weights is None else parse.numbers("--frozen-weights", frozen_weights)
         )
         show = sys.stderr.isatty() if progress is None else progress
+        warnings.simplefilter("ignore", pk.TrustWarning)  # the summary says it in its own way
         run = pk.simulate(
             model,
             x0,

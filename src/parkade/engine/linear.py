@@ -323,49 +323,56 @@ def padded_length(n: int) -> int:
 
 @njit(cache=True, nogil=True)
 def factorize(blocks: Array, diagonal: float, factors: Array, pivots: Array) -> None:
-    """LU factors, with inverted diagonals, of diagonal·I − J for each of the blocks J."""
+    """LU factors of diagonal·I − J for each of the blocks J.
+
+    They are stored by columns, which makes every inner loop here and in `_solve_block` run
+    along memory without waiting for its own last result; diagonals are inverted.
+    """
     count, size = pivots.shape
     for k in range(count):
-        matrix = factors[k]
+        columns = factors[k]
+        for c in range(size):
+            for r in range(size):
+                columns[c, r] = -blocks[k, r, c]
+            columns[c, c] += diagonal
         for i in range(size):
-            for j in range(size):
-                matrix[i, j] = -blocks[k, i, j]
-            matrix[i, i] += diagonal
-        for i in range(size):
+            column = columns[i]
             best = i
             for r in range(i + 1, size):
-                if abs(matrix[r, i]) > abs(matrix[best, i]):
+                if abs(column[r]) > abs(column[best]):
                     best = r
             pivots[k, i] = best
             if best != i:
                 for c in range(size):
-                    matrix[i, c], matrix[best, c] = matrix[best, c], matrix[i, c]
-            inverse = 1.0 / matrix[i, i] if matrix[i, i] != 0.0 else np.inf
-            matrix[i, i] = inverse
+                    columns[c, i], columns[c, best] = columns[c, best], columns[c, i]
+            inverse = 1.0 / column[i] if column[i] != 0.0 else np.inf
+            column[i] = inverse
             for r in range(i + 1, size):
-                factor = matrix[r, i] * inverse
-                matrix[r, i] = factor
-                for c in range(i + 1, size):
-                    matrix[r, c] -= factor * matrix[i, c]
+                column[r] *= inverse
+            for c in range(i + 1, size):
+                other = columns[c]
+                factor = other[i]
+                for r in range(i + 1, size):
+                    other[r] -= factor * column[r]
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def _solve_block(matrix: Array, pivots: Array, z: Array) -> None:
+@njit(cache=True, nogil=True)
+def _solve_block(columns: Array, pivots: Array, z: Array) -> None:
     """Solve with the factors of one block, in place."""
     size = z.size
     for i in range(size):
         best = pivots[i]
         z[i], z[best] = z[best], z[i]
     for i in range(size):
-        total = z[i]
-        for c in range(i):
-            total -= matrix[i, c] * z[c]
-        z[i] = total
+        column, factor = columns[i], z[i]
+        for r in range(i + 1, size):
+            z[r] -= factor * column[r]
     for i in range(size - 1, -1, -1):
-        total = z[i]
-        for c in range(i + 1, size):
-            total -= matrix[i, c] * z[c]
-        z[i] = total * matrix[i, i]
+        column = columns[i]
+        factor = z[i] * column[i]
+        z[i] = factor
+        for r in range(i):
+            z[r] -= factor * column[r]
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS)

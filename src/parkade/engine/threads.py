@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
@@ -40,15 +41,38 @@ def _pool(count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, thread_name_prefix="parkade")
 
 
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Run matrix products on the calling thread.
+class _SingleThreadedBlas:
+    """Matrix products run on the calling thread while anybody is inside.
 
     Our own threads already share out the tiles, and a product split over threads might
-    round differently on another machine.
+    round differently on another machine. The setting belongs to the whole process, so the
+    first to come in makes it and the last to leave undoes it.
     """
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+_SINGLE = _SingleThreadedBlas()
+
+
+def single_threaded_blas() -> AbstractContextManager[None]:
+    """A context in which matrix products run on the calling thread."""
+    return _SINGLE
 
 
 @cache
