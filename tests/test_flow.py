@@ -306,3 +306,11 @@ def test_blas_gets_its_threads_back_when_the_last_run_ends():
             assert set(counts()) == {1}
         assert set(counts()) == {1}, "another run is still inside"
     assert counts() == before
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+@pytest.mark.parametrize("mask", ["causal", "full"])
+def test_without_values_nothing_moves(method, mask):
+    x0 = pk.sphere.uniform(5, 3, seed=1)
+    run = pk.simulate(pk.Attention(d=3, V=0.0, mask=mask), x0, 1e6, method=method)
+    assert worst(run.final, x0) <= 4 * EPS

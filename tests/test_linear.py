@@ -148,7 +148,8 @@ def test_growth_is_the_largest_real_part(size):
     for shift in (-10.0, -1.0, 0.0, 10.0):
         block = rng.normal(size=(size, size)) + shift * np.eye(size)
         top = np.linalg.eigvals(block).real.max()
-        assert linear.growth(block) == pytest.approx(max(top, 0.0), abs=1e-12)
+        assert linear.growth(block, 0.0) == pytest.approx(max(top, 0.0), abs=1e-12)
+        assert linear.growth(block, 5.0) == pytest.approx(top if top > 5 else 0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("d", [2, 3, 8])

@@ -191,6 +191,8 @@ def load(path: str | os.PathLike[str]) -> Trajectory:
     """
     source = Path(path)
     try:
+        if source.is_file() and not zipfile.is_zipfile(source):
+            raise zipfile.BadZipFile("it is not a whole .npz file")
         with source.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             data = {name: file[name] for name in file.files}
         if str(data["format"]) != _FORMAT:

@@ -17,7 +17,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parkade.engine.pairwise import System, copy, evaluate, largest, noise_speed, normalize
+from parkade.engine.pairwise import (
+    System,
+    copy,
+    evaluate,
+    largest,
+    noise_speed,
+    normalize,
+    note_motion,
+)
 from parkade.types import Array
 
 ORDER = 5
@@ -201,10 +209,10 @@ def advance(
             rejected = False
         _dense(h, x, y, stages, dense[count])
         copy(y, x)
+        speed = largest(stages[0])
         copy(stages[6], stages[0])
-        if largest(stages[0]) > noise:
-            clock[MOTION] = t
         clock[TIME] = t_end if last else t + h
+        note_motion(clock, MOTION, t, clock[TIME], speed, noise, tol)
         times[count] = clock[TIME]
         copy(y, tokens[count])
         count += 1

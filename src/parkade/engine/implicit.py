@@ -45,6 +45,7 @@ from parkade.engine.pairwise import (
     largest,
     noise_speed,
     normalize,
+    note_motion,
 )
 from parkade.engine.simd import LOG2E
 from parkade.types import Array
@@ -191,18 +192,18 @@ def _limit(system: System, work: Work, h: float, rates: Array) -> float:
     """The step that keeps every bound token's growth below e; `rates` gets those in the way."""
     limit = h
     if not system.causal:
-        g = growth(work.whole[0])
+        g = growth(work.whole[0], 1.0 / h)
         for k in range(rates.size):
-            rates[k] = g if g * h > 1.0 else 0.0
+            rates[k] = g
         bound = False
         for k in range(rates.size):
             bound = bound or work.growth[k] < _RELEASE
-        return 1.0 / g if g * h > 1.0 and bound else h
+        return 1.0 / g if g > 0.0 and bound else h
     for k in range(work.growth.size):
         rates[k] = 0.0
         if work.growth[k] < _RELEASE:
-            g = growth(work.lin.blocks[k])
-            if g * h > 1.0:
+            g = growth(work.lin.blocks[k], 1.0 / h)
+            if g > 0.0:
                 rates[k] = g
                 limit = min(limit, 1.0 / g)
     return limit
@@ -269,15 +270,14 @@ def advance(
     clock, u = work.clock, work.u
     beta_a = system.A / LOG2E
     noise = noise_speed(system)
-    rates = np.empty(n)
+    rates = np.zeros(n)
     nothing = np.zeros_like(x)
     count = 0
     while count < times.size and clock[TIME] < t_end:
         linearize(system, beta_a, x, work.lin)
         if not system.causal:
             assemble(system, work.lin, work.whole[0])
-        if largest(work.lin.velocity) > noise:
-            clock[MOTION] = clock[TIME]
+        speed = largest(work.lin.velocity)
         accepted = False
         while not accepted:
             t = clock[TIME]
@@ -325,6 +325,7 @@ def advance(
             _combine(_H[i], 1.0, u, nothing, dense[count, i])
         copy(work.y, x)
         clock[TIME] = t_end if last else t + h
+        note_motion(clock, MOTION, t, clock[TIME], speed, noise, tol)
         times[count] = clock[TIME]
         copy(x, tokens[count])
         count += 1

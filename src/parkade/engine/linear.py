@@ -138,13 +138,12 @@ def _add_moments(
     for c in range(x.size):
         mean[c] += _moment(weights, keys[c], x[c], terms)
         e = 0
+        while e + 4 <= c + 1:
+            _products(terms, keys, x, e, moment[c])
+            e += 4
         while e <= c:
-            if e + 4 <= x.size:  # may go past the diagonal: four cost as much as two
-                _products(terms, keys, x, e, moment[c])
-                e += 4
-            else:
-                moment[c, e] += _product(terms, keys[e], x[e])
-                e += 1
+            moment[c, e] += _product(terms, keys[e], x[e])
+            e += 1
 
 
 # Tangent coordinates at x: the Householder reflection H = I − w wᵀ/(1 + |x_0|) with w = x ± e_0
@@ -515,23 +514,26 @@ def solve_whole(lin: Linearization, matrix: Array, pivots: Array, right: Array, 
 
 
 @njit(cache=True, nogil=True)
-def growth(block: Array) -> float:
-    """The fastest growth rate: the largest real part of an eigenvalue, if positive, else 0."""
+def growth(block: Array, least: float) -> float:
+    """The fastest growth rate, the largest real part of an eigenvalue, if above `least`, else 0."""
     size = block.shape[0]
-    bound = 0.0  # Gershgorin: most blocks are seen to be stable without an eigenvalue
+    bound = 0.0  # Gershgorin: most blocks are seen to be slow without an eigenvalue
     for i in range(size):
         radius = block[i, i]
         for j in range(size):
             if j != i:
                 radius += abs(block[i, j])
         bound = max(bound, radius)
-    if bound == 0.0 or size == 1:
+    if bound <= least:
+        return 0.0
+    if size == 1:
         return bound
+    top = 0.0
     if size == 2:
         half = 0.5 * (block[0, 0] + block[1, 1])
         square = 0.25 * (block[0, 0] - block[1, 1]) ** 2 + block[0, 1] * block[1, 0]
-        return float(max(0.0, half + np.sqrt(max(0.0, square))))
-    top = 0.0
-    for value in np.linalg.eigvals(block.astype(np.complex128)):
-        top = max(top, float(value.real))
-    return top
+        top = half + np.sqrt(max(0.0, square))
+    else:
+        for value in np.linalg.eigvals(block.astype(np.complex128)):
+            top = max(top, value.real)
+    return float(top) if top > least else 0.0

@@ -150,7 +150,19 @@ def largest(v: Array) -> float:
 @njit(cache=True, nogil=True)
 def noise_speed(system: System) -> float:
     """A speed of tokens that rounding alone may give them."""
-    return 16 * _EPSILON * frobenius(system.V)
+    return max(16 * _EPSILON * frobenius(system.V), 1e-300)  # V may be zero
+
+
+@njit(cache=True, nogil=True)
+def note_motion(
+    clock: Array, place: int, start: float, end: float, speed: float, noise: float, tol: float
+) -> None:
+    """Keep in clock[place] until when the model, and not rounding, has moved the tokens.
+
+    Once rounding has had the time to move them by `tol`, later motion may be its doing.
+    """
+    if speed > noise and start - clock[place] <= tol / noise:
+        clock[place] = end
 
 
 @njit(cache=True, nogil=True)
