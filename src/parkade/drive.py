@@ -13,6 +13,7 @@ import numpy as np
 
 from parkade.attention import Attention
 from parkade.engine import METHODS, pairwise, threads
+from parkade.engine.vectors import noise_speed
 from parkade.errors import ParkadeError
 from parkade.plan import Plan
 from parkade.progress import say_if_slow
@@ -119,7 +120,7 @@ def _trusted_until(
     spread = np.ptp(x, axis=0).max()
     if system.causal or spread < tol:
         return math.inf
-    limit = last_motion + tol / pairwise.noise_speed(system)
+    limit = last_motion + tol / noise_speed(system.V)
     return limit if limit < t_end else math.inf
 
 

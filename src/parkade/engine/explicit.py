@@ -17,15 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parkade.engine.pairwise import (
-    System,
-    copy,
-    evaluate,
-    largest,
-    noise_speed,
-    normalize,
-    note_motion,
-)
+from parkade.engine.pairwise import System, evaluate
+from parkade.engine.vectors import copy, largest, noise_speed, normalize, note_motion
 from parkade.types import Array
 
 ORDER = 5
@@ -176,7 +169,7 @@ def advance(
     shared out to all cores; the result is the same, bit for bit.
     """
     clock, stages, y, error = work
-    noise = noise_speed(system)
+    noise = noise_speed(system.V)
     count = 0
     rejected = False
     while count < times.size and clock[TIME] < t_end:

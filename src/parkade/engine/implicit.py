@@ -26,28 +26,18 @@ import numpy as np
 from numba import njit
 
 from parkade import check
-from parkade.engine.linear import (
-    Linearization,
-    allocate,
-    assemble,
-    factorize,
-    growth,
-    linearize,
-    padded,
-    solve,
-    solve_whole,
-)
-from parkade.engine.pairwise import (
-    System,
+from parkade.engine.linear import Linearization, allocate, linearize, padded
+from parkade.engine.pairwise import System, evaluate
+from parkade.engine.simd import LOG2E
+from parkade.engine.solve import assemble, factorize, growth, solve, solve_whole
+from parkade.engine.vectors import (
     copy,
-    evaluate,
     frobenius,
     largest,
     noise_speed,
     normalize,
     note_motion,
 )
-from parkade.engine.simd import LOG2E
 from parkade.types import Array
 
 ORDER = 4
@@ -269,7 +259,7 @@ def advance(
     n, d = x.shape
     clock, u = work.clock, work.u
     beta_a = system.A / LOG2E
-    noise = noise_speed(system)
+    noise = noise_speed(system.V)
     rates = np.zeros(n)
     nothing = np.zeros_like(x)
     count = 0

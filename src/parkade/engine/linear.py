@@ -1,4 +1,4 @@
-"""The flow linearised at the tokens: weights, Jacobian blocks, forward substitution.
+"""The flow linearised at the tokens: weights and Jacobian blocks.
 
 Under the causal mask token k feels only tokens j ≤ k, so the Jacobian is block lower
 triangular and a linear system in it is solved token by token. With p_kj, a_k, μ_k and B as
@@ -26,10 +26,12 @@ from numba import njit
 
 from parkade.engine.pairwise import System
 from parkade.engine.simd import LOG2E, MAX_SCORE, exp2
+from parkade.engine.tangent import matrix_to_tangent
 from parkade.types import Array
 
 PAD = 16
-_SUMS = {"reassoc", "contract", "nsz"}  # let the compiler split a sum over vector lanes
+FUSED = {"contract"}  # let the compiler fuse multiplications and additions
+SUMS = {"reassoc", "contract", "nsz"}  # and split a sum over vector lanes
 
 
 class Linearization(NamedTuple):
@@ -44,6 +46,7 @@ class Linearization(NamedTuple):
     blocks: Array  # (n, d-1, d-1): J_kk in tangent coordinates
 
 
+@njit(cache=True, nogil=True)
 def padded(n: int) -> int:
     """Round up to whole vectors."""
     return -(-n // PAD) * PAD
@@ -64,7 +67,7 @@ def allocate(n: int, d: int, *, causal: bool) -> Linearization:
     )
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def _sum(values: Array) -> float:
     total = 0.0
     for value in values:
@@ -92,7 +95,7 @@ def _scores(keys: Array, pull: Array, x: Array, out: Array) -> None:
             out[j] += a * (row[j] - y)
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def _moment(weights: Array, keys: Array, x: float, out: Array) -> float:
     """Σ w (y − x), the terms of which go to `out`."""
     total = 0.0
@@ -103,7 +106,7 @@ def _moment(weights: Array, keys: Array, x: float, out: Array) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def _product(terms: Array, keys: Array, x: float) -> float:
     """Σ terms (y − x)."""
     total = 0.0
@@ -112,7 +115,7 @@ def _product(terms: Array, keys: Array, x: float) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def _products(terms: Array, keys: Array, x: Array, e: int, out: Array) -> None:
     """Four of `_product` at once, for coordinates e … e+3: they share the loads of terms."""
     a, b, c, d = keys[e], keys[e + 1], keys[e + 2], keys[e + 3]
@@ -146,68 +149,17 @@ def _add_moments(
             e += 1
 
 
-# Tangent coordinates at x: the Householder reflection H = I − w wᵀ/(1 + |x_0|) with w = x ± e_0
-# takes x to ∓e_0, so its other columns are an orthonormal basis of the tangent space. It is
-# applied as it stands, in d operations instead of d².
 @njit(cache=True, nogil=True)
-def to_tangent(x: Array, v: Array, z: Array) -> None:
-    """Set z (d-1,) to the tangent coordinates of v (d,)."""
-    d = x.size
-    total = (x[0] + (1.0 if x[0] >= 0 else -1.0)) * v[0]
-    for c in range(1, d):
-        total += x[c] * v[c]
-    total /= 1.0 + abs(x[0])
-    for c in range(1, d):
-        z[c - 1] = v[c] - x[c] * total
-
-
-@njit(cache=True, nogil=True)
-def from_tangent(x: Array, z: Array, v: Array) -> None:
-    """Set v (d,) to the tangent vector with coordinates z (d-1,)."""
-    d = x.size
-    total = 0.0
-    for c in range(1, d):
-        total += x[c] * z[c - 1]
-    total /= 1.0 + abs(x[0])
-    v[0] = -(x[0] + (1.0 if x[0] >= 0 else -1.0)) * total
-    for c in range(1, d):
-        v[c] = z[c - 1] - x[c] * total
-
-
-@njit(cache=True, nogil=True)
-def _matrix_to_tangent(x: Array, matrix: Array, w: Array, left: Array, out: Array) -> None:
-    """Set out (d-1, d-1) to a matrix (d, d), which is spoiled, in tangent coordinates."""
-    d = x.size
-    scale = 1.0 / (1.0 + abs(x[0]))
-    for c in range(d):
-        w[c] = x[c]
-        left[c] = 0.0
-    w[0] += 1.0 if x[0] >= 0 else -1.0
-    for r in range(d):  # matrix ← matrix H;  left ← wᵀ matrix
-        total = 0.0
-        for c in range(d):
-            total += matrix[r, c] * w[c]
-        total *= scale
-        for c in range(d):
-            matrix[r, c] -= total * w[c]
-            left[c] += w[r] * matrix[r, c]
-    for r in range(1, d):
-        factor = scale * w[r]
-        for c in range(1, d):
-            out[r - 1, c - 1] = matrix[r, c] - factor * left[c]
-
-
-@njit(cache=True, nogil=True)
-def _scalar(matrix: Array) -> bool:
-    """Whether a matrix is a multiple of the identity."""
+def scalar(matrix: Array) -> float:
+    """The number c if a matrix is c·I, else 0: multiples of I need no matrix products."""
     for r in range(matrix.shape[0]):
         for c in range(matrix.shape[1]):
             if matrix[r, c] != (matrix[0, 0] if r == c else 0.0):
-                return False
-    return True
+                return 0.0
+    return float(matrix[0, 0])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FUSED)
 def _multiply(left: Array, right: Array, scalar: float, out: Array) -> None:
     """Set out = left · right; `scalar` stands for a factor that is a multiple of I, if not 0."""
     d = out.shape[0]
@@ -229,7 +181,7 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
     for k in range(n):
         for c in range(d):
             lin.keys[c, k] = x[k, c]
-    fixed = np.zeros((d, padded_length(m)))
+    fixed = np.zeros((d, padded(m)))
     for j in range(m):
         for c in range(d):
             fixed[c, j] = system.frozen[j, c]
@@ -238,8 +190,7 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
     moment = np.empty((d, d))
     inner = np.empty((d, d))
     w, left = np.empty(d), np.empty(d)
-    a_scalar = beta_a[0, 0] if _scalar(beta_a) else 0.0
-    v_scalar = system.V[0, 0] if _scalar(system.V) else 0.0
+    a_scalar, v_scalar = scalar(beta_a), scalar(system.V)
     for k in range(n):
         weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
         length = 0.0
@@ -298,242 +249,19 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
             inner[c, c] -= other
         radial = 0.0
         for c in range(d):
-            total = 0.0
-            for e in range(d):
-                total += system.V[c, e] * mean[e] + system.B[c, e] * x[k, e]
+            total = v_scalar * mean[c]  # V = c·I leaves no B
+            if v_scalar == 0.0:
+                for e in range(d):
+                    total += system.V[c, e] * mean[e] + system.B[c, e] * x[k, e]
             lin.velocity[k, c] = total
             radial += total * x[k, c]
         for c in range(d):
             lin.velocity[k, c] -= radial * x[k, c]
         _multiply(system.V, inner, v_scalar, moment)
-        for c in range(d):
-            for e in range(d):
-                moment[c, e] += system.B[c, e]
-        _matrix_to_tangent(x[k], moment, w, left, lin.blocks[k])
+        if v_scalar == 0.0:
+            for c in range(d):
+                for e in range(d):
+                    moment[c, e] += system.B[c, e]
+        matrix_to_tangent(x[k], moment, w, left, lin.blocks[k])
         for i in range(d - 1):
             lin.blocks[k, i, i] -= radial
-
-
-@njit(cache=True, nogil=True)
-def padded_length(n: int) -> int:
-    """`padded` for compiled code."""
-    return -(-n // PAD) * PAD
-
-
-@njit(cache=True, nogil=True)
-def factorize(blocks: Array, diagonal: float, factors: Array, pivots: Array) -> None:
-    """LU factors of diagonal·I − J for each of the blocks J.
-
-    They are stored by columns, which makes every inner loop here and in `_solve_block` run
-    along memory without waiting for its own last result; diagonals are inverted.
-    """
-    count, size = pivots.shape
-    for k in range(count):
-        columns = factors[k]
-        for c in range(size):
-            for r in range(size):
-                columns[c, r] = -blocks[k, r, c]
-            columns[c, c] += diagonal
-        for i in range(size):
-            column = columns[i]
-            best = i
-            for r in range(i + 1, size):
-                if abs(column[r]) > abs(column[best]):
-                    best = r
-            pivots[k, i] = best
-            if best != i:
-                for c in range(size):
-                    columns[c, i], columns[c, best] = columns[c, best], columns[c, i]
-            inverse = 1.0 / column[i] if column[i] != 0.0 else np.inf
-            column[i] = inverse
-            for r in range(i + 1, size):
-                column[r] *= inverse
-            for c in range(i + 1, size):
-                other = columns[c]
-                factor = other[i]
-                for r in range(i + 1, size):
-                    other[r] -= factor * column[r]
-
-
-@njit(cache=True, nogil=True)
-def _solve_block(columns: Array, pivots: Array, z: Array) -> None:
-    """Solve with the factors of one block, in place."""
-    size = z.size
-    for i in range(size):
-        best = pivots[i]
-        z[i], z[best] = z[best], z[i]
-    for i in range(size):
-        column, factor = columns[i], z[i]
-        for r in range(i + 1, size):
-            z[r] -= factor * column[r]
-    for i in range(size - 1, -1, -1):
-        column = columns[i]
-        factor = z[i] * column[i]
-        z[i] = factor
-        for r in range(i):
-            z[r] -= factor * column[r]
-
-
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def _along(pull: Array, u: Array, weights: Array, out: Array) -> float:
-    """Set out_j = p_kj ⟨a_k, u_j⟩, and return the sum; few passes over `out` if d is large."""
-    d = pull.size
-    first = d % 4
-    for j in range(out.size):
-        out[j] = 0.0
-    for c in range(first):
-        a, row = pull[c], u[c]
-        for j in range(out.size):
-            out[j] += a * row[j]
-    for c in range(first, d, 4):
-        a0, a1, a2, a3 = pull[c], pull[c + 1], pull[c + 2], pull[c + 3]
-        r0, r1, r2, r3 = u[c], u[c + 1], u[c + 2], u[c + 3]
-        for j in range(out.size):
-            out[j] += a0 * r0[j] + a1 * r1[j] + (a2 * r2[j] + a3 * r3[j])
-    total = 0.0
-    for j in range(out.size):
-        out[j] *= weights[j]
-        total += out[j]
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def _push(keys: Array, u: Array, weights: Array, along: Array, k: int, c: int, out: Array) -> None:
-    """Add Σ_j p_kj u_j + Σ_j along_j (x_j − x_k) to `out`, in coordinate c."""
-    row, key, own = u[c], keys[c], keys[c, k]
-    total = 0.0
-    for j in range(weights.size):
-        total += weights[j] * row[j] + along[j] * (key[j] - own)
-    out[c] += total
-
-
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def _push_two(
-    keys: Array, u: Array, weights: Array, along: Array, k: int, c: int, out: Array
-) -> None:
-    """`_push` in coordinates c and c + 1, which share half of the loads."""
-    row, key, own = u[c], keys[c], keys[c, k]
-    row2, key2, own2 = u[c + 1], keys[c + 1], keys[c + 1, k]
-    total, total2 = 0.0, 0.0
-    for j in range(weights.size):
-        total += weights[j] * row[j] + along[j] * (key[j] - own)
-        total2 += weights[j] * row2[j] + along[j] * (key2[j] - own2)
-    out[c] += total
-    out[c + 1] += total2
-
-
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def solve(
-    system: System, lin: Linearization, factors: Array, pivots: Array, right: Array, u: Array
-) -> None:
-    """Solve (diagonal − J) u = right by forward substitution over the tokens.
-
-    `right` is (n, d), tangent; `u` is (d, padded n) and must hold finite numbers.
-    """
-    n, d = right.shape
-    along = np.empty(lin.keys.shape[1])
-    x, v, pushed, z = np.empty(d), np.empty(d), np.empty(d), np.empty(d - 1)
-    for k in range(n):
-        weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
-        count = weights.size
-        # Σ_j p_kj [u_j + (δ_j − μ_k) ⟨a_k, u_j⟩]
-        total = _along(lin.pull[k], u, weights, along[:count])
-        for c in range(d):
-            pushed[c] = -total * lin.mean[k, c]
-        for c in range(0, d - 1, 2):
-            _push_two(lin.keys, u, weights, along[:count], k, c, pushed)
-        if d % 2 == 1:
-            _push(lin.keys, u, weights, along[:count], k, d - 1, pushed)
-        for c in range(d):
-            x[c] = lin.keys[c, k]
-            value = right[k, c]
-            for e in range(d):
-                value += system.V[c, e] * pushed[e]
-            v[c] = value
-        to_tangent(x, v, z)
-        _solve_block(factors[k], pivots[k], z)
-        from_tangent(x, z, v)
-        for c in range(d):
-            u[c, k] = v[c]
-
-
-@njit(cache=True, nogil=True)
-def assemble(system: System, lin: Linearization, out: Array) -> None:
-    """The whole Jacobian in tangent coordinates: for full attention, which has no order."""
-    n, d = lin.mean.shape
-    size = d - 1
-    x = np.empty((n, d))
-    for k in range(n):
-        for c in range(d):
-            x[k, c] = lin.keys[c, k]
-    unit, tangent = np.zeros(size), np.empty(d)
-    push, pushed, column = np.empty(d), np.empty(d), np.empty(size)
-    for j in range(n):
-        for i in range(size):
-            unit[i] = 1.0
-            from_tangent(x[j], unit, tangent)
-            unit[i] = 0.0
-            for k in range(n):
-                weight = lin.weights[lin.offsets[k] + j]
-                along = 0.0
-                for c in range(d):
-                    along += lin.pull[k, c] * tangent[c]
-                for c in range(d):
-                    push[c] = tangent[c] + (x[j, c] - x[k, c] - lin.mean[k, c]) * along
-                for c in range(d):
-                    total = 0.0
-                    for e in range(d):
-                        total += system.V[c, e] * push[e]
-                    pushed[c] = weight * total
-                to_tangent(x[k], pushed, column)
-                for r in range(size):
-                    out[k * size + r, j * size + i] = column[r]
-    for k in range(n):
-        for r in range(size):
-            for i in range(size):
-                out[k * size + r, k * size + i] = lin.blocks[k, r, i]
-
-
-@njit(cache=True, nogil=True)
-def solve_whole(lin: Linearization, matrix: Array, pivots: Array, right: Array, u: Array) -> None:
-    """Solve (diagonal − J) u = right with the factors of the whole matrix."""
-    n, d = right.shape
-    size = d - 1
-    x, v, z = np.empty(d), np.empty(d), np.empty(n * size)
-    for k in range(n):
-        for c in range(d):
-            x[c] = lin.keys[c, k]
-        to_tangent(x, right[k], z[k * size : (k + 1) * size])
-    _solve_block(matrix, pivots, z)
-    for k in range(n):
-        for c in range(d):
-            x[c] = lin.keys[c, k]
-        from_tangent(x, z[k * size : (k + 1) * size], v)
-        for c in range(d):
-            u[c, k] = v[c]
-
-
-@njit(cache=True, nogil=True)
-def growth(block: Array, least: float) -> float:
-    """The fastest growth rate, the largest real part of an eigenvalue, if above `least`, else 0."""
-    size = block.shape[0]
-    bound = 0.0  # Gershgorin: most blocks are seen to be slow without an eigenvalue
-    for i in range(size):
-        radius = block[i, i]
-        for j in range(size):
-            if j != i:
-                radius += abs(block[i, j])
-        bound = max(bound, radius)
-    if bound <= least:
-        return 0.0
-    if size == 1:
-        return bound
-    top = 0.0
-    if size == 2:
-        half = 0.5 * (block[0, 0] + block[1, 1])
-        square = 0.25 * (block[0, 0] - block[1, 1]) ** 2 + block[0, 1] * block[1, 0]
-        top = half + np.sqrt(max(0.0, square))
-    else:
-        for value in np.linalg.eigvals(block.astype(np.complex128)):
-            top = max(top, value.real)
-    return float(top) if top > least else 0.0

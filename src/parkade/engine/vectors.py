@@ -1,0 +1,75 @@
+"""Small loops over arrays of tokens.
+
+Loops, here and elsewhere, where NumPy has a short form: array expressions compile slowly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from parkade.types import Array
+
+_EPSILON = float(np.finfo(np.float64).eps)
+
+
+@njit(cache=True, nogil=True)
+def largest(v: Array) -> float:
+    """The largest length of a row."""
+    result = 0.0
+    for k in range(v.shape[0]):
+        square = 0.0
+        for c in range(v.shape[1]):
+            square += v[k, c] * v[k, c]
+        # Not max(): a NaN must not vanish.
+        if not square <= result:
+            result = square
+    return float(np.sqrt(result))
+
+
+@njit(cache=True, nogil=True)
+def noise_speed(V: Array) -> float:
+    """A speed of tokens that rounding alone may give them."""
+    return max(16 * _EPSILON * frobenius(V), 1e-300)  # V may be zero
+
+
+@njit(cache=True, nogil=True)
+def note_motion(
+    clock: Array, place: int, start: float, end: float, speed: float, noise: float, tol: float
+) -> None:
+    """Keep in clock[place] until when the model, and not rounding, has moved the tokens.
+
+    Once rounding has had the time to move them by `tol`, later motion may be its doing.
+    """
+    if speed > noise and start - clock[place] <= tol / noise:
+        clock[place] = end
+
+
+@njit(cache=True, nogil=True)
+def frobenius(matrix: Array) -> float:
+    """The root of the sum of squares."""
+    total = 0.0
+    for row in range(matrix.shape[0]):
+        for column in range(matrix.shape[1]):
+            total += matrix[row, column] ** 2
+    return float(np.sqrt(total))
+
+
+@njit(cache=True, nogil=True)
+def copy(x: Array, out: Array) -> None:
+    """Set `out` to `x`."""
+    for k in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            out[k, c] = x[k, c]
+
+
+@njit(cache=True, nogil=True)
+def normalize(x: Array) -> None:
+    """Scale the rows of `x` to unit length."""
+    for k in range(x.shape[0]):
+        square = 0.0
+        for c in range(x.shape[1]):
+            square += x[k, c] * x[k, c]
+        scale = 1.0 / np.sqrt(square)
+        for c in range(x.shape[1]):
+            x[k, c] *= scale
