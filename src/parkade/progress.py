@@ -41,7 +41,7 @@ def bar(label: str, *, show: bool = True) -> Iterator[Report]:
 
 
 @contextmanager
-def say_if_slow(message: str, seconds: float = 0.7) -> Iterator[None]:
+def say_if_slow(message: str, seconds: float = 1.5) -> Iterator[None]:
     """Print `message` to standard error if the block takes longer than `seconds`."""
     timer = threading.Timer(seconds, print, (message,), {"file": sys.stderr, "flush": True})
     timer.daemon = True
