@@ -30,6 +30,7 @@ from parkade.engine.linear import Linearization, allocate, linearize, padded
 from parkade.engine.pairwise import System, evaluate
 from parkade.engine.simd import LOG2E
 from parkade.engine.solve import assemble, factorize, growth, solve, solve_whole
+from parkade.engine.tangent import FUSED
 from parkade.engine.vectors import (
     copy,
     frobenius,
@@ -145,19 +146,21 @@ def start(
     work.clock[ERROR] = 1.0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FUSED)
 def _combine(coefficients: Array, scale: float, u: Array, x: Array, out: Array) -> None:
     """Set out = x + scale Σ_i coefficients_i u_i, with u_i in (d, n) order."""
     n, d = x.shape
+    row = np.empty(n)  # sums run along memory here, and are turned into columns at the end
     for c in range(d):
         for k in range(n):
-            out[k, c] = x[k, c]
+            row[k] = 0.0
         for i in range(coefficients.size):
-            a = scale * coefficients[i]
+            a, term = scale * coefficients[i], u[i, c]
             if a != 0.0:
-                row = u[i, c]
                 for k in range(n):
-                    out[k, c] += a * row[k]
+                    row[k] += a * term[k]
+        for k in range(n):
+            out[k, c] = x[k, c] + row[k]
 
 
 @njit(cache=True, nogil=True)

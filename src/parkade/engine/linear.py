@@ -26,12 +26,10 @@ from numba import njit
 
 from parkade.engine.pairwise import System
 from parkade.engine.simd import LOG2E, MAX_SCORE, exp2
-from parkade.engine.tangent import matrix_to_tangent
+from parkade.engine.tangent import FUSED, SUMS, matrix_to_tangent
 from parkade.types import Array
 
 PAD = 16
-FUSED = {"contract"}  # let the compiler fuse multiplications and additions
-SUMS = {"reassoc", "contract", "nsz"}  # and split a sum over vector lanes
 
 
 class Linearization(NamedTuple):
@@ -83,50 +81,48 @@ def _exponentiate(scores: Array, count: int, shift: float) -> None:
         scores[j] = 0.0
 
 
-@njit(cache=True, nogil=True)
-def _scores(keys: Array, pull: Array, x: Array, out: Array) -> None:
-    """Base-2 scores ⟨a_k, x_j − x_k⟩ of one token with all keys."""
-    a, y, row = LOG2E * pull[0], x[0], keys[0]
+@njit(cache=True, nogil=True, fastmath=FUSED)
+def _scores(keys: Array, pull: Array, x: Array, delta: Array, out: Array) -> None:
+    """Set delta_j = x_j − x_k for one token and all keys, and out_j = log2(e) ⟨a_k, delta_j⟩."""
     for j in range(out.size):
-        out[j] = a * (row[j] - y)
-    for c in range(1, x.size):
-        a, y, row = LOG2E * pull[c], x[c], keys[c]
+        out[j] = 0.0
+    for c in range(x.size):
+        a, y, row, gap = LOG2E * pull[c], x[c], keys[c], delta[c]
         for j in range(out.size):
-            out[j] += a * (row[j] - y)
+            gap[j] = row[j] - y
+            out[j] += a * gap[j]
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def _moment(weights: Array, keys: Array, x: float, out: Array) -> float:
-    """Σ w (y − x), the terms of which go to `out`."""
+def _weigh(weights: Array, delta: Array, out: Array) -> float:
+    """Set out = weights · delta, and return the sum."""
     total = 0.0
     for j in range(weights.size):
-        term = weights[j] * (keys[j] - x)
+        term = weights[j] * delta[j]
         out[j] = term
         total += term
     return total
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def _product(terms: Array, keys: Array, x: float) -> float:
-    """Σ terms (y − x)."""
+def _dot(left: Array, right: Array) -> float:
     total = 0.0
-    for j in range(terms.size):
-        total += terms[j] * (keys[j] - x)
+    for j in range(left.size):
+        total += left[j] * right[j]
     return total
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def _products(terms: Array, keys: Array, x: Array, e: int, out: Array) -> None:
-    """Four of `_product` at once, for coordinates e … e+3: they share the loads of terms."""
-    a, b, c, d = keys[e], keys[e + 1], keys[e + 2], keys[e + 3]
-    xa, xb, xc, xd = x[e], x[e + 1], x[e + 2], x[e + 3]
+def _dots(left: Array, rows: Array, e: int, out: Array) -> None:
+    """Four of `_dot` at once, with rows e … e+3: they share the loads of `left`."""
+    a, b, c, d = rows[e], rows[e + 1], rows[e + 2], rows[e + 3]
     ta, tb, tc, td = 0.0, 0.0, 0.0, 0.0
-    for j in range(terms.size):
-        term = terms[j]
-        ta += term * (a[j] - xa)
-        tb += term * (b[j] - xb)
-        tc += term * (c[j] - xc)
-        td += term * (d[j] - xd)
+    for j in range(left.size):
+        value = left[j]
+        ta += value * a[j]
+        tb += value * b[j]
+        tc += value * c[j]
+        td += value * d[j]
     out[e] += ta
     out[e + 1] += tb
     out[e + 2] += tc
@@ -134,18 +130,16 @@ def _products(terms: Array, keys: Array, x: Array, e: int, out: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _add_moments(
-    weights: Array, keys: Array, x: Array, terms: Array, mean: Array, moment: Array
-) -> None:
-    """Add Σ w (y − x) to `mean` and Σ w (y − x)(y − x)ᵀ to `moment` (lower half)."""
-    for c in range(x.size):
-        mean[c] += _moment(weights, keys[c], x[c], terms)
+def _add_moments(weights: Array, delta: Array, terms: Array, mean: Array, moment: Array) -> None:
+    """Add Σ w δ to `mean` and Σ w δ δᵀ to the lower half of `moment`."""
+    for c in range(mean.size):
+        mean[c] += _weigh(weights, delta[c], terms)
         e = 0
         while e + 4 <= c + 1:
-            _products(terms, keys, x, e, moment[c])
+            _dots(terms, delta, e, moment[c])
             e += 4
         while e <= c:
-            moment[c, e] += _product(terms, keys[e], x[e])
+            moment[c, e] += _dot(terms, delta[e])
             e += 1
 
 
@@ -186,6 +180,7 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
         for c in range(d):
             fixed[c, j] = system.frozen[j, c]
     held = np.empty(fixed.shape[1])
+    delta, fixed_delta = np.empty_like(lin.keys), np.empty_like(fixed)
     terms = np.empty(max(lin.keys.shape[1], held.size))
     moment = np.empty((d, d))
     inner = np.empty((d, d))
@@ -202,8 +197,8 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
             lin.pull[k, c] = a
             length += a * a
             own += a * x[k, c]
-        _scores(lin.keys, lin.pull[k], x[k], weights)
-        _scores(fixed, lin.pull[k], x[k], held)
+        _scores(lin.keys, lin.pull[k], x[k], delta, weights)
+        _scores(fixed, lin.pull[k], x[k], fixed_delta, held)
         shift = 0.0
         seen = k if system.causal else n
         if LOG2E * (np.sqrt(length) - own) > MAX_SCORE:
@@ -231,9 +226,9 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
             mean[c] = 0.0
             for e in range(d):
                 moment[c, e] = 0.0
-        _add_moments(weights, lin.keys, x[k], terms[: weights.size], mean, moment)
+        _add_moments(weights, delta, terms[: weights.size], mean, moment)
         if m > 0:
-            _add_moments(held, fixed, x[k], terms[: held.size], mean, moment)
+            _add_moments(held, fixed_delta, terms[: held.size], mean, moment)
         for c in range(d):
             for e in range(c + 1):
                 moment[c, e] -= mean[c] * mean[e]

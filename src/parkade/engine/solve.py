@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from parkade.engine.linear import FUSED, SUMS, Linearization, scalar
+from parkade.engine.linear import Linearization, scalar
 from parkade.engine.pairwise import System
-from parkade.engine.tangent import from_tangent, to_tangent
+from parkade.engine.tangent import FUSED, SUMS, from_tangent, to_tangent
 from parkade.types import Array
 
 

@@ -11,8 +11,11 @@ from numba import njit
 
 from parkade.types import Array
 
+FUSED = {"contract"}  # let the compiler fuse multiplications and additions
+SUMS = {"reassoc", "contract", "nsz"}  # and split a sum over vector lanes
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def to_tangent(x: Array, v: Array, z: Array) -> None:
     """Set z (d-1,) to the tangent coordinates of v (d,)."""
     d = x.size
@@ -24,7 +27,7 @@ def to_tangent(x: Array, v: Array, z: Array) -> None:
         z[c - 1] = v[c] - x[c] * total
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def from_tangent(x: Array, z: Array, v: Array) -> None:
     """Set v (d,) to the tangent vector with coordinates z (d-1,)."""
     d = x.size
@@ -37,7 +40,7 @@ def from_tangent(x: Array, z: Array, v: Array) -> None:
         v[c] = z[c - 1] - x[c] * total
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def matrix_to_tangent(x: Array, matrix: Array, w: Array, left: Array, out: Array) -> None:
     """Set out (d-1, d-1) to a matrix (d, d), which is spoiled, in tangent coordinates."""
     d = x.size
