@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import parkade as pk
-from parkade.engine import METHODS, linear, pairwise, solve, tangent
+from parkade.engine import METHODS, linear, pairwise, simd, solve, tangent
 from parkade.engine.simd import LOG2E
 
 implicit = METHODS["implicit"]
@@ -58,23 +58,30 @@ def finite_differences(field, size, h=1e-5):
     return np.array(columns).T
 
 
+def inverse_columns(blocks, shift):
+    """What `solve.invert` gives, in an array as wide as it needs."""
+    count, size, _ = blocks.shape
+    out = np.empty((count, size, -(-size // simd.WIDTH) * simd.WIDTH))
+    solve.invert(blocks, shift, out)
+    return out
+
+
 def dense_jacobian(system, lin, n, d):
     """The Jacobian by applying the forward substitution's sums to unit vectors.
 
     The solver gives u = (s − J)^{-1} r; its inverse minus s is −J, which tests weights,
-    blocks, factors and substitution at once.
+    blocks, their inverses and substitution at once.
     """
     size = d - 1
-    factors, pivots = np.empty((n, size, size)), np.empty((n, size), dtype=np.int64)
     shift = 7.0
-    solve.factorize(lin.blocks, shift, factors, pivots)
+    inverses = inverse_columns(lin.blocks, shift)
     inverse = np.empty((n * size, n * size))
     basis = tangent_bases(np.ascontiguousarray(lin.keys[:, :n].T))
     for i in range(n * size):
         right = np.zeros((n, d))
         right[i // size] = basis[i // size, :, i % size]
         u = np.zeros((d, linear.padded(n)))
-        solve.solve(system, lin, factors, pivots, right, u)
+        solve.solve(system, lin, inverses, right, u)
         inverse[:, i] = np.einsum("kci,ck->ki", basis, u[:, :n]).ravel()
     return shift * np.eye(n * size) - np.linalg.inv(inverse)
 
@@ -132,17 +139,22 @@ def test_a_lone_token_has_a_block_of_full_relative_precision():
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8, 40])
-def test_factors_solve_like_numpy(size):
+def test_inverses_and_factors_solve_like_numpy(size):
     rng = np.random.default_rng(size)
     blocks = rng.normal(size=(3, size, size))
-    factors, pivots = np.empty_like(blocks), np.empty((3, size), dtype=np.int64)
-    solve.factorize(blocks, 0.3, factors, pivots)
+    blocks[0] = np.eye(size)[::-1]  # zeros on the diagonal: pivots are needed
+    inverses = inverse_columns(blocks, 0.3)
     for k in range(3):
-        right = rng.normal(size=size)
-        z = right.copy()
-        solve.solve_block(factors[k], pivots[k], z)
+        right, found = rng.normal(size=size), np.empty(inverses.shape[2])
+        solve.apply(inverses[k], right, found)
         expected = np.linalg.solve(0.3 * np.eye(size) - blocks[k], right)
-        np.testing.assert_allclose(z, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+        bound = 1e-9 * np.abs(expected).max()
+        np.testing.assert_allclose(found[:size], expected, rtol=1e-9, atol=bound)
+        assert not found[size:].any()
+        columns, pivots = np.empty((size, size)), np.empty(size, dtype=np.int64)
+        solve.factorize(blocks[k], 0.3, columns, pivots)
+        solve.substitute(columns, pivots, right)
+        np.testing.assert_allclose(right, expected, rtol=1e-9, atol=bound)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

@@ -28,8 +28,8 @@ from numba import njit
 from parkade import check
 from parkade.engine.linear import Linearization, allocate, linearize, padded
 from parkade.engine.pairwise import System, evaluate
-from parkade.engine.simd import LOG2E
-from parkade.engine.solve import assemble, factorize, growth, solve, solve_whole
+from parkade.engine.simd import LOG2E, WIDTH
+from parkade.engine.solve import assemble, factorize, growth, invert, solve, solve_whole
 from parkade.engine.tangent import FUSED
 from parkade.engine.vectors import (
     copy,
@@ -93,15 +93,16 @@ class Work(NamedTuple):
     u: Array  # (stages, d, padded n)
     y: Array  # (n, d)
     slope: Array  # (n, d)
-    whole: Array  # (1, N, N), N = n (d-1): the Jacobian of full attention
-    factors: Array  # (n, d-1, d-1), or (1, N, N) for full attention
-    pivots: Array  # (n, d-1), or (1, N)
+    whole: Array  # (N, N), N = n (d-1): the Jacobian of full attention
+    factors: Array  # (N, N): its LU factors
+    pivots: Array  # (N,)
+    inverses: Array  # (n, d-1, padded d-1): of the blocks of causal attention
 
 
 def workspace_bytes(n: int, d: int, *, causal: bool) -> float:
     """Memory a run takes."""
     weights, whole = (4.0 * n * n, 0.0) if causal else (8.0 * n * n, 16.0 * (n * (d - 1.0)) ** 2)
-    return weights + whole + 8.0 * n * d * (2 * d + 20)
+    return weights + whole + 8.0 * n * d * (4 * d + 20)
 
 
 def workspace(n: int, d: int, *, causal: bool) -> Work:
@@ -111,8 +112,8 @@ def workspace(n: int, d: int, *, causal: bool) -> Work:
         f"the implicit method with {n} tokens",
         "use method='explicit', which stores no weights",
     )
-    # Full attention is one block that holds all tokens.
-    count, size = (n, d - 1) if causal else (1, n * (d - 1))
+    size = d - 1
+    whole = 0 if causal else n * size  # full attention is one block that holds all tokens
     return Work(
         clock=np.zeros(6),
         growth=np.zeros(n),
@@ -121,9 +122,10 @@ def workspace(n: int, d: int, *, causal: bool) -> Work:
         u=np.zeros((STAGES, d, padded(n))),
         y=np.empty((n, d)),
         slope=np.empty((n, d)),
-        whole=np.empty((1, 0, 0) if causal else (1, size, size)),
-        factors=np.empty((count, size, size)),
-        pivots=np.empty((count, size), dtype=np.int64),
+        whole=np.empty((whole, whole)),
+        factors=np.empty((whole, whole)),
+        pivots=np.empty(whole, dtype=np.int64),
+        inverses=np.empty((n if causal else 0, size, -(-size // WIDTH) * WIDTH)),
     )
 
 
@@ -185,7 +187,7 @@ def _limit(system: System, work: Work, h: float, rates: Array) -> float:
     """The step that keeps every bound token's growth below e; `rates` gets those in the way."""
     limit = h
     if not system.causal:
-        g = growth(work.whole[0], 1.0 / h)
+        g = growth(work.whole, 1.0 / h)
         for k in range(rates.size):
             rates[k] = g
         bound = False
@@ -227,8 +229,10 @@ def _stages(
     h: float,
 ) -> None:
     """Solve the six stages of a step of size h into work.u."""
-    blocks = work.lin.blocks if system.causal else work.whole
-    factorize(blocks, 1.0 / (_GAMMA * h), work.factors, work.pivots)
+    if system.causal:
+        invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
+    else:
+        factorize(work.whole, 1.0 / (_GAMMA * h), work.factors, work.pivots)
     for s in range(STAGES):
         if s == 0:
             copy(work.lin.velocity, work.slope)
@@ -237,9 +241,9 @@ def _stages(
             _chart_slope(system, dims, x, work.y, work.slope)
             _combine(_C[s, :s], 1.0 / h, work.u, work.slope, work.slope)
         if system.causal:
-            solve(system, work.lin, work.factors, work.pivots, work.slope, work.u[s])
+            solve(system, work.lin, work.inverses, work.slope, work.u[s])
         else:
-            solve_whole(work.lin, work.factors[0], work.pivots[0], work.slope, work.u[s])
+            solve_whole(work.lin, work.factors, work.pivots, work.slope, work.u[s])
 
 
 @njit(cache=True, nogil=True)
@@ -269,7 +273,7 @@ def advance(
     while count < times.size and clock[TIME] < t_end:
         linearize(system, beta_a, x, work.lin)
         if not system.causal:
-            assemble(system, work.lin, work.whole[0])
+            assemble(system, work.lin, work.whole)
         speed = largest(work.lin.velocity)
         accepted = False
         while not accepted:

@@ -42,6 +42,8 @@ class Linearization(NamedTuple):
     mean: Array  # (n, d): μ_k
     velocity: Array  # (n, d): P_k q_k
     blocks: Array  # (n, d-1, d-1): J_kk in tangent coordinates
+    moments: Array  # (d, n, d): [:, k] is M_k − μ_k μ_kᵀ, then what becomes of it
+    products: Array  # (d, n, d)
 
 
 @njit(cache=True, nogil=True)
@@ -62,6 +64,8 @@ def allocate(n: int, d: int, *, causal: bool) -> Linearization:
         mean=np.empty((n, d)),
         velocity=np.empty((n, d)),
         blocks=np.empty((n, d - 1, d - 1)),
+        moments=np.empty((d, n, d)),
+        products=np.empty((d, n, d)),
     )
 
 
@@ -153,18 +157,33 @@ def scalar(matrix: Array) -> float:
     return float(matrix[0, 0])
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
-def _multiply(left: Array, right: Array, scalar: float, out: Array) -> None:
-    """Set out = left · right; `scalar` stands for a factor that is a multiple of I, if not 0."""
-    d = out.shape[0]
-    for r in range(d):
-        for c in range(d):
-            out[r, c] = scalar * right[r, c]
-        if scalar == 0.0:
-            for i in range(d):
-                factor = left[r, i]
-                for c in range(d):
-                    out[r, c] += factor * right[i, c]
+@njit(cache=True, nogil=True)
+def _scale(stack: Array, factor: float, out: Array) -> None:
+    flat, target = stack.ravel(), out.ravel()
+    for i in range(flat.size):
+        target[i] = factor * flat[i]
+
+
+@njit(cache=True, nogil=True)
+def _times(stack: Array, matrix: Array, out: Array) -> None:
+    """Set out[:, k] = stack[:, k] · matrix for all k at once."""
+    d, n, _ = stack.shape
+    factor = scalar(matrix)
+    if factor != 0.0:
+        _scale(stack, factor, out)
+    else:
+        np.dot(stack.reshape(d * n, d), matrix, out.reshape(d * n, d))
+
+
+@njit(cache=True, nogil=True)
+def _times_from_left(matrix: Array, stack: Array, out: Array) -> None:
+    """Set out[:, k] = matrix · stack[:, k] for all k at once."""
+    d, n, _ = stack.shape
+    factor = scalar(matrix)
+    if factor != 0.0:
+        _scale(stack, factor, out)
+    else:
+        np.dot(matrix, stack.reshape(d, n * d), out.reshape(d, n * d))
 
 
 @njit(cache=True, nogil=True)
@@ -183,9 +202,7 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
     delta, fixed_delta = np.empty_like(lin.keys), np.empty_like(fixed)
     terms = np.empty(max(lin.keys.shape[1], held.size))
     moment = np.empty((d, d))
-    inner = np.empty((d, d))
-    w, left = np.empty(d), np.empty(d)
-    a_scalar, v_scalar = scalar(beta_a), scalar(system.V)
+    shares = np.empty((2, n))  # p_kk, and that of the others
     for k in range(n):
         weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
         length = 0.0
@@ -232,16 +249,30 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
         for c in range(d):
             for e in range(c + 1):
                 moment[c, e] -= mean[c] * mean[e]
-                moment[e, c] = moment[c, e]
-        # inner = −(1−p_kk) I − p_kk μ aᵀ + β (M − μμᵀ) A
-        if a_scalar != 0.0:
-            _multiply(beta_a, moment, a_scalar, inner)
-        else:
-            _multiply(moment, beta_a, 0.0, inner)
-        for c in range(d):
+                lin.moments[c, k, e] = moment[c, e]
+                lin.moments[e, k, c] = moment[c, e]
+        shares[0, k], shares[1, k] = self_weight, other
+    # V [−(1−p_kk) I − p_kk μ aᵀ + β (M − μμᵀ) A], with products for all tokens at once
+    _times(lin.moments, beta_a, lin.products)
+    for c in range(d):
+        for k in range(n):
+            row, factor = lin.products[c, k], shares[0, k] * lin.mean[k, c]
             for e in range(d):
-                inner[c, e] -= self_weight * mean[c] * lin.pull[k, e]
-            inner[c, c] -= other
+                row[e] -= factor * lin.pull[k, e]
+            row[c] -= shares[1, k]
+    _times_from_left(system.V, lin.products, lin.moments)
+    _tangent_blocks(system, x, lin)
+
+
+@njit(cache=True, nogil=True)
+def _tangent_blocks(system: System, x: Array, lin: Linearization) -> None:
+    """Set the velocities, and the blocks from their parts in lin.moments."""
+    n, d = x.shape
+    v_scalar = scalar(system.V)
+    matrix = np.empty((d, d))
+    w, left = np.empty(d), np.empty(d)
+    for k in range(n):
+        mean = lin.mean[k]
         radial = 0.0
         for c in range(d):
             total = v_scalar * mean[c]  # V = c·I leaves no B
@@ -252,11 +283,8 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
             radial += total * x[k, c]
         for c in range(d):
             lin.velocity[k, c] -= radial * x[k, c]
-        _multiply(system.V, inner, v_scalar, moment)
-        if v_scalar == 0.0:
-            for c in range(d):
-                for e in range(d):
-                    moment[c, e] += system.B[c, e]
-        matrix_to_tangent(x[k], moment, w, left, lin.blocks[k])
+            for e in range(d):
+                matrix[c, e] = lin.moments[c, k, e] + system.B[c, e]
+        matrix_to_tangent(x[k], matrix, w, left, lin.blocks[k])
         for i in range(d - 1):
             lin.blocks[k, i, i] -= radial

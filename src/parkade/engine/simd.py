@@ -1,4 +1,4 @@
-"""The two vector primitives under every direct sum: 2^x, and one tile of attention.
+"""Vector primitives: 2^x, one tile of attention, and a row operation for small matrices.
 
 Numba has no vector maths library to call (no SVML), and its loop vectoriser keeps
 accumulators in memory. Both cost a factor of two or more, so the inner loop is written in
@@ -18,6 +18,9 @@ from numba.extending import intrinsic
 
 LANES = 16
 """Queries per tile: four AVX2 or two AVX-512 registers per quantity."""
+
+WIDTH = 4
+"""Numbers that a row operation takes at once; rows are padded to a multiple."""
 
 LOG2E = 1.4426950408889634
 """log2(e). Scores are kept in base 2, so that weights are 2^score."""
@@ -91,12 +94,12 @@ exp2: Any = _exp2
 """2^x for compiled code, inlined and vectorisable."""
 
 
-def _splat(builder: Any, value: Any) -> Any:
-    vector = ir.VectorType(value.type, LANES)
+def _splat(builder: Any, value: Any, lanes: int = LANES) -> Any:
+    vector = ir.VectorType(value.type, lanes)
     single = builder.insert_element(
         ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0)
     )
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
     return builder.shuffle_vector(single, ir.Constant(vector, ir.Undefined), zeros)
 
 
@@ -184,3 +187,43 @@ def _make_tile(*, masked: bool, weighted: bool) -> Any:
 tile_plain = _make_tile(masked=False, weighted=False)
 tile_causal = _make_tile(masked=True, weighted=False)  # key j counts for lanes k0 + l >= j
 tile_weighted = _make_tile(masked=False, weighted=True)  # frozen tokens
+
+
+@intrinsic
+def _add_multiple(
+    typing_context: Any, matrix: Any, target: Any, source: Any, factor: Any, width: Any
+) -> Any:
+    signature = types.void(matrix, types.int64, types.int64, types.float64, types.int64)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        width = args[4]
+        rows = [builder.gep(data, [builder.mul(row, width)]) for row in args[1:3]]
+        vector = ir.VectorType(_DOUBLE, WIDTH)
+        factor = _splat(builder, args[3], WIDTH)
+        head = builder.append_basic_block("row.head")
+        body = builder.append_basic_block("row.body")
+        done = builder.append_basic_block("row.done")
+        entry = builder.block
+        builder.branch(head)
+        builder.position_at_end(head)
+        c = builder.phi(_INT64)
+        c.add_incoming(ir.Constant(_INT64, 0), entry)
+        builder.cbranch(builder.icmp_signed("<", c, width), body, done)
+        builder.position_at_end(body)
+        to, at = (builder.bitcast(builder.gep(row, [c]), vector.as_pointer()) for row in rows)
+        changed = _fma(builder, factor, builder.load(at, align=8), builder.load(to, align=8))
+        builder.store(changed, to, align=8)
+        c.add_incoming(builder.add(c, ir.Constant(_INT64, WIDTH)), body)
+        builder.branch(head)
+        builder.position_at_end(done)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+add_multiple: Any = _add_multiple
+"""matrix[target] += factor · matrix[source] over `width` columns, a multiple of `WIDTH`.
+
+Numba's vectoriser is made for long loops, and leaves rows of ten numbers to scalar code.
+"""

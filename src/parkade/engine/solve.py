@@ -7,62 +7,65 @@ from numba import njit
 
 from parkade.engine.linear import Linearization, scalar
 from parkade.engine.pairwise import System
+from parkade.engine.simd import add_multiple
 from parkade.engine.tangent import FUSED, SUMS, from_tangent, to_tangent
 from parkade.types import Array
 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
-def factorize(blocks: Array, diagonal: float, factors: Array, pivots: Array) -> None:
-    """LU factors of diagonal·I − J for each of the blocks J.
+def invert(blocks: Array, diagonal: float, out: Array) -> None:
+    """The inverse of diagonal·I − J for each of the blocks J, by columns.
 
-    They are stored by columns, which makes every inner loop here and in `solve_block` run
-    along memory without waiting for its own last result; diagonals are inverted.
+    out[k, i] is column i of the inverse of block k, padded with zeros to whole vectors. A
+    step solves with each block six times, so the inverse (Gauss–Jordan, with pivots) costs
+    less than factors: applying it has no short loops that wait for each other.
     """
-    count, size = pivots.shape
+    count, size, width = out.shape
+    pivots = np.empty(size, dtype=np.int64)
     for k in range(count):
-        columns = factors[k]
+        a = out[k]  # the transpose is inverted: its rows become columns of the inverse
         for c in range(size):
             for r in range(size):
-                columns[c, r] = -blocks[k, r, c]
-            columns[c, c] += diagonal
+                a[c, r] = -blocks[k, r, c]
+            for r in range(size, width):
+                a[c, r] = 0.0
+            a[c, c] += diagonal
         for i in range(size):
-            column = columns[i]
             best = i
             for r in range(i + 1, size):
-                if abs(column[r]) > abs(column[best]):
+                if abs(a[r, i]) > abs(a[best, i]):
                     best = r
-            pivots[k, i] = best
+            pivots[i] = best
             if best != i:
-                for c in range(size):
-                    columns[c, i], columns[c, best] = columns[c, best], columns[c, i]
-            inverse = 1.0 / column[i] if column[i] != 0.0 else np.inf
-            column[i] = inverse
-            for r in range(i + 1, size):
-                column[r] *= inverse
-            for c in range(i + 1, size):
-                other = columns[c]
-                factor = other[i]
-                for r in range(i + 1, size):
-                    other[r] -= factor * column[r]
+                for c in range(width):
+                    a[i, c], a[best, c] = a[best, c], a[i, c]
+            inverse = 1.0 / a[i, i] if a[i, i] != 0.0 else np.inf
+            a[i, i] = 1.0
+            for c in range(width):
+                a[i, c] *= inverse
+            for r in range(size):
+                if r != i:
+                    factor = -a[r, i]
+                    add_multiple(a, r, i, factor, width)
+                    # Set afterwards: a vector load would wait for a single number's store.
+                    a[r, i] = factor * inverse
+        for i in range(size - 1, -1, -1):
+            best = pivots[i]
+            if best != i:
+                for r in range(size):
+                    a[r, i], a[r, best] = a[r, best], a[r, i]
 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
-def solve_block(columns: Array, pivots: Array, z: Array) -> None:
-    """Solve with the factors of one block, in place."""
-    size = z.size
-    for i in range(size):
-        best = pivots[i]
-        z[i], z[best] = z[best], z[i]
+def apply(columns: Array, z: Array, out: Array) -> None:
+    """Set out = Σ_i z_i columns_i; `out` is as wide as the padded columns."""
+    size, width = columns.shape
+    for r in range(width):
+        out[r] = 0.0
     for i in range(size):
         column, factor = columns[i], z[i]
-        for r in range(i + 1, size):
-            z[r] -= factor * column[r]
-    for i in range(size - 1, -1, -1):
-        column = columns[i]
-        factor = z[i] * column[i]
-        z[i] = factor
-        for r in range(i):
-            z[r] -= factor * column[r]
+        for r in range(width):
+            out[r] += factor * column[r]
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
@@ -114,9 +117,7 @@ def _push_two(
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def solve(
-    system: System, lin: Linearization, factors: Array, pivots: Array, right: Array, u: Array
-) -> None:
+def solve(system: System, lin: Linearization, inverses: Array, right: Array, u: Array) -> None:
     """Solve (diagonal − J) u = right by forward substitution over the tokens.
 
     `right` is (n, d), tangent; `u` is (d, padded n) and must hold finite numbers.
@@ -125,6 +126,7 @@ def solve(
     v_scalar = scalar(system.V)
     along = np.empty(lin.keys.shape[1])
     x, v, pushed, z = np.empty(d), np.empty(d), np.empty(d), np.empty(d - 1)
+    solution = np.empty(inverses.shape[2])
     for k in range(n):
         weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
         count = weights.size
@@ -144,8 +146,8 @@ def solve(
                     value += system.V[c, e] * pushed[e]
             v[c] = value
         to_tangent(x, v, z)
-        solve_block(factors[k], pivots[k], z)
-        from_tangent(x, z, v)
+        apply(inverses[k], z, solution)
+        from_tangent(x, solution, v)
         for c in range(d):
             u[c, k] = v[c]
 
@@ -187,8 +189,60 @@ def assemble(system: System, lin: Linearization, out: Array) -> None:
                 out[k * size + r, k * size + i] = lin.blocks[k, r, i]
 
 
+@njit(cache=True, nogil=True, fastmath=FUSED)
+def factorize(jacobian: Array, diagonal: float, columns: Array, pivots: Array) -> None:
+    """LU factors of diagonal·I − J for a whole Jacobian J, by columns; diagonals are inverted.
+
+    Factors, not the inverse: for long steps this matrix is singular up to rounding, since
+    full attention does not mind a common rotation.
+    """
+    size = len(pivots)
+    for c in range(size):
+        for r in range(size):
+            columns[c, r] = -jacobian[r, c]
+        columns[c, c] += diagonal
+    for i in range(size):
+        column = columns[i]
+        best = i
+        for r in range(i + 1, size):
+            if abs(column[r]) > abs(column[best]):
+                best = r
+        pivots[i] = best
+        if best != i:
+            for c in range(size):
+                columns[c, i], columns[c, best] = columns[c, best], columns[c, i]
+        inverse = 1.0 / column[i] if column[i] != 0.0 else np.inf
+        column[i] = inverse
+        for r in range(i + 1, size):
+            column[r] *= inverse
+        for c in range(i + 1, size):
+            other = columns[c]
+            factor = other[i]
+            for r in range(i + 1, size):
+                other[r] -= factor * column[r]
+
+
+@njit(cache=True, nogil=True, fastmath=FUSED)
+def substitute(columns: Array, pivots: Array, z: Array) -> None:
+    """Solve with the factors of the whole matrix, in place."""
+    size = z.size
+    for i in range(size):
+        best = pivots[i]
+        z[i], z[best] = z[best], z[i]
+    for i in range(size):
+        column, factor = columns[i], z[i]
+        for r in range(i + 1, size):
+            z[r] -= factor * column[r]
+    for i in range(size - 1, -1, -1):
+        column = columns[i]
+        factor = z[i] * column[i]
+        z[i] = factor
+        for r in range(i):
+            z[r] -= factor * column[r]
+
+
 @njit(cache=True, nogil=True)
-def solve_whole(lin: Linearization, matrix: Array, pivots: Array, right: Array, u: Array) -> None:
+def solve_whole(lin: Linearization, columns: Array, pivots: Array, right: Array, u: Array) -> None:
     """Solve (diagonal − J) u = right with the factors of the whole matrix."""
     n, d = right.shape
     size = d - 1
@@ -197,7 +251,7 @@ def solve_whole(lin: Linearization, matrix: Array, pivots: Array, right: Array, 
         for c in range(d):
             x[c] = lin.keys[c, k]
         to_tangent(x, right[k], z[k * size : (k + 1) * size])
-    solve_block(matrix, pivots, z)
+    substitute(columns, pivots, z)
     for k in range(n):
         for c in range(d):
             x[c] = lin.keys[c, k]
