@@ -1,10 +1,11 @@
 """Parkade: why tokens cluster in transformers."""
 
-from parkade import clusters, sphere
+from parkade import clusters, parking, sphere
 from parkade.attention import Attention
 from parkade.clusters import cluster_labels, consumption
 from parkade.errors import InputError, ParkadeError, TrustWarning
 from parkade.flow import simulate, simulate_many
+from parkade.parking import renyi_centers, strong_renyi_centers
 from parkade.trajectory import Trajectory, load
 
 __version__ = "0.1.0"
@@ -19,7 +20,10 @@ __all__ = [
     "clusters",
     "consumption",
     "load",
+    "parking",
+    "renyi_centers",
     "simulate",
     "simulate_many",
     "sphere",
+    "strong_renyi_centers",
 ]
