@@ -47,3 +47,5 @@ METHODS = {name: _load(name) for name in ("explicit", "implicit")}
 """Integrators by name: modules with workspace, start, advance, interpolate and constants."""
 
 neighbours = _load("neighbours")
+
+balls = _load("balls")
