@@ -1,6 +1,6 @@
 """Parkade: why tokens cluster in transformers."""
 
-from parkade import clusters, sphere
+from parkade import clusters, sphere, theory
 from parkade.attention import Attention
 from parkade.clusters import cluster_labels, consumption
 from parkade.errors import InputError, ParkadeError, TrustWarning
@@ -22,4 +22,5 @@ __all__ = [
     "simulate",
     "simulate_many",
     "sphere",
+    "theory",
 ]
