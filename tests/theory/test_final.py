@@ -131,7 +131,9 @@ def test_the_eigenvalue_of_a_pair_is_complex():
 
 
 @pytest.mark.parametrize("basis", ["orthonormal", "skew"])
-@pytest.mark.parametrize("name", ["plane", "space", "plane over blocks", "line", "line over blocks"])
+@pytest.mark.parametrize(
+    "name", ["plane", "space", "plane over blocks", "line", "line over blocks"]
+)
 def test_the_limit_is_where_the_first_token_goes(name, basis):
     D = block_diag(*TABLE[name][0])
     d = len(D)

@@ -61,8 +61,8 @@ def capture_window(
     ----------
     N, c, eps, beta : float, optional
         Those that are known. With all four the conditions are checked. With one missing,
-        its range is found: the largest whole N, the smallest c, the smallest β from which on
-        they hold, the ε with most to spare. With more missing, a set that fits is suggested:
+        its range is found: the largest whole N, the smallest c, the smallest β of the last
+        interval of them, the ε with most to spare. With more missing, a set that fits is suggested:
         ε = 0.05 (or
         others if it does not), then c from the paper's sufficient set (c ≥ 5.5+2ε, β ≥ (c−1−2ε)²/2,
         N < e^{3(c−1−2ε)²/8}·ε/(c−1)) or the nearest that β allows, then the rest.

@@ -141,7 +141,7 @@ def final_configuration(V: ArrayLike, *, tol: float = SNAP) -> FinalConfiguratio
     if tol >= 1:
         raise InputError(f"tol must be below 1, got {tol:g}; 1e-12 is the default")
     found = spectrum(m, tol)
-    lead = found.leading
+    lead = found.groups
     real = [g for g in lead if abs(g.value.imag) <= g.tolerance]
     if len(lead) == 1 and real:
         kind, status, text = real_leader(m, found, lead[0])

@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from parkade.theory.windows import g, h
+from parkade.types import Array
 
 _EPS = (0.05, 0.1, 0.2, 0.4, 0.02, 0.01, 1e-3)  # tried if it is not the only one missing
+_INSIDE = 1e-9  # how far inside an open interval a value is chosen: rounding must not matter
 
 
 class Condition(NamedTuple):
@@ -74,6 +76,20 @@ def _edge(good: float, bad: float, fits: Callable[[float], bool]) -> float:
     return good
 
 
+def _stretch(
+    grid: Array, slack: Array, i: int, fits: Callable[[float], bool]
+) -> tuple[float, float]:
+    """The interval around grid[i], which fits, in which all do; its ends by bisection."""
+    bad = np.flatnonzero(~(slack > 0))
+    below, above = bad[bad < i], bad[bad > i]
+    low, high = float(grid[0]), float(grid[-1])
+    if below.size:
+        low = _edge(float(grid[below[-1] + 1]), float(grid[below[-1]]), fits)
+    if above.size:
+        high = _edge(float(grid[above[0] - 1]), float(grid[above[0]]), fits)
+    return low, high
+
+
 Solution = tuple[tuple[float, float] | None, float | None]
 
 
@@ -91,42 +107,35 @@ def _solve_n(v: dict[str, float]) -> Solution:
 def _solve_c(v: dict[str, float]) -> Solution:
     # Beyond c = 2+2ε both sides that depend on c fade as it grows, as h is largest below β^{-1/2}
     # and g smallest below 1.82β^{-1/2}, whatever β: if any c fits, the largest does.
-    low, high = 2 + 2 * v["eps"], math.pi * math.sqrt(v["beta"])
-    high = high if high / math.sqrt(v["beta"]) <= math.pi else math.nextafter(high, 0)
-    if low >= high or not _fits({**v, "c": high}):
+    low, high = 2 + 2 * v["eps"], math.pi * math.sqrt(v["beta"]) * (1 - 1e-15)
+    if low >= high or _slack({**v, "c": high}) <= 0:
         return None, None
-    c = _edge(high, low, lambda c: _fits({**v, "c": c}))
-    return (c, high), c
+    c = _edge(high, low, lambda c: _slack({**v, "c": c}) > 0)
+    return (c, high), min(c * (1 + _INSIDE), high)
 
 
 def _solve_beta(v: dict[str, float]) -> Solution:
-    # Nothing proves that what fits is one interval, so look at many, from the largest down.
-    grid = np.geomspace((v["c"] / math.pi) ** 2 * (1 + 1e-12), 1e12 * v["c"] ** 2, 600)[::-1]
-    fits = [_fits({**v, "beta": float(b)}) for b in grid]
-    if not fits[0]:
+    # What fits need not be one interval, nor reach to infinity: take the last one.
+    grid = np.geomspace((v["c"] / math.pi) ** 2 * (1 + 1e-12), 1e12 * v["c"] ** 2, 2000)
+    slack = np.array([_slack({**v, "beta": float(b)}) for b in grid])
+    good = np.flatnonzero(slack > 0)
+    if not good.size:
         return None, None
-    last = fits.index(False) if False in fits else len(grid)
-    beta = float(grid[last - 1])
-    if last < len(grid):
-        beta = _edge(beta, float(grid[last]), lambda b: _fits({**v, "beta": b}))
-    return (beta, math.inf), beta
+    low, high = _stretch(grid, slack, good[-1], lambda b: _slack({**v, "beta": b}) > 0)
+    return (low, high if good[-1] < len(grid) - 1 else math.inf), min(low * (1 + _INSIDE), high)
 
 
 def _solve_eps(v: dict[str, float]) -> Solution:
     top = v["c"] / 2 - 1
     if top <= 0:
         return None, None
-    grid = np.unique([*np.geomspace(1e-300, top, 3000), *np.linspace(0, top, 1000)[1:]])[:-1]
-    slack = [_slack({**v, "eps": float(e)}) for e in grid]
+    grid = np.unique([*np.geomspace(1e-300, top, 3000), *np.linspace(0, top, 1000)[1:]])
+    slack = np.array([_slack({**v, "eps": float(e)}) for e in grid])
     best = int(np.argmax(slack))
-    eps = float(grid[best])
-    if not _fits({**v, "eps": eps}):
+    if slack[best] <= 0:
         return None, None
-
-    def fits(e: float) -> bool:
-        return _fits({**v, "eps": e})
-
-    return (_edge(eps, 0.0, fits), _edge(eps, top, fits)), eps
+    limits = _stretch(grid, slack, best, lambda e: _slack({**v, "eps": e}) > 0)
+    return limits, float(grid[best])
 
 
 SOLVE: dict[str, Callable[[dict[str, float]], Solution]] = {

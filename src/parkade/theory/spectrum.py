@@ -33,6 +33,8 @@ class Group:
     eigenvectors: Complex  # orthonormal basis of the eigenspace: the geometric multiplicity
     projection: Complex  # on the invariant subspace, along the other ones
     normal: bool  # whether that is an orthogonal projection, so V keeps the complement
+    frame: Complex  # orthonormal basis of the invariant subspace
+    excess: Complex  # V − value·I in it: nilpotent, but for rounding
 
     @property
     def dim(self) -> int:
@@ -42,16 +44,15 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """The groups whose real part is largest, and the means and sizes of all."""
+    """The groups whose real part is largest, or all of them, and the values of all."""
 
-    leading: list[Group]
-    gap: float  # from their real part to the next; inf if there is none
+    groups: list[Group]
+    gap: float  # from the largest real part to the next; inf if there is none
     means: Complex
-    sizes: NDArray[np.int64]
 
 
-def spectrum(V: Array, tol: float) -> Spectrum:
-    """Group the eigenvalues of V and find the leading ones' subspaces."""
+def spectrum(V: Array, tol: float, *, everything: bool = False) -> Spectrum:
+    """Group the eigenvalues of V and find the subspaces of the leading ones, or of all."""
     from scipy import linalg
 
     norm = float(np.linalg.norm(V, 2))
@@ -59,17 +60,17 @@ def spectrum(V: Array, tol: float) -> Spectrum:
     values: Complex = T.diagonal().copy()
     unit = tol * norm
     widest = max(tol, _WIDEST) * norm
-    kappa = np.minimum(_conditions(T, norm), (widest / unit if unit > 0 else 1.0))
-    label = _groups(values, kappa, unit, widest)
-    means, sizes, worst = _summary(values, kappa, label)
+    kappa = _conditions(T, norm)
+    label = equal_values(values, kappa, norm, tol)
+    means, worst = _summary(values, kappa, label)
 
     top = int(np.argmax(means.real))
     slack = np.minimum(unit * np.sqrt(worst * worst[top]), widest)
     leads = means.real[top] - means.real <= slack
     others = means.real[~leads]
     gap = float(means.real[top] - others.max()) if others.size else math.inf
-    groups = [_group(T, Z, label == i, unit) for i in np.flatnonzero(leads)]
-    return Spectrum(groups, gap, means, sizes)
+    wanted = range(len(means)) if everything else np.flatnonzero(leads)
+    return Spectrum([_group(T, Z, label == i, unit) for i in wanted], gap, means)
 
 
 def real_basis(vectors: Complex, dim: int) -> Array:
@@ -99,17 +100,17 @@ def _conditions(T: Complex, norm: float) -> Array:
                 else np.empty(0)
             )
             kappa[i] = math.hypot(1, np.linalg.norm(x)) * math.hypot(1, np.linalg.norm(y))
-    return np.nan_to_num(kappa, nan=np.inf)
+    return np.minimum(np.nan_to_num(kappa, nan=1e100), 1e100)
 
 
-def _groups(values: Complex, kappa: Array, unit: float, widest: float) -> NDArray[np.int64]:
-    """For each eigenvalue the number of its group."""
+def equal_values(values: Complex, kappa: Array, norm: float, tol: float) -> NDArray[np.int64]:
+    """For each eigenvalue, of condition number κ, the number of its group of equal ones."""
     from scipy.sparse.csgraph import connected_components
 
     label = np.arange(len(values))
     while True:
-        means, _, worst = _summary(values, kappa, label)
-        reach = np.minimum(unit * np.sqrt(np.outer(worst, worst)), widest)
+        means, worst = _summary(values, kappa, label)
+        reach = np.minimum(tol * np.sqrt(np.outer(worst, worst)), max(tol, _WIDEST)) * norm
         equal = np.abs(means[:, None] - means[None]) <= reach
         count, joined = connected_components(equal, directed=False)
         if count == len(means):
@@ -117,16 +118,14 @@ def _groups(values: Complex, kappa: Array, unit: float, widest: float) -> NDArra
         label = joined[label].astype(np.int64)
 
 
-def _summary(
-    values: Complex, kappa: Array, label: NDArray[np.int64]
-) -> tuple[Complex, NDArray[np.int64], Array]:
-    """Mean, size and largest κ of each group."""
-    sizes: NDArray[np.int64] = np.bincount(label).astype(np.int64)
+def _summary(values: Complex, kappa: Array, label: NDArray[np.int64]) -> tuple[Complex, Array]:
+    """Mean and largest κ of each group."""
+    sizes = np.bincount(label)
     means: Complex = np.zeros(len(sizes), dtype=np.complex128)
     np.add.at(means, label, values)
     worst = np.zeros(len(sizes))
     np.maximum.at(worst, label, kappa)
-    return means / sizes, sizes, worst
+    return means / sizes, worst
 
 
 def _group(T: Complex, Z: Complex, mine: NDArray[np.bool_], unit: float) -> Group:
@@ -141,10 +140,12 @@ def _group(T: Complex, Z: Complex, mine: NDArray[np.bool_], unit: float) -> Grou
     # The projection is Z [[I, X], [0, 0]] Zᴴ with own·X − X·rest = T[:k, k:].
     X = solve_sylvester(own, -rest, T[:k, k:]) if k < len(T) else np.empty((k, 0))
     tolerance = k * unit * math.hypot(1, float(np.linalg.norm(X, 2)) if X.size else 0.0)
-    _, sigma, rows = np.linalg.svd(own - value * np.eye(k))
+    excess: Complex = own - value * np.eye(k)
+    _, sigma, rows = np.linalg.svd(excess)
     kernel = rows[sigma <= tolerance].conj().T
     if not kernel.shape[1]:
         kernel = rows[-1:].conj().T  # an eigenvalue has an eigenvector
-    projection = Z[:, :k] @ np.hstack([np.eye(k), X]) @ Z.conj().T
+    frame = Z[:, :k]
+    projection = frame @ np.hstack([np.eye(k), X]) @ Z.conj().T
     normal = not X.size or float(np.linalg.norm(T[:k, k:], 2)) <= k * unit
-    return Group(value, k, tolerance, Z[:, :k] @ kernel, projection, normal)
+    return Group(value, k, tolerance, frame @ kernel, projection, normal, frame, excess)
