@@ -106,7 +106,7 @@ def capture_window(
     failed = [s.name for s in sides if not s.holds]
     sentence = f"Theorem 5.2 {'does not apply' if failed else 'applies'} with {found}"
     if failed:
-        sentence += f": {' and '.join(failed)} fails."
+        sentence += f": it needs {' and '.join(failed)}."
     elif limits is not None:
         sentence += f": {missing[0]} may be between {limits[0]:.6g} and {limits[1]:.6g}."
     else:

@@ -49,7 +49,8 @@ def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
     and beyond the closed form with polynomials in t.
     Eigenvalues that `final_configuration` takes for equal are made so, the short times of
     Jordan blocks excepted. Else their rounding, of 1e-16 or in a block of size k of
-    1e-16^{1/k}, would in time become their difference.
+    1e-16^{1/k}, would in time become their difference. Where they do differ, by less than
+    about 1e-6 in a nearly defective V, that costs an error of up to 1e-6.
 
     Examples
     --------
