@@ -1,6 +1,6 @@
 """Parkade: why tokens cluster in transformers."""
 
-from parkade import clusters, parking, sphere
+from parkade import clusters, parking, sphere, theory
 from parkade.attention import Attention
 from parkade.clusters import cluster_labels, consumption
 from parkade.errors import InputError, ParkadeError, TrustWarning
@@ -26,4 +26,5 @@ __all__ = [
     "simulate_many",
     "sphere",
     "strong_renyi_centers",
+    "theory",
 ]

@@ -1,0 +1,57 @@
+"""What is known in theory: final configurations, centres, guarantees and energies.
+
+After Karagodin, Polyanskiy, Rigollet, *Clustering in Causal Attention Masking*, NeurIPS 2024
+(arXiv 2411.04990).
+"""
+
+from parkade.theory.caps import (
+    Estimate,
+    cap_fraction,
+    effective_exponent,
+    expected_strong_centers,
+    expected_strong_centers_of_sample,
+)
+from parkade.theory.capture import Window, capture_window
+from parkade.theory.energy import sequential_energies
+from parkade.theory.final import FinalConfiguration, final_configuration
+from parkade.theory.first import first_token
+from parkade.theory.fit import Condition
+from parkade.theory.renyi import PARKING_CONSTANT, expected_renyi_centers, parking_function
+from parkade.theory.windows import (
+    Extreme,
+    StrongCenters,
+    g,
+    g_min,
+    h,
+    h_max,
+    simple_time,
+    smallest_c,
+    strong_center_guarantee,
+)
+
+__all__ = [
+    "PARKING_CONSTANT",
+    "Condition",
+    "Estimate",
+    "Extreme",
+    "FinalConfiguration",
+    "StrongCenters",
+    "Window",
+    "cap_fraction",
+    "capture_window",
+    "effective_exponent",
+    "expected_renyi_centers",
+    "expected_strong_centers",
+    "expected_strong_centers_of_sample",
+    "final_configuration",
+    "first_token",
+    "g",
+    "g_min",
+    "h",
+    "h_max",
+    "parking_function",
+    "sequential_energies",
+    "simple_time",
+    "smallest_c",
+    "strong_center_guarantee",
+]

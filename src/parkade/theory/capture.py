@@ -1,0 +1,121 @@
+"""When frozen centres capture every token: the window of Theorem 5.2, and what fits it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from parkade import check
+from parkade.errors import InputError
+from parkade.theory.fit import SOLVE, Condition, conditions, suggest
+
+
+@dataclass(frozen=True)
+class Window:
+    """What Theorem 5.2 says about N, c, ε and β.
+
+    Attributes
+    ----------
+    holds : bool or None
+        Whether the theorem applies; None if some values were left for `capture_window` to find.
+    N, c, eps, beta : float or None
+        As given, or a choice with which all conditions hold; None where there is none.
+    solved : tuple of str
+        Which of them were found, not given.
+    limits : tuple of two floats, or None
+        If one value was missing: the open interval of those that fit.
+    conditions : list of Condition
+        Both sides of each inequality at these values; empty if some are missing.
+    sentence : str
+    """
+
+    holds: bool | None
+    N: float | None
+    c: float | None
+    eps: float | None
+    beta: float | None
+    solved: tuple[str, ...]
+    limits: tuple[float, float] | None
+    conditions: list[Condition]
+    sentence: str
+
+
+def capture_window(
+    *,
+    N: float | None = None,
+    c: float | None = None,
+    eps: float | None = None,
+    beta: float | None = None,
+) -> Window:
+    """Whether frozen centres capture all tokens, or what would make them (Theorem 5.2).
+
+    On the circle with Q = K = V = I, freeze tokens θ_j, pairwise farther than cβ^{-1/2}, which
+    enter every sum with weight a_j ≥ 1, and let N = n + Σ a_j with n free tokens. If
+
+        c > 2+2ε,  N·h((c−1−2ε)β^{-1/2}) < h(εβ^{-1/2}),  −N·g((c−2ε)β^{-1/2}) < g(εβ^{-1/2}),
+
+    then almost surely every free token converges to within εβ^{-1/2} of some θ_j (Karagodin,
+    Polyanskiy, Rigollet 2024; the paper prints the last inequality without its minus sign).
+    Implied is that cβ^{-1/2} is an angle, at most π.
+
+    Parameters
+    ----------
+    N, c, eps, beta : float, optional
+        Those that are known. With all four the conditions are checked. With one missing,
+        its range is found: the largest whole N, the smallest c, the smallest β of the last
+        interval of them, the ε with most to spare. With more missing, a set that fits is suggested:
+        ε = 0.05 (or
+        others if it does not), then c from the paper's sufficient set (c ≥ 5.5+2ε, β ≥ (c−1−2ε)²/2,
+        N < e^{3(c−1−2ε)²/8}·ε/(c−1)) or the nearest that β allows, then the rest.
+
+    Returns
+    -------
+    Window
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.theory.capture_window(N=250, c=4, eps=0.1, beta=64).holds
+    False
+    >>> window = pk.theory.capture_window(N=250, eps=0.1, beta=64)
+    >>> round(window.c, 3), len(window.conditions)
+    (5.555, 4)
+    """
+    given = {"N": N, "c": c, "eps": eps, "beta": beta}
+    known = {k: check.positive(k, v) for k, v in given.items() if v is not None}
+    if "N" in known and known["N"] < 2:
+        raise InputError(
+            f"N must be at least 2, one free token and one frozen of weight 1, got {known['N']:g}"
+        )
+    missing = [k for k in given if k not in known]
+    limits = None
+    if len(missing) == 1:
+        limits, value = SOLVE[missing[0]](known)
+        if value is not None:
+            known[missing[0]] = value
+    elif missing:
+        known = suggest(known)
+    if len(known) < 4:
+        asked = ", ".join(f"{k}={v:g}" for k, v in given.items() if v is not None)
+        sentence = f"Theorem 5.2 does not apply with {asked}, whatever {missing[0]} is."
+        if len(missing) > 1:
+            sentence = f"No {', '.join(missing)} were found with which Theorem 5.2 applies"
+            sentence += f" with {asked}."
+        return Window(None, N, c, eps, beta, (), None, [], sentence)
+    sides = conditions(known)
+    found = ", ".join(f"{k}={known[k]:.6g}" for k in given)
+    failed = [s.name for s in sides if not s.holds]
+    sentence = f"Theorem 5.2 {'does not apply' if failed else 'applies'} with {found}"
+    if failed:
+        sentence += f": it needs {' and '.join(failed)}."
+    elif limits is not None:
+        sentence += f": {missing[0]} may be between {limits[0]:.6g} and {limits[1]:.6g}."
+    else:
+        sentence += "."
+    return Window(
+        holds=None if missing else not failed,
+        **known,
+        solved=tuple(missing),
+        limits=limits,
+        conditions=sides,
+        sentence=sentence,
+    )

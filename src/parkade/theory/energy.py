@@ -1,0 +1,84 @@
+"""The energies that causal attention lowers: one for each token, of the tokens before it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parkade import check
+from parkade.errors import InputError
+from parkade.types import Array
+
+_CHUNK = 2**22  # distances in memory at once
+
+
+def sequential_energies(
+    tokens: ArrayLike,
+    beta: float,
+    *,
+    frozen: ArrayLike | None = None,
+    frozen_weights: ArrayLike | None = None,
+) -> Array:
+    """E_k = −(1/β) Σ_{j<k} e^{β(⟨x_k,x_j⟩−1)}, the energy of each token among its elders.
+
+    Causal attention with Q = K = V = I is no gradient flow, but a sequential one: token k
+    moves by dx_k/dt = −(1/Z_k) grad_k E_k, Z_k = Σ_{j≤k} e^{β(⟨x_k,x_j⟩−1)}, the gradient
+    taken on the sphere (Karagodin, Polyanskiy, Rigollet 2024, Lemma 5.3, there on the
+    circle). So E_k never increases while the earlier tokens are at rest; when they move, it
+    may.
+
+    Parameters
+    ----------
+    tokens : (n, d) array
+        Unit vectors, in sequence order.
+    beta : float
+        Inverse temperature β > 0.
+    frozen, frozen_weights : (m, d) and (m,) arrays, optional
+        Fixed tokens that everybody attends to, and their weights (1 by default): they add
+        −(1/β) Σ_j a_j e^{β(⟨x_k,θ_j⟩−1)} to every energy, and the sum to Z_k.
+
+    Returns
+    -------
+    (n,) array; zero for the first token if none is frozen.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.theory.sequential_energies(pk.sphere.from_angles([0.0, 0.0, 3.0]), 2.0).round(4).tolist()
+    [0.0, -0.5, -0.0187]
+    """
+    from scipy.spatial.distance import cdist
+
+    x = check.tokens(tokens)
+    beta = check.positive("beta", beta)
+    total = np.zeros(len(x))
+    if frozen is not None:
+        fixed = check.tokens(frozen, x.shape[1], "frozen")
+        total += _kernel(cdist(x, fixed), beta) @ _weights(frozen_weights, len(fixed))
+    elif frozen_weights is not None:
+        raise InputError("frozen_weights came without frozen tokens; pass frozen as well")
+    some = max(1, _CHUNK // len(x))
+    for begin in range(0, len(x), some):
+        rows = x[begin : begin + some]
+        near = _kernel(cdist(rows, x[: begin + len(rows)]), beta)
+        total[begin : begin + some] += np.tril(near, begin - 1).sum(axis=1)
+    energies: Array = -total / beta
+    return energies + 0.0  # no −0.0
+
+
+def _kernel(distance: Array, beta: float) -> Array:
+    """e^{β(⟨x,y⟩−1)} from |x−y|, whose square is 2 − 2⟨x,y⟩ without any cancellation."""
+    weight: Array = np.exp(-beta / 2 * distance**2)
+    return weight
+
+
+def _weights(value: ArrayLike | None, m: int) -> Array:
+    if value is None:
+        return np.ones(m)
+    a = check.array("frozen_weights", value)
+    if a.shape != (m,) or (a <= 0).any():
+        raise InputError(
+            f"frozen_weights must be {m} numbers > 0, one for each frozen token, got shape "
+            f"{a.shape} and smallest {a.min(initial=np.inf):g}"
+        )
+    return a

@@ -1,0 +1,173 @@
+"""Where all tokens end up: the table of final configurations, read from V alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parkade import check
+from parkade.errors import InputError
+from parkade.frame import SNAP
+from parkade.theory.ranges import one_token, square
+from parkade.theory.spectrum import Group, real_basis, spectrum
+from parkade.theory.table import Kind, Status, complex_pair, gap_in_words, real_leader
+from parkade.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class FinalConfiguration:
+    """What the spectrum of V predicts for t → ∞, and how sure that is.
+
+    Attributes
+    ----------
+    kind : str
+        "one point", "two points", "cloud", "two clouds", "rotation", or "outside".
+    eigenvalue : float or complex
+        The one of largest real part; of a pair, that with positive imaginary part.
+    dim : int
+        Dimension of its eigenspace L (of a complex pair: of the real planes).
+    basis : (d, dim) array
+        An orthonormal basis of L.
+    status : str
+        "theorem", "conjecture", "observed" (in the paper's experiments), or
+        "outside the table".
+    gap : float
+        From the largest real part to the next; inf if there is no other.
+    sentence : str
+        What is predicted and why.
+    """
+
+    kind: Kind
+    eigenvalue: float | complex
+    dim: int
+    basis: Array
+    status: Status
+    gap: float
+    sentence: str
+    projection: Array = field(repr=False)  # on L along V's other invariant subspaces
+
+    def limit(self, first_token: ArrayLike) -> Array:
+        """The predicted limit points, given where the first token starts.
+
+        Parameters
+        ----------
+        first_token : (d,) array
+            A unit vector.
+
+        Returns
+        -------
+        (m, d) array
+            One point: the projection of the first token on L, normalised. (Along the other
+            invariant subspaces, so that it is Lemma 3.1's limit; that is the orthogonal
+            projection if V keeps L^⊥.) Two points: ±ξ, the first token's limit first.
+
+        Examples
+        --------
+        >>> import parkade as pk
+        >>> pk.theory.final_configuration([1, 1, -1]).limit([0.6, 0.0, 0.8]).tolist()
+        [[1.0, 0.0, 0.0]]
+        """
+        x = one_token("first_token", first_token, len(self.basis))
+        if self.kind not in ("one point", "two points"):
+            raise InputError(
+                f"there is no predicted limit point, the final configuration being of the kind "
+                f"{self.kind!r}; see its sentence"
+            )
+        shadow = self.projection @ x
+        size = float(np.linalg.norm(shadow))
+        # The projection has rounding errors of about its norm: below, there is no direction.
+        if size <= 1e-14 * float(np.linalg.norm(self.projection, 2)):
+            if self.kind == "one point":
+                raise InputError(
+                    "first_token must have a part in the leading eigenspace, got one without; "
+                    "turn it by any small angle"
+                )
+            shadow, size = self.basis[:, 0], 1.0
+        point = shadow / size
+        return point[None] if self.kind == "one point" else np.stack([point, -point])
+
+
+def final_configuration(V: ArrayLike, *, tol: float = SNAP) -> FinalConfiguration:
+    """The final configuration that the spectrum of the value matrix `V` decides.
+
+    With λ the eigenvalue of largest real part and L its eigenspace (Karagodin, Polyanskiy,
+    Rigollet 2024, Lemma 3.1, Theorem 4.1 and Table 1; Q, K and β do not matter):
+
+    ======  ============  =====================================  ===============
+    λ       dim L         final configuration                    status
+    ======  ============  =====================================  ===============
+    > 0     d (V = λI)    one point, x_1(0)                      theorem
+    > 0     2 … d−1       one point, the first token's in L      conjecture
+    > 0     1             two points ±ξ                          conjecture
+    < 0     2 … d         a cloud around L                       observed
+    < 0     1             two clouds around ±ξ                   observed
+    a ± ib                rotation in the plane of the pair      observed (a > 0)
+    ======  ============  =====================================  ===============
+
+    The paper conjectures one point for V that keeps L^⊥ (and is weaker there). If V does
+    not keep it, the first token still converges to a point of L, by Lemma 3.1, but that the
+    others follow is stated nowhere: `kind` remains, `status` is "outside the table". Outside
+    altogether are λ = 0, a complex pair with a ≤ 0, a leading eigenvalue with too few
+    eigenvectors (a Jordan block), and different ones with the same real part.
+
+    Parameters
+    ----------
+    V : (d, d) or (d,) array
+        The value matrix; a vector stands for a diagonal one.
+    tol : float
+        Eigenvalues count as equal if |λ_i − λ_j| ≤ tol·‖V‖·√(κ_i κ_j), with their condition
+        numbers κ (1 if V is normal), at most 1e-3·‖V‖; and as zero likewise. Singular values
+        of V − λI on the leading invariant subspace of dimension k count as zero up to
+        k·tol·‖V‖·‖P‖, P the projection on it along the others. The default is what
+        `parkade.simulate` takes for equal in long runs.
+
+    Returns
+    -------
+    FinalConfiguration
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> final = pk.theory.final_configuration([1, 1, -1])
+    >>> final.kind, final.dim, final.status
+    ('one point', 2, 'conjecture')
+    >>> print(pk.theory.final_configuration([[0, -1], [1, 0]]).sentence)  # doctest: +ELLIPSIS
+    V has the leading pair 0 ± 1i, whose real part is zero: outside the table...
+    """
+    m = square("V", V)
+    tol = check.positive("tol", tol)
+    if tol >= 1:
+        raise InputError(f"tol must be below 1, got {tol:g}; 1e-12 is the default")
+    found = spectrum(m, tol)
+    lead = found.groups
+    real = [g for g in lead if abs(g.value.imag) <= g.tolerance]
+    if len(lead) == 1 and real:
+        kind, status, text = real_leader(m, found, lead[0])
+        return _result(kind, status, text, lead[0].value.real, lead, found.gap)
+    above = [g for g in lead if g not in real and g.value.imag > 0]
+    value = above[0].value if above else lead[0].value
+    if len(lead) == 2 and len(above) == 1:
+        kind, status, text = complex_pair(found, above[0])
+        return _result(kind, status, text, value, lead, found.gap)
+    real_part = lead[0].value.real if abs(lead[0].value.real) > lead[0].tolerance else 0.0
+    listed = ", ".join(f"{real_part:.6g}{g.value.imag:+.6g}i" for g in lead)
+    text = (
+        f"V has different leading eigenvalues of the same real part ({listed}): outside the table; "
+        "the first token approaches their span without coming to rest (Lemma 3.1)."
+        + gap_in_words(found)
+    )
+    return _result("outside", "outside the table", text, value, lead, found.gap)
+
+
+def _result(
+    kind: Kind, status: Status, text: str, value: complex, lead: list[Group], gap: float
+) -> FinalConfiguration:
+    dim = sum(g.dim for g in lead)
+    basis = real_basis(np.hstack([g.eigenvectors for g in lead]), dim)
+    # Sums over conjugate pairs are real.
+    projection: Array = np.sum([g.projection for g in lead], axis=0).real
+    if len(basis) == dim:
+        basis = projection = np.eye(dim)
+    return FinalConfiguration(kind, value, dim, basis, status, gap, text, projection)

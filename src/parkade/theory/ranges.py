@@ -1,0 +1,57 @@
+"""Checks of ranges that only the theory needs; the others are in `parkade.check`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from parkade import check
+from parkade.errors import InputError
+from parkade.types import Array
+
+
+def separations(name: str, value: Any, *, above_zero: bool) -> Array:
+    """`value` as an array of angles from 0 (which may be excluded) to π."""
+    angle = check.array(name, value)
+    low = angle <= 0 if above_zero else angle < 0
+    bad = low | (angle > math.pi)
+    if bad.any():
+        expected = "in (0, π]" if above_zero else "from 0 to π"
+        wrong = angle[bad].flat[0]
+        raise InputError(f"{name} must be an angle {expected}, got {wrong:g}; give it in radians")
+    return angle
+
+
+def non_negative(name: str, value: Any) -> float:
+    """`value` as a finite float ≥ 0."""
+    result = check.number(name, value)
+    if result < 0:
+        raise InputError(f"{name} must be ≥ 0, got {result:g}")
+    return result
+
+
+def square(name: str, value: Any) -> Array:
+    """A (d, d) matrix, or a vector that stands for a diagonal one; d ≥ 2."""
+    m = check.array(name, value)
+    if m.ndim not in (1, 2):
+        raise InputError(
+            f"{name} must be a d×d matrix or a vector of length d (a diagonal), got shape "
+            f"{m.shape}; a multiple of the identity needs its d, as in 2 * numpy.eye(3)"
+        )
+    return check.matrix(name, m, check.dimension(m.shape[0]))
+
+
+def one_token(name: str, value: Any, d: int) -> Array:
+    """`value` as one unit vector of dimension d."""
+    x = check.array(name, value)
+    if x.ndim != 1:
+        raise InputError(f"{name} must be one token, a vector of length {d}, got shape {x.shape}")
+    unit: Array = check.tokens(x[None], d, name)[0]
+    return unit
+
+
+def like(value: Any, result: Array) -> Any:
+    """`result` as a float if `value` was a number, and as it is otherwise."""
+    return float(result) if np.ndim(value) == 0 else result

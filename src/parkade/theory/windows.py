@@ -1,0 +1,199 @@
+"""How long strong centres stay: the pull h, its slope g, and Lemma 5.1 on the circle.
+
+On the circle with Q = K = V = I, a token at the angle x from another is pulled to it with
+
+    h(x) = e^{β(cos x − 1)} sin x,    g(x) = h′(x) = e^{β(cos x − 1)} (cos x − β sin²x).
+
+The pull grows up to about β^{-1/2}, and beyond fades like a Gaussian: far apart, tokens hardly
+feel each other (Karagodin, Polyanskiy, Rigollet 2024, section 5).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parkade import check
+from parkade.errors import InputError
+from parkade.sphere import distance
+from parkade.theory.ranges import like, non_negative
+from parkade.types import Array
+
+
+class Extreme(NamedTuple):
+    """Where a function is largest or smallest, and its value there."""
+
+    at: float
+    value: float
+
+
+class StrongCenters(NamedTuple):
+    """What Lemma 5.1 guarantees for each token; nan where it guarantees nothing."""
+
+    distance: Array  # to the nearest earlier token; inf for the first
+    c: Array  # separation in units of β^{-1/2}, without the margin 1+2ε
+    radius: Array  # the token moves less than this angle …
+    time: Array  # … before this time; inf for the first, which never moves
+
+
+def h(x: ArrayLike, beta: float) -> Any:
+    """The pull h(x) = e^{β(cos x − 1)} sin x between tokens at the angle `x`.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> round(pk.theory.h(0.5, 64.0), 6)
+    0.00019
+    """
+    angle, beta = check.array("x", x), non_negative("beta", beta)
+    # 1 − cos x = 2 sin²(x/2): no cancellation at small angles.
+    return like(x, np.exp(-2 * beta * np.sin(angle / 2) ** 2) * np.sin(angle))
+
+
+def g(x: ArrayLike, beta: float) -> Any:
+    """The slope of the pull, g(x) = h′(x) = e^{β(cos x − 1)} (cos x − β sin²x).
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.theory.g(0.0, 64.0)
+    1.0
+    """
+    angle, beta = check.array("x", x), non_negative("beta", beta)
+    shape = np.cos(angle) - beta * np.sin(angle) ** 2
+    return like(x, np.exp(-2 * beta * np.sin(angle / 2) ** 2) * shape)
+
+
+def h_max(beta: float) -> Extreme:
+    """Where on [0, π] the pull is largest: β sin²x = cos x, so cos x = (√(4β²+1) − 1)/(2β).
+
+    By symmetry |h| has the same maximum on [−π, π].
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> at, value = pk.theory.h_max(64.0)
+    >>> round(at * 64**0.5, 4), round(value * 64**0.5, 4)  # nearly 1 and e^{-1/2}
+    (0.9987, 0.6053)
+    """
+    beta = non_negative("beta", beta)
+    root = math.hypot(1, 2 * beta)
+    # 1 − cos x and 1 + cos x, both times root + 1, without subtracting large numbers.
+    at = _angle(1 + 1 / (root + 2 * beta), 1 + root + 2 * beta)
+    return Extreme(at, float(h(at, beta)))
+
+
+def g_min(beta: float) -> Extreme:
+    """Where on [0, π] the slope of the pull is smallest: cos x = (√(4β²+5) − 3)/(2β).
+
+    For β ≤ 1/3 that is no cosine, and the minimum is at π. The maximum is always g(0) = 1.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> at, value = pk.theory.g_min(64.0)
+    >>> round(at * 64**0.5, 4), round(value, 4)  # nearly √3 and −2e^{-3/2}
+    (1.7298, -0.4437)
+    """
+    beta = non_negative("beta", beta)
+    if beta <= 1 / 3:
+        return Extreme(math.pi, float(g(math.pi, beta)))
+    root = math.hypot(math.sqrt(5), 2 * beta)
+    less = 3 - 5 / (root + 2 * beta)
+    more = (12 * beta - 4) / (root + 3 - 2 * beta) if beta < 1.5 else root + 2 * beta - 3
+    at = _angle(less, more)
+    return Extreme(at, float(g(at, beta)))
+
+
+def smallest_c(beta: float) -> float:
+    """The separation beyond which Lemma 5.1 applies, in units of β^{-1/2}.
+
+    √β·arccos((−1+√(4β²+1))/(2β)): where the pull is largest. It is below 1 for every β
+    and approaches 1 as β grows.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> round(pk.theory.smallest_c(64.0), 6), pk.theory.smallest_c(1e300)
+    (0.998693, 1.0)
+    """
+    beta = check.positive("beta", beta)
+    return math.sqrt(beta) * h_max(beta).at
+
+
+def strong_center_guarantee(tokens: ArrayLike, beta: float, eps: float) -> StrongCenters:
+    """How long each token is guaranteed to stay almost where it starts (Lemma 5.1).
+
+    On the circle with Q = K = V = I: if the s-th token (s = 1, 2, …) starts farther than
+    c(1+2ε)β^{-1/2} from all earlier ones, and c exceeds `smallest_c`, then it moves less than
+    εcβ^{-1/2} before the time T = εcβ^{-1/2} / (s·h(cβ^{-1/2})). Every c from `smallest_c` up to
+    the distance·√β/(1+2ε) is admissible; the largest is taken, which gives the longest time
+    (x/h(x) increases) and the largest radius.
+
+    Parameters
+    ----------
+    tokens : (n, 2) array
+        Unit vectors, in sequence order.
+    beta : float
+    eps : float
+        ε > 0: the radius as a share of cβ^{-1/2}.
+
+    Returns
+    -------
+    StrongCenters
+        Arrays `distance`, `c`, `radius` and `time`, one entry per token.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> stay = pk.theory.strong_center_guarantee(pk.sphere.from_angles([0, 1, 1.1]), 64.0, 0.1)
+    >>> stay.c.round(3).tolist(), stay.radius.round(3).tolist()
+    ([inf, 6.667, nan], [0.0, 0.083, nan])
+    >>> f"{stay.time[1]:.3g}"
+    '7.17e+07'
+    """
+    x = check.tokens(tokens, d=2)
+    beta, eps = check.positive("beta", beta), check.positive("eps", eps)
+    nearest = np.array([np.inf, *(distance(x[:k], x[k]).min() for k in range(1, len(x)))])
+    angle = nearest / (1 + 2 * eps)
+    angle[angle <= h_max(beta).at] = np.nan
+    radius = eps * angle
+    time = np.full(len(x), np.inf)
+    order = np.arange(2, len(x) + 1)
+    with np.errstate(over="ignore", divide="ignore"):
+        # In logarithms, since the pull may underflow where the time does not overflow.
+        log_h = np.log(np.sin(angle[1:])) - 2 * beta * np.sin(angle[1:] / 2) ** 2
+        time[1:] = np.exp(np.log(radius[1:]) - np.log(order) - log_h)
+    radius[0] = 0.0
+    return StrongCenters(nearest, math.sqrt(beta) * angle, radius, time)
+
+
+def simple_time(c: float, beta: float, eps: float, s: int) -> float:
+    """The simple lower bound of Lemma 5.1's time: ε e^{c²/2 − c⁴/(24β)}/s.
+
+    It holds because 1 − cos x ≥ x²/2 − x⁴/24 and sin x ≤ x, so for every angle x = cβ^{-1/2}
+    below π. It is close for c⁴ ≪ 24β, poor beyond, and falls with c from c = √(6β) on.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> round(pk.theory.simple_time(4.0, 64.0, 0.1, s=2))
+    126
+    """
+    c, beta = check.positive("c", c), check.positive("beta", beta)
+    eps, s = check.positive("eps", eps), check.positive_int("s", s)
+    if c >= math.pi * math.sqrt(beta):
+        raise InputError(
+            f"c·β^(-1/2) must be an angle below π, got {c / math.sqrt(beta):g}; lower c or raise "
+            "beta"
+        )
+    exponent = c * c / 2 - c**4 / (24 * beta)
+    return eps / s * math.exp(exponent) if exponent < 709 else math.inf
+
+
+def _angle(less: float, more: float) -> float:
+    """The angle x in [0, π] for which 1 − cos x : 1 + cos x = less : more."""
+    return 2 * math.atan2(math.sqrt(less), math.sqrt(more))

@@ -1,0 +1,93 @@
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from conftest import random_rotation
+from scipy.linalg import block_diag
+
+import parkade as pk
+from parkade.theory import first_token
+
+
+def exact(V, x, t):
+    """e^{tV}x/|e^{tV}x| with enough digits that nothing cancels."""
+    with mpmath.workdps(60 + int(abs(t))):
+        y = mpmath.expm(mpmath.matrix(V.tolist()) * mpmath.mpf(float(t)), method="taylor")
+        y = y * mpmath.matrix(x.tolist())
+        return np.array([float(c / mpmath.norm(y)) for c in y])
+
+
+def jordan(k):
+    return np.eye(k) + np.eye(k, k=1)
+
+
+@pytest.mark.parametrize(
+    "D",
+    [
+        np.diag([1.0, 0.5, -0.3]),
+        np.diag([-1.0, -1.0, -2.0]),
+        block_diag([[0.5, -1], [1, 0.5]], 0.2),
+        block_diag(jordan(2), 0.3),
+        jordan(3),
+    ],
+    ids=["positive", "negative", "rotation", "block of 2", "block of 3"],
+)
+@pytest.mark.parametrize("skew", [False, True])
+def test_against_many_digits(D, skew):
+    P = random_rotation(3, 1)
+    if skew:
+        P = P @ np.diag([1, 0.5, 0.2]) @ random_rotation(3, 2)
+    V = P @ D @ np.linalg.inv(P)
+    x = pk.sphere.uniform(1, 3, seed=3)[0]
+    times = [-3.0, 0.0, 0.1, 2.0, 30.0]
+    path = first_token(V, x, times)
+    want = np.array([exact(V, x, t) for t in times])
+    assert np.abs(path - want).max() < 1e-12
+    assert np.allclose(np.linalg.norm(path, axis=1), 1, atol=1e-15)
+
+
+def test_very_late_times_do_not_overflow_or_underflow():
+    late = first_token([2.0, 1.0, -5.0], pk.sphere.normalize([0.0, 1.0, 1.0]), [1e3, 1e9, 1e300])
+    assert np.array_equal(late, [[0, 1, 0]] * 3)
+    early = first_token([2.0, 1.0, -5.0], pk.sphere.normalize([1.0, 1.0, 1.0]), [-1e9])
+    assert np.array_equal(early, [[0, 0, 1]])
+
+
+def test_a_jordan_block_is_approached_like_one_over_t():
+    times = np.array([1e2, 1e3, 1e4])
+    path = first_token(jordan(2), [0.0, 1.0], times)
+    assert np.allclose(path[:, 1] * times, 1, rtol=1e-4)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("t", [1e3, 1e6, 1e12, 1e200])
+def test_late_times_are_those_of_equal_eigenvalues_in_any_basis(k, t):
+    """Rounding splits the leading eigenvalue, by 1e-16^{1/k}; the path does not notice."""
+    W = random_rotation(4, 1)
+    D = block_diag(jordan(k), np.eye(3 - k), 0.3) if k < 3 else block_diag(jordan(3), 0.3)
+    x = pk.sphere.uniform(1, 4, seed=3)[0]
+    z = W.T @ x
+    z[3] = 0
+    block = sum(
+        np.linalg.matrix_power(D[:k, :k] - np.eye(k), j) * t ** (j - k + 1) / math.factorial(j)
+        for j in range(k)
+    )
+    z[:k] = block @ z[:k]
+    z[k:] *= t ** (1.0 - k)
+    assert np.abs(first_token(W @ D @ W.T, x, [t])[0] - W @ pk.sphere.normalize(z)).max() < 1e-12
+
+
+def test_it_is_the_simulated_first_token():
+    model = pk.Attention(V=[[0.3, -1, 0], [1, 0.2, 0], [0.5, 0, 0.4]], beta=3.0)
+    x0 = pk.sphere.uniform(4, 3, seed=1)
+    times = np.linspace(0, 5, 6)
+    run = pk.simulate(model, x0, 5.0, times=times, tol=1e-9)
+    assert np.abs(run.tokens[:, 0] - first_token(model.V, x0[0], times)).max() < 1e-6
+
+
+def test_bad_input_gets_a_sentence():
+    with pytest.raises(pk.InputError, match="1-D"):
+        first_token([1, 2], [1.0, 0.0], 3.0)
+    with pytest.raises(pk.InputError, match="unit vectors"):
+        first_token([1, 2], [1.0, 1.0], [3.0])

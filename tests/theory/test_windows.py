@@ -1,0 +1,139 @@
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+import parkade as pk
+from parkade.theory import (
+    g,
+    g_min,
+    h,
+    h_max,
+    simple_time,
+    smallest_c,
+    strong_center_guarantee,
+)
+
+BETAS = [1e-6, 0.1, 1 / 3, 0.35, 0.5, 1.0, 1.5, 2.0, 9.0, 64.0, 1e4, 1e10]
+
+
+def test_definitions():
+    x = np.linspace(-3, 3, 25)
+    for beta in (0.0, 0.5, 9.0):
+        weight = np.exp(beta * (np.cos(x) - 1))
+        assert np.allclose(h(x, beta), weight * np.sin(x), rtol=1e-13)
+        assert np.allclose(g(x, beta), weight * (np.cos(x) - beta * np.sin(x) ** 2), atol=1e-14)
+        slope = (h(x + 1e-6, beta) - h(x - 1e-6, beta)) / 2e-6
+        assert np.allclose(g(x, beta), slope, atol=1e-8)
+    assert isinstance(h(1.0, 2.0), float)
+
+
+def test_h_is_the_velocity_of_two_tokens():
+    beta, x = 4.0, 0.7
+    v = pk.Attention(d=2, beta=beta).velocity(pk.sphere.from_angles([0.0, x]))[1]
+    z = 1 + math.exp(beta * (math.cos(x) - 1))
+    assert np.linalg.norm(v) == pytest.approx(h(x, beta) / z, rel=1e-13)
+
+
+@pytest.mark.parametrize("beta", BETAS)
+def test_extremes(beta):
+    width = min(math.pi, 20 / math.sqrt(beta))
+    x = np.linspace(0, width, 20_001)
+    top, low = h_max(beta), g_min(beta)
+    assert top.value >= h(x, beta).max()
+    assert low.value <= g(x, beta).min() + 1e-15
+    assert top.value == pytest.approx(h(x, beta).max(), rel=1e-6)
+    assert low.value == pytest.approx(g(x, beta).min(), rel=1e-6)
+    assert g(x, beta).max() == 1
+    assert 0 < top.at < low.at <= math.pi
+
+
+@pytest.mark.parametrize("beta", [1e-300, 1e-9, *BETAS, 1e20, 1e300])
+def test_extremes_to_many_digits(beta):
+    with mpmath.workdps(700):
+        b = mpmath.mpf(beta)
+        top = mpmath.acos((mpmath.sqrt(4 * b**2 + 1) - 1) / (2 * b))
+        assert abs(h_max(beta).at / top - 1) < 1e-15
+        assert abs(smallest_c(beta) / (mpmath.sqrt(b) * top) - 1) < 1e-15
+        if beta > 1 / 3:
+            low = mpmath.acos((mpmath.sqrt(4 * b**2 + 5) - 3) / (2 * b))
+            assert abs(g_min(beta).at / low - 1) < 1e-15
+
+
+def test_one_is_always_large_enough():
+    grid = np.geomspace(1e-9, 1e7, 500)
+    c = np.array([smallest_c(b) for b in grid])
+    assert (c < 1).all()
+    assert (np.diff(c) > 0).all()
+    # Where the search for c relies on it: see fit.py.
+    assert max(math.sqrt(b) * g_min(b).at for b in grid) < 1.82
+
+
+def test_the_guarantee_is_the_lemma():
+    beta, eps = 64.0, 0.1
+    x = pk.sphere.uniform(30, 2, seed=3)
+    stay = strong_center_guarantee(x, beta, eps)
+    assert stay.distance[0] == np.inf
+    assert stay.time[0] == np.inf
+    assert stay.radius[0] == 0
+    centers = 0
+    for k in range(1, 30):
+        nearest = min(float(pk.sphere.distance(x[j], x[k])) for j in range(k))
+        assert stay.distance[k] == pytest.approx(nearest, rel=1e-14)
+        c = nearest * math.sqrt(beta) / (1 + 2 * eps)
+        if c <= smallest_c(beta):
+            assert np.isnan([stay.c[k], stay.radius[k], stay.time[k]]).all()
+            continue
+        centers += 1
+        u = c / math.sqrt(beta)
+        assert stay.c[k] == pytest.approx(c, rel=1e-14)
+        assert stay.radius[k] == pytest.approx(eps * u, rel=1e-14)
+        assert stay.time[k] == pytest.approx(eps * u / ((k + 1) * h(u, beta)), rel=1e-12)
+    assert centers > 3
+    assert np.isinf(strong_center_guarantee([[1, 0], [-1, 0]], 1e4, 0.1).time[1])
+
+
+def test_simulated_centers_stay_as_long_as_guaranteed():
+    beta = 64.0
+    checked = 0
+    for seed in range(4):
+        x0 = pk.sphere.uniform(40, 2, seed=seed)
+        run = pk.simulate(pk.Attention(d=2, beta=beta), x0, 50.0, tol=1e-8)
+        for eps in (0.05, 0.5):
+            stay = strong_center_guarantee(x0, beta, eps)
+            for k in np.flatnonzero(~np.isnan(stay.time)):
+                times = np.linspace(0, min(50.0, stay.time[k]), 40)
+                moved = pk.sphere.distance(run.at(times)[:, k], x0[k]).max()
+                assert moved <= stay.radius[k] + 1e-6
+                checked += 1
+    assert checked > 40
+
+
+def test_the_simple_time_is_a_lower_bound_for_every_angle():
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        beta = 10 ** rng.uniform(-2, 4)
+        u = rng.uniform(1e-3, math.pi * (1 - 1e-9))
+        c, s = u * math.sqrt(beta), int(rng.integers(1, 100))
+        exact = math.log(0.1 * u / s / math.sin(u)) + 2 * beta * math.sin(u / 2) ** 2
+        simple = simple_time(c, beta, 0.1, s)
+        if math.isfinite(simple):
+            assert math.log(simple) <= exact + 1e-9
+    # It is tight where c⁴ ≪ 24β, and falls beyond c = √(6β).
+    assert simple_time(4, 1e8, 0.1, 2) * 2 * h(4e-4, 1e8) == pytest.approx(0.1 * 4e-4, rel=1e-5)
+    assert simple_time(2.3, 1, 0.1, 1) < simple_time(2.44, 1, 0.1, 1)
+    assert simple_time(3.0, 1, 0.1, 1) < simple_time(2.44, 1, 0.1, 1)
+    with pytest.raises(pk.InputError, match="angle below π"):
+        simple_time(3.2, 1, 0.1, 1)
+
+
+def test_bad_input_gets_a_sentence():
+    with pytest.raises(pk.InputError, match="beta must be ≥ 0"):
+        h(1.0, -1.0)
+    with pytest.raises(pk.InputError, match="beta must be > 0"):
+        smallest_c(0.0)
+    with pytest.raises(pk.InputError, match="d=2"):
+        strong_center_guarantee(np.eye(3), 1.0, 0.1)
+    with pytest.raises(pk.InputError, match="eps must be > 0"):
+        strong_center_guarantee(np.eye(2), 1.0, 0.0)
