@@ -11,11 +11,19 @@ from numpy.typing import ArrayLike
 from parkade.claims.claim import Verdict
 from parkade.types import Array
 
-SIGMAS = 5.0
-"""A mean farther than this many standard errors from its prediction contradicts it."""
+LEVEL = 1e-6
+"""Probability, at most, that an experiment contradicts a claim although it is true."""
 
-FALSE_ALARM = math.erfc(SIGMAS / math.sqrt(2))
-"""Probability of that if the prediction is right: 5.7e-7 (normal law, two-sided)."""
+
+def allowed_sigmas(comparisons: int = 1) -> float:
+    """How many standard errors any of so many means may be off (normal law, Bonferroni).
+
+    If the predictions are right, one is farther off with a probability of `LEVEL` at most:
+    4.9 standard errors for one mean, 5.3 for ten.
+    """
+    from scipy.special import ndtri
+
+    return float(-ndtri(LEVEL / (2 * comparisons)))
 
 
 class Mean(NamedTuple):
@@ -36,7 +44,7 @@ def mean(sample: ArrayLike) -> Mean:
     return Mean(float(x.mean()), float(x.std(ddof=1) / math.sqrt(x.size)))
 
 
-def least_success(runs: int, level: float = 1e-6) -> float:
+def least_success(runs: int, level: float = LEVEL) -> float:
     """The least probability of success that `runs` successes out of `runs` are compatible with.
 
     Were it lower, the chance to see no failure would be below `level`.
@@ -45,8 +53,8 @@ def least_success(runs: int, level: float = 1e-6) -> float:
 
 
 def unlikely(probability: float, agrees: bool) -> Verdict:
-    """The verdict of a one-sided test at 1e-6: "agrees" only if the opposite is that unlikely."""
-    if probability <= 1e-6:
+    """The verdict of a test: one that `probability`, if it is below `LEVEL`, does not excuse."""
+    if probability <= LEVEL:
         return "agrees" if agrees else "contradicts"
     return "undecided"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from parkade import sphere, theory
 from parkade.claims.claim import Claim, Effort, Evidence
-from parkade.claims.statistics import FALSE_ALARM, SIGMAS, Mean, mean
+from parkade.claims.statistics import LEVEL, Mean, allowed_sigmas, mean
 from parkade.parking import strong_renyi_centers
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DIMENSIONS = {2: 0.3, 3: 0.5, 5: 0.9}
 """The dimensions looked at, with an angle δ that gives about ten centres in each."""
 
-NUMBERS = (5, 20, 80, 320, 1280)
+NUMBERS = (5, 20, 80, 320)
 
 
 def measure(effort: Effort) -> Evidence:
@@ -37,12 +37,12 @@ def measure(effort: Effort) -> Evidence:
         counts[d] = [mean(column) for column in found.T]
         expected[d] = [float(theory.expected_strong_centers(delta, d, n)) for n in NUMBERS]
         worst = max(worst, *(m.sigmas(e) for m, e in zip(counts[d], expected[d], strict=True)))
+    allowed = allowed_sigmas(len(DIMENSIONS) * len(NUMBERS))
     last = ", ".join(f"{counts[d][-1].value:.2f} (d={d})" for d in DIMENSIONS)
     return Evidence(
-        verdict="agrees" if worst <= SIGMAS else "contradicts",
+        verdict="agrees" if worst <= allowed else "contradicts",
         measured=f"{last}; {worst:.1f} standard errors off at most",
-        # The bound for one mean, times the number of means looked at.
-        false_alarm=FALSE_ALARM * len(DIMENSIONS) * len(NUMBERS),
+        false_alarm=LEVEL,
         numbers={
             "samples": samples,
             "n": list(NUMBERS),
@@ -50,6 +50,7 @@ def measure(effort: Effort) -> Evidence:
             "errors": {str(d): [m.error for m in counts[d]] for d in DIMENSIONS},
             "expected": {str(d): expected[d] for d in DIMENSIONS},
             "sigmas": worst,
+            "allowed": allowed,
         },
     )
 
