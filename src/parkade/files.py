@@ -41,6 +41,18 @@ def writable(path: Path) -> None:
         raise InputError(f"cannot write {path}: the directory {path.parent} is not writable")
 
 
+def directory(path: str | os.PathLike[str]) -> Path:
+    """The directory `path`, made if it is not there."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"cannot make the directory {folder}: {error.strerror or error}; give another one"
+        ) from None
+    return folder
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

@@ -106,7 +106,8 @@ def _fates(
     spread = x.max(axis=0) - low
     reach = math.sqrt(bound)
     if sign > 0 or _COARSE * reach >= spread.max():
-        return balls.by_scan(x, sign, bound, strong)
+        fates, looked_at = balls.by_scan(x, sign, bound, strong)
+        return fates, looked_at
     # Leaving out coordinates only brings tokens closer: none within reach is missed.
     d = x.shape[1]
     axes = np.argsort(spread)[[-1, -1, -2] if d == 2 else [-1, -2, -3]]
@@ -117,7 +118,8 @@ def _fates(
     side = np.maximum((_WIDE if sparse else 1.0) * reach, 2.0**-50 * spread)  # countable cells
     if d == 2:
         side[0] = math.inf  # the circle needs no third axis: one cell
-    return balls.by_cells(x, bound, strong, axes, low, side, reach)
+    fates, looked_at = balls.by_cells(x, bound, strong, axes, low, side, reach)
+    return fates, looked_at
 
 
 def _places(tokens: ArrayLike, delta: Any, model: Any) -> tuple[Array, float, float]:

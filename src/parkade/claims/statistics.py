@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from parkade.claims.claim import Verdict
-from parkade.types import Array
 
 LEVEL = 1e-6
 """Probability, at most, that an experiment contradicts a claim although it is true."""
@@ -60,34 +60,47 @@ def unlikely(probability: float, agrees: bool) -> Verdict:
 
 
 class Exponent(NamedTuple):
-    """The exponent of a power law fitted to means, and its standard error."""
+    """The exponent of a power law fitted to mean counts."""
 
     value: float
     error: float
+    """Standard error."""
+    freedom: int
+    """Degrees of freedom behind the standard error."""
     prefactor: float
     chi2: float
-    """Sum of squared residuals in standard errors; about `freedom` if the law is exact."""
-    freedom: int
+    """Sum of squared residuals, over their variances: about points − 2 if the law is exact."""
 
-    def interval(self, sigmas: float = 1.96) -> tuple[float, float]:
-        """Confidence interval: 95% by default."""
-        return self.value - sigmas * self.error, self.value + sigmas * self.error
+    def reach(self, probability: float) -> float:
+        """Half the width of the interval that misses the truth with this probability."""
+        from scipy.special import stdtrit
+
+        return float(-stdtrit(self.freedom, probability / 2)) * self.error
 
 
-def fit_exponent(x: ArrayLike, means: list[Mean]) -> Exponent:
-    """Fit means = prefactor · x^exponent by weighted least squares of the logarithms."""
+def fit_exponent(x: ArrayLike, samples: Sequence[ArrayLike]) -> Exponent:
+    """Fit mean count = prefactor · x^exponent by weighted least squares of the logarithms.
+
+    Takes for each x a sample of counts. Their variance is taken to be proportional to their
+    mean, as for numbers of things that are far apart and so independent, and the factor is
+    estimated from all samples together: each alone may be small.
+    """
     log_x = np.log(np.asarray(x, dtype=np.float64))
-    log_y = np.log([m.value for m in means])
-    weight: Array = np.array([(m.value / m.error) ** 2 for m in means])
+    counts = [np.asarray(sample, dtype=np.float64) for sample in samples]
+    means = np.array([c.mean() for c in counts])
+    sizes = np.array([c.size for c in counts])
+    freedom = int(np.sum(sizes - 1))
+    dispersion = sum(float(np.sum((c - c.mean()) ** 2)) / c.mean() for c in counts) / freedom
+    weight = sizes * means / dispersion
     centre = np.average(log_x, weights=weight)
     spread = float(np.sum(weight * (log_x - centre) ** 2))
-    slope = float(np.sum(weight * (log_x - centre) * log_y)) / spread
-    level = float(np.average(log_y, weights=weight))
-    residual = log_y - level - slope * (log_x - centre)
+    slope = float(np.sum(weight * (log_x - centre) * np.log(means))) / spread
+    level = float(np.average(np.log(means), weights=weight))
+    residual = np.log(means) - level - slope * (log_x - centre)
     return Exponent(
         value=slope,
         error=1 / math.sqrt(spread),
+        freedom=freedom,
         prefactor=math.exp(level - slope * centre),
         chi2=float(np.sum(weight * residual**2)),
-        freedom=len(means) - 2,
     )

@@ -22,6 +22,8 @@ from parkade.cli.simulate import EXAMPLES as EXAMPLES_SIMULATE
 from parkade.cli.simulate import Simulate, simulate
 from parkade.cli.timeline import EXAMPLES as EXAMPLES_TIMELINE
 from parkade.cli.timeline import timeline
+from parkade.cli.verify import EXAMPLES as EXAMPLES_VERIFY
+from parkade.cli.verify import verify
 
 _TITLE = "Why tokens cluster in transformers: causal self-attention on a sphere."
 
@@ -42,6 +44,7 @@ def _help(text: str | None, examples: Sequence[str]) -> str:
 app.command(cls=Simulate, help=_help(simulate.__doc__, EXAMPLES_SIMULATE))(simulate)
 app.command(help=_help(timeline.__doc__, EXAMPLES_TIMELINE))(timeline)
 app.command(help=_help(reproduce.__doc__, EXAMPLES_REPRODUCE))(reproduce)
+app.command(help=_help(verify.__doc__, EXAMPLES_VERIFY))(verify)
 app.command(help=_help(bench.__doc__, EXAMPLES_BENCH))(bench)
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from parkade import check
-from parkade.errors import InputError
+from parkade.files import directory
 from parkade.paper import circle, fig1, staircase
 from parkade.paper.item import Item, Made
 from parkade.progress import bar
@@ -55,12 +54,12 @@ def reproduce(
     """
     items = _chosen(names)
     check.generator(seed)
-    directory = _directory(Path(output))
+    folder = directory(output)
     results = []
     with bar("reproducing", show=progress) as report:
         for i, item in enumerate(items):
             begun = time.perf_counter()
-            paths = item.make(directory, seed)
+            paths = item.make(folder, seed)
             results.append(Made(item.name, paths, time.perf_counter() - begun))
             report((i + 1) / len(items))
     return results
@@ -74,13 +73,3 @@ def _chosen(names: str | Sequence[str] | None) -> list[Item]:
     return [
         FIGURES[check.choice("the figure", name, tuple(FIGURES))] for name in dict.fromkeys(asked)
     ]
-
-
-def _directory(path: Path) -> Path:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"cannot make the directory {path}: {error.strerror or error}; give another one"
-        ) from None
-    return path
