@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import parkade as pk
-from parkade.cli import app, parse, summary
+from parkade.cli import app, parse
 
 SMALL = ["simulate", "--n", "5", "--t-end", "1"]
 
@@ -190,12 +190,6 @@ def test_reproduce_passes_its_options_on(here: Path, monkeypatch: pytest.MonkeyP
     assert result.stdout == f"{Path('out/fig1.png')}  (fig1, 1.2 s)\n"
     invoke("reproduce", "all")
     assert calls == [(["fig1"], Path("out"), 3, False), (None, Path("results"), 0, False)]
-
-
-def test_distinct_points() -> None:
-    x = pk.sphere.from_angles([0, 1e-4, 1, 1 + 1e-4, 2])
-    assert summary.distinct(x) == 3
-    assert summary.distinct(x, most=2) is None
 
 
 # Reading matrices and times
@@ -384,11 +378,13 @@ def test_failed_write_leaves_no_file(here: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(np, "savez", full)
     result = invoke(*SMALL, "-o", "run.npz")
     assert result.exit_code == 2
-    assert result.stderr == "parkade: No space left on device\n"
+    # The engine may have been compiled on the way, which it says.
+    assert result.stderr.endswith("parkade: No space left on device\n")
     assert list(here.iterdir()) == []
 
 
 def test_ctrl_c_stops_a_long_run(tmp_path: Path) -> None:
+    process(*SMALL, "--d", "2", "--method", "explicit")  # compiles, which is not what is tested
     command = [sys.executable, "-m", "parkade", "simulate", "--n", "300", "--d", "2", "--beta"]
     command += ["500", "--t-end", "1e5", "--times", "final", "--method", "explicit", "--progress"]
     with subprocess.Popen(

@@ -1,15 +1,19 @@
 """The paper's figures: made whole, with what they claim."""
 
-import numpy as np
+import dataclasses
+
 import pytest
 
 import parkade as pk
-from parkade import paper
+from parkade import paper, plots
+from parkade.claims import CLAIMS
 from parkade.paper import circle, fig1
+
+FIGURES = ["fig1", "circle", "staircase"]
 
 
 def test_every_item_is_listed_under_its_name():
-    assert list(paper.FIGURES) == ["fig1", "circle", "staircase"]
+    assert list(paper.FIGURES) == [*FIGURES, "verify"]
     for name, item in paper.FIGURES.items():
         assert item.name == name
         assert item.title
@@ -18,12 +22,12 @@ def test_every_item_is_listed_under_its_name():
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     output = tmp_path_factory.mktemp("paper") / "new" / "directory"
-    return output, paper.reproduce(None, output, seed=1)
+    return output, paper.reproduce(FIGURES, output, seed=1)
 
 
 def test_reproduce_writes_every_figure(made):
     output, results = made
-    assert [result.name for result in results] == list(paper.FIGURES)
+    assert [result.name for result in results] == FIGURES
     for result in results:
         assert result.paths[:2] == [output / f"{result.name}.{kind}" for kind in ("png", "pdf")]
         assert result.seconds > 0
@@ -43,6 +47,22 @@ def test_the_staircase_comes_with_its_timeline(made):
     assert "end of run" in text
 
 
+def test_the_verdicts_lie_in_a_directory_of_their_own(tmp_path, monkeypatch):
+    # One claim stands for all: each has its own test.
+    claim = dataclasses.replace(CLAIMS["lemma-c.1"], measure=quickly(CLAIMS["lemma-c.1"]))
+    for name in list(CLAIMS):
+        monkeypatch.delitem(CLAIMS, name)
+    monkeypatch.setitem(CLAIMS, claim.name, claim)
+    (result,) = paper.reproduce("verify", tmp_path)
+    names = ["lemma-c.1.pdf", "lemma-c.1.png", "verdicts.json"]
+    assert sorted(path.name for path in result.paths) == names
+    assert sorted(path.name for path in (tmp_path / "verify").iterdir()) == names
+
+
+def quickly(claim):
+    return lambda effort: claim.measure(dataclasses.replace(effort, quick=True))
+
+
 def test_the_same_seed_gives_the_same_files(made, tmp_path):
     output, _ = made
     paper.reproduce("circle", tmp_path, seed=1)
@@ -56,7 +76,7 @@ def test_the_same_seed_gives_the_same_files(made, tmp_path):
 
 def test_an_unknown_name_is_refused_before_anything_is_made(tmp_path):
     output = tmp_path / "results"
-    with pytest.raises(pk.InputError, match="one of 'fig1', 'circle', 'staircase', got 'fig9'"):
+    with pytest.raises(pk.InputError, match="one of 'fig1', 'circle', 'staircase', 'verify', got"):
         paper.reproduce(["circle", "fig9"], output)
     assert not output.exists()
 
@@ -79,35 +99,23 @@ def test_a_failing_figure_leaves_no_files(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_distinct_counts_points_farther_apart_than_the_radius():
-    gaps = np.array([0, 0.9, 1.1, 50, 50.5, 100]) * fig1.APART
-    angles = pk.sphere.from_angles(gaps)
-    assert fig1.distinct(angles) == 4
-    assert fig1.distinct(angles[:1]) == 1
-
-
-def test_angle_to_the_leading_directions():
-    tokens = pk.sphere.normalize([[1, 0, 0], [1, 1, 0], [1, 0, np.tan(0.2)]])
-    assert fig1.angle_to_leading(tokens, 2) == pytest.approx(0.2)
-    assert fig1.angle_to_leading(tokens, 1) == pytest.approx(np.pi / 4)
-
-
-@pytest.mark.parametrize("panel", fig1.PANELS, ids=lambda panel: panel.value)
-def test_the_panels_name_the_leading_eigenspace(panel):
-    V = pk.Attention(V=panel.V).V
-    values, vectors = np.linalg.eig(V)
-    top = np.isclose(values.real, values.real.max())
-    assert top.sum() == panel.leading
-    assert np.abs(vectors[panel.leading :, top]).max(initial=0) < 1e-12
-    rank = np.linalg.matrix_rank(vectors[:, top])
-    assert rank == panel.leading
-
-
-@pytest.mark.parametrize(("row", "count"), [(1, 1), (2, 2)])
-def test_attracting_panels_end_where_table_1_says(row, count):
+@pytest.mark.parametrize(
+    ("row", "expected", "seen"),
+    [
+        (0, "one point, x₁(0), for t → ∞", "1 point"),
+        (1, "one point of L", "1 point in L"),
+        (2, "two points ±ξ", "2 points in L"),
+        (3, "cloud around L", "31 points, within"),
+    ],
+)
+def test_panels_say_what_table_1_expects_and_what_is_seen(row, expected, seen):
     panel = fig1.PANELS[row]
     run = pk.simulate(
         pk.Attention(V=panel.V, beta=fig1.BETA), pk.sphere.uniform(fig1.N, 3, 1), fig1.T
     )
-    assert fig1.distinct(run.final) == count
-    assert fig1.angle_to_leading(run.final, panel.leading) < 1e-5
+    ax = plots.new_figure().add_subplot()
+    fig1.draw(panel, run, ax)
+    title = ax.get_title().split("\n")
+    assert title[0] == panel.value
+    assert title[1] == f"expected: {expected}"
+    assert title[2].startswith(f"seen: {seen}")

@@ -198,3 +198,12 @@ def test_bad_input_gets_a_sentence():
         final_configuration([1.0, 2.0]).limit(np.eye(2))
     with pytest.raises(pk.InputError, match="d=2"):
         final_configuration([1.0, 2.0]).limit([1.0, 0.0, 0.0])
+
+
+def test_angles_to_the_leading_eigenspace():
+    tokens = pk.sphere.normalize([[1, 0, 0], [1, 1, 0], [1, 0, np.tan(0.2)], [0, 0, 1]])
+    plane, line = ([1, 1, -1], [1, 0.5, 0.25])
+    expected = [0, 0, 0.2, np.pi / 2]
+    np.testing.assert_allclose(pk.theory.final_configuration(plane).angles(tokens), expected)
+    expected = [0, np.pi / 4, 0.2, np.pi / 2]
+    np.testing.assert_allclose(pk.theory.final_configuration(line).angles(tokens), expected)

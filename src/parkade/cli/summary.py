@@ -10,32 +10,19 @@ from pathlib import Path
 import numpy as np
 
 import parkade
-from parkade.sphere import distance
+from parkade.parking import renyi_centers
 from parkade.trajectory import Trajectory
 from parkade.types import Array
 
 RADIUS = 1e-3
 """Final tokens closer than this (radians) to an earlier one count as one point."""
 
-_MANY = 1000
-
-
-def distinct(tokens: Array, radius: float = RADIUS, most: int = _MANY) -> int | None:
-    """Number of points farther than `radius` from every point counted before; None above `most`."""
-    count = 0
-    while len(tokens):
-        if count == most:
-            return None
-        tokens = tokens[distance(tokens, tokens[0]) > radius]
-        count += 1
-    return count
-
 
 def as_text(run: Trajectory, moved: Array, start: str, written: Mapping[str, Path | None]) -> str:
     """The summary a person reads; every line fits 80 columns for usual values."""
     stats = run.stats
     n, d = run.final.shape
-    points = distinct(run.final)
+    points = len(renyi_centers(run.final, RADIUS))
     lines = [
         ("model", repr(run.model)),
         ("tokens", f"{n} in d={d}, from {start}{_frozen(run)}"),
@@ -50,8 +37,7 @@ def as_text(run: Trajectory, moved: Array, start: str, written: Mapping[str, Pat
         ("moved", f"{np.mean(moved):.3g} on average, {np.max(moved):.3g} at most (radians)"),
         (
             "ends at",
-            f"{f'over {_MANY} points' if points is None else _count(points, 'point')} "
-            f"(closer than {RADIUS:g} is one)",
+            f"{_count(points, 'point')} (closer than {RADIUS:g} is one)",
         ),
     ]
     if run.trusted_until < run.times[-1]:
@@ -89,7 +75,7 @@ def as_json(
             # JSON has no infinity: null means the whole run.
             "trusted_until": run.trusted_until if run.trusted_until < np.inf else None,
             "moved": {"mean": float(np.mean(moved)), "max": float(np.max(moved))},
-            "points": {"count": distinct(run.final), "radius": RADIUS},
+            "points": {"count": len(renyi_centers(run.final, RADIUS)), "radius": RADIUS},
             "final": run.final.tolist(),
             **{name: None if path is None else str(path) for name, path in written.items()},
         }

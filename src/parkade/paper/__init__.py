@@ -11,13 +11,15 @@ from collections.abc import Sequence
 
 from parkade import check
 from parkade.files import directory
-from parkade.paper import circle, fig1, staircase
+from parkade.paper import circle, fig1, staircase, verdicts
 from parkade.paper.item import Item, Made
 from parkade.progress import bar
 
 __all__ = ["FIGURES", "Item", "Made", "reproduce"]
 
-FIGURES: dict[str, Item] = {item.name: item for item in (fig1.ITEM, circle.ITEM, staircase.ITEM)}
+FIGURES: dict[str, Item] = {
+    item.name: item for item in (fig1.ITEM, circle.ITEM, staircase.ITEM, verdicts.ITEM)
+}
 """Everything that can be made, by name, in the paper's order."""
 
 

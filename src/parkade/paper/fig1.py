@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parkade import sphere
+from parkade import sphere, theory
 from parkade.attention import Attention
 from parkade.flow import simulate
 from parkade.paper.item import Item
+from parkade.parking import renyi_centers
 from parkade.trajectory import Trajectory
-from parkade.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,24 +27,29 @@ APART = 0.05
 
 @dataclass(frozen=True)
 class Panel:
-    """A value matrix, how it is written, and where its tokens should go."""
+    """A value matrix, and how it is written."""
 
     value: str
     V: Sequence[float] | Sequence[Sequence[float]]
-    expected: str
-    leading: int  # dimension of L, whose basis are the first unit vectors
 
 
 PANELS = (
-    Panel("V = I", [1, 1, 1], "one point, x₁(0), for t → ∞", 3),
-    Panel("V = diag(1, 1, −1)", [1, 1, -1], "one point of L", 2),
-    Panel("V = diag(1, ½, ¼)", [1, 0.5, 0.25], "two points ±ξ", 1),
-    Panel("V = diag(−1, −1, −2)", [-1, -1, -2], "a cloud around L", 2),
-    Panel("V = diag(−1, −2, −2)", [-1, -2, -2], "two clouds around ±ξ", 1),
-    Panel(
-        "V with eigenvalues 1 ± i, 0", [[1, -1, 0], [1, 1, 0], [0, 0, 0]], "keeps turning in L", 2
-    ),
+    Panel("V = I", [1, 1, 1]),
+    Panel("V = diag(1, 1, −1)", [1, 1, -1]),
+    Panel("V = diag(1, ½, ¼)", [1, 0.5, 0.25]),
+    Panel("V = diag(−1, −1, −2)", [-1, -1, -2]),
+    Panel("V = diag(−1, −2, −2)", [-1, -2, -2]),
+    Panel("V with eigenvalues 1 ± i, 0", [[1, -1, 0], [1, 1, 0], [0, 0, 0]]),
 )
+
+_PLACES = {
+    "one point": " of L",
+    "two points": " ±ξ",
+    "cloud": " around L",
+    "two clouds": " around ±ξ",
+    "rotation": " in L",
+    "outside": "",
+}
 
 
 def make(output: Path, seed: int) -> list[Path]:
@@ -79,37 +84,25 @@ def draw(panel: Panel, run: Trajectory, ax: Axes) -> None:
     from parkade.plots import ball, style
 
     plots.sphere(run, ax=ax)
+    final = theory.final_configuration(panel.V)
     view = ball.camera(ball.AZIMUTH, ball.ELEVATION)
-    if panel.leading == 2:
-        turn = np.linspace(0, 2 * np.pi, 121)
-        equator = np.stack([np.cos(turn), np.sin(turn), np.zeros_like(turn)], axis=1)
+    if final.dim == 2:
+        turn = sphere.from_angles(np.linspace(0, 2 * np.pi, 121))
+        equator = turn @ final.basis.T
         ball.draw_lines(ax, [equator @ view], style.GREEN, 0.9, style_="dashed", zorder=2)
         ax.plot([], [], color=style.GREEN, linewidth=0.9, linestyle="dashed", label="L")
-    elif panel.leading == 1:
-        ends = np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]) @ view
+    elif final.dim == 1:
+        ends = np.array([final.basis[:, 0], -final.basis[:, 0]]) @ view
         ax.plot(ends[:, 0], ends[:, 1], "x", color=style.GREEN, markersize=8, zorder=2.4)
-    count = distinct(run.final)
+    expected = final.kind + _PLACES[final.kind]
+    if final.status == "theorem":
+        expected = "one point, x₁(0), for t → ∞"
+    count = len(renyi_centers(run.final, APART))
     seen = f"{count} point{'s' * (count != 1)}"
-    if panel.leading < 3:
-        degrees = np.degrees(angle_to_leading(run.final, panel.leading))
+    if final.dim < 3:
+        degrees = np.degrees(final.angles(run.final).max())
         seen += f", within {degrees:.0f}° of L" if degrees > 0.1 else " in L"
-    ax.set_title(f"{panel.value}\nexpected: {panel.expected}\nseen: {seen}", linespacing=1.35)
-
-
-def distinct(tokens: Array) -> int:
-    """How many tokens are farther than `APART` from every earlier one that was counted."""
-    kept: list[Array] = []
-    for token in tokens:
-        if all(sphere.distance(token, other) > APART for other in kept):
-            kept.append(token)
-    return len(kept)
-
-
-def angle_to_leading(tokens: Array, leading: int) -> float:
-    """The largest angle between a token and the span of the first `leading` unit vectors."""
-    inside = np.linalg.norm(tokens[:, :leading], axis=1)
-    outside = np.linalg.norm(tokens[:, leading:], axis=1)
-    return float(np.arctan2(outside, inside).max())
+    ax.set_title(f"{panel.value}\nexpected: {expected}\nseen: {seen}", linespacing=1.35)
 
 
 ITEM = Item("fig1", "Figure 1: trajectories on S² for every row of Table 1", make)

@@ -88,6 +88,21 @@ class FinalConfiguration:
         point = shadow / size
         return point[None] if self.kind == "one point" else np.stack([point, -point])
 
+    def angles(self, tokens: ArrayLike) -> Array:
+        """The angle between each token and the leading eigenspace L, (n,), from 0 to π/2.
+
+        Examples
+        --------
+        >>> import parkade as pk
+        >>> pk.theory.final_configuration([1, 1, -1]).angles([[0.8, 0.0, 0.6]]).round(4).tolist()
+        [0.6435]
+        """
+        x = check.tokens(tokens, len(self.basis))
+        inside = x @ self.basis
+        outside = x - inside @ self.basis.T
+        angle: Array = np.arctan2(np.linalg.norm(outside, axis=1), np.linalg.norm(inside, axis=1))
+        return angle
+
 
 def final_configuration(V: ArrayLike, *, tol: float = SNAP) -> FinalConfiguration:
     """The final configuration that the spectrum of the value matrix `V` decides.
