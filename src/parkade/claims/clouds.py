@@ -24,53 +24,21 @@ import numpy as np
 from parkade import sphere
 from parkade.attention import Attention
 from parkade.claims.claim import Claim, Effort, Evidence, Verdict
-from parkade.claims.statistics import LEVEL, mean, unlikely
-from parkade.clusters import cluster_labels
+from parkade.claims.shape import UNIFORM, angles, distinct_share, less, smaller_side
+from parkade.claims.statistics import LEVEL, mean
 from parkade.flow import simulate_many
-from parkade.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BETA, TOKENS = 9.0, 32
 TIMES = (5000.0, 1e9)
-APART, DISTINCT, SIDE, BAND = 1e-3, 3 / 4, 1 / 8, 1 / 4
-
-UNIFORM = {2: math.pi / 2 - 1, 1: 1.0}
-"""Mean angle of uniform tokens on S² from a plane and from a line, in radians."""
-
-
-def angles(tokens: Array, basis: Array) -> Array:
-    """The angle between each token and the span of `basis`."""
-    inside = tokens @ basis
-    outside = tokens - inside @ basis.T
-    angle: Array = np.arctan2(np.linalg.norm(outside, axis=-1), np.linalg.norm(inside, axis=-1))
-    return angle
-
-
-def distinct_share(tokens: Array) -> float:
-    """The share of tokens that are points of their own."""
-    return len(np.unique(cluster_labels(tokens, APART))) / len(tokens)
-
-
-def smaller_side(tokens: Array, basis: Array) -> float:
-    """The share of tokens on the side of L^⊥ that has fewer, for a line L."""
-    share = float((tokens @ basis[:, 0] > 0).mean())
-    return min(share, 1 - share)
-
-
-def less(sample: Sequence[float], expected: float) -> Verdict:
-    """Whether the mean of independent numbers is less than expected."""
-    from scipy.stats import t
-
-    m = mean(sample)
-    probability = float(t.sf(m.sigmas(expected), len(sample) - 1))
-    return unlikely(probability, m.value < expected)
+DISTINCT, SIDE, BAND = 3 / 4, 1 / 8, 1 / 4
 
 
 def measure(V: Sequence[float], effort: Effort) -> Evidence:
     """Put the definition to the test for this V."""
-    runs = effort.choose(6, 40)
+    runs = effort.choose(6, 30)
     line = np.count_nonzero(np.equal(V, max(V))) == 1
     basis = np.eye(3)[:, np.equal(V, max(V))]
     rng = effort.generator(int(line))

@@ -9,8 +9,9 @@ import numpy as np
 from parkade import sphere, theory
 from parkade.attention import Attention
 from parkade.claims.claim import Claim, Effort, Evidence
-from parkade.claims.clouds import DISTINCT, SIDE, UNIFORM, angles, distinct_share, smaller_side
+from parkade.claims.clouds import DISTINCT, SIDE
 from parkade.claims.ends import distance, rests
+from parkade.claims.shape import UNIFORM, angles, distinct_share, smaller_side
 from parkade.flow import simulate, simulate_many
 from parkade.paper.fig1 import BETA, PANELS, N, T
 from parkade.paper.fig1 import draw as draw_panel

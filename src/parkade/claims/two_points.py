@@ -9,7 +9,6 @@ in which such a point always is unstable: see `one_point`.)
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from parkade import sphere, theory
 from parkade.attention import Attention
 from parkade.claims.claim import Claim, Effort, Evidence
+from parkade.claims.counterexample import counterexample, draw_counterexample
 from parkade.claims.ends import (
     WITHIN,
     follow,
@@ -44,16 +44,6 @@ FAMILIES = {
     "skew": "random Q, K, V not normal",
 }
 """The conjecture is about all of them; the paper's figures are of the first."""
-
-
-def counterexample() -> tuple[Attention, Array]:
-    """Two tokens at rest 120° apart, the second stable, though V = diag(1, ½).
-
-    With x_1 = ξ and x_2 at the angle θ from it, θ' = −sin θ (w_1 + w_2 cos θ / 2). At 120°
-    w_1/w_2 = ¼, so that θ' = 0, and w_1 grows with θ so fast that the token is drawn back.
-    """
-    model = Attention(V=[1, 0.5], Q=[-1, 1 + 4 / 3 * math.log(4)], beta=1)
-    return model, sphere.from_angles([0, 2 * math.pi / 3])
 
 
 def value_matrix(d: int, family: str, rng: np.random.Generator) -> Array:
@@ -126,27 +116,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     from parkade.plots import style
 
     left, right = figure.subplots(1, 2)
-    model, _ = counterexample()
-    degrees = np.linspace(0, 180, 361)
-    tokens = np.stack([sphere.from_angles([0, a]) for a in np.radians(degrees)])
-    for attention, label, color in (
-        (Attention(V=model.V), "Q = K = I", style.BLUE),
-        (model, "Q = diag(−1, 2.85), K = I", style.VERMILLION),
-    ):
-        velocity = attention.velocity(tokens)[:, 1]
-        away = -np.sin(np.radians(degrees)), np.cos(np.radians(degrees))
-        speed = velocity[:, 0] * away[0] + velocity[:, 1] * away[1]
-        left.plot(degrees, speed, color=color, linewidth=1, label=label)
-    left.plot([120], [0], "o", color=style.VERMILLION, markersize=5)
-    left.axhline(0, color=style.GREY, linewidth=0.6)
-    left.annotate(
-        "stable", (118, 0.003), (62, 0.06), color=style.VERMILLION,
-        arrowprops={"arrowstyle": "->", "color": style.VERMILLION, "linewidth": 0.8},
-    )  # fmt: skip
-    left.set(xlabel="angle of x₂ from x₁ = ξ, degrees", ylabel="its velocity")
-    left.set(xlim=(0, 180), ylim=(-0.6, 0.15), xticks=range(0, 181, 60))
-    left.set_title("Two tokens, V = diag(1, ½), β = 1")
-    left.legend(loc="lower right")
+    draw_counterexample(left)
     colors = (style.BLUE, style.VERMILLION, style.GREEN)
     for (family, label), color in zip(FAMILIES.items(), colors, strict=True):
         off = np.sort(evidence.data["off"][family])
