@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import hypothesis
 import numpy as np
 import pytest
 
 import parkade as pk
+from parkade import plots
+from parkade.claims.claim import Effort
+from parkade.plots import style
 
 EPS = np.finfo(np.float64).eps
 
@@ -44,3 +49,26 @@ def slope(steps, errors):
 def little_memory(monkeypatch):
     """A machine with 10 kB to spare."""
     monkeypatch.setattr("parkade.check.available_memory", lambda: 1e4)
+
+
+@pytest.fixture(scope="session")
+def quick():
+    """A quick look with the seed 0."""
+    return Effort(quick=True, seed=0, report=lambda fraction: None)
+
+
+@pytest.fixture(scope="session")
+def presentable():
+    """Checks that evidence fits a table, a JSON file and a figure."""
+
+    def check(claim, evidence):
+        assert len(evidence.measured) < 60
+        assert len(claim.prediction) < 60
+        json.dumps(evidence.numbers, allow_nan=False)
+        figure = plots.new_figure(style.PAGE, claim.height)
+        with style.context():
+            claim.draw(evidence, figure)
+            figure.canvas.draw()
+        assert all(ax.has_data() for ax in figure.axes)
+
+    return check

@@ -181,15 +181,23 @@ def test_reproduce_passes_its_options_on(here: Path, monkeypatch: pytest.MonkeyP
 
     calls = []
 
-    def reproduce(names: object, output: Path, *, seed: int, progress: bool) -> list[paper.Made]:
-        calls.append((names, output, seed, progress))
-        return [paper.Made("fig1", [output / "fig1.png"], 1.25)]
+    def reproduce(names: object, output: Path, **options: object) -> list[paper.Result]:
+        calls.append((names, output, options))
+        paths = [output / "fig1.png", output / "fig1.pdf"]
+        return [paper.Result("fig1", paths, 1.25, kept=bool(options["seed"]))]
 
     monkeypatch.setattr(paper, "reproduce", reproduce)
     result = invoke("reproduce", "fig1", "-o", "out", "--seed", 3)
-    assert result.stdout == f"{Path('out/fig1.png')}  (fig1, 1.2 s)\n"
-    invoke("reproduce", "all")
-    assert calls == [(["fig1"], Path("out"), 3, False), (None, Path("results"), 0, False)]
+    assert result.stdout.splitlines() == [
+        f"fig1           kept  {Path('out/fig1.png')}",
+        f"all of it on one page: {Path('out/index.html')}",
+    ]
+    assert "   1.2 s  " in invoke("reproduce", "all", "--quick", "--runs", 50).stdout
+    plain = {"quick": False, "runs": None, "progress": False}
+    assert calls == [
+        (["fig1"], Path("out"), {"seed": 3, **plain}),
+        (None, Path("results"), {"seed": 0, **plain, "quick": True, "runs": 50}),
+    ]
 
 
 # Reading matrices and times

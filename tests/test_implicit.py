@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import random_model
+from conftest import random_model, random_rotation
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
@@ -206,6 +206,23 @@ def test_rows_of_the_table(V, kind):
             assert np.degrees(angle.mean()) < (15 if kind == "cloud" else 30)
     # At the end nothing moves, but for the clouds' last slow drift.
     assert np.abs(model.velocity(run.final)).max() < 1e-8
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_leading_plane_in_a_general_basis_is_followed_to_the_end(seed):
+    # Along L tokens feel forces of 1e-20 and less, across it of order one: rounding must not
+    # mix the two, in V's frame or in the tangent coordinates.
+    rng = np.random.default_rng(seed)
+    d = 3 + seed % 2
+    basis = random_rotation(d, rng)
+    spectrum = np.r_[1.0, 1.0, rng.uniform(-1, 0.9, d - 2)]
+    V = basis @ np.diag(spectrum) @ basis.T
+    Q, K = rng.standard_normal((2, d, d))
+    x0 = pk.sphere.uniform(12, d, rng)
+    run = pk.simulate(pk.Attention(V=V, beta=4.0, Q=Q, K=K), x0, 1e100, times="final")
+    point = pk.theory.final_configuration(V).limit(x0[0])
+    np.testing.assert_allclose(run.final, np.repeat(point, 12, axis=0), atol=1e-10)
+    assert run.stats.steps < 3000
 
 
 def test_full_attention_says_how_far_to_trust_it():

@@ -1,22 +1,29 @@
-"""The paper's figures: made whole, with what they claim."""
+"""The paper's figures: made whole, with what they claim, kept, and shown on one page."""
 
 import dataclasses
+import html.parser
+import json
 
+import numpy as np
 import pytest
 
 import parkade as pk
 from parkade import paper, plots
 from parkade.claims import CLAIMS
-from parkade.paper import circle, fig1
+from parkade.claims.table import BETA, ROWS, N, T
+from parkade.paper import fig2
+from parkade.plots.ending import draw_ending
 
-FIGURES = ["fig1", "circle", "staircase"]
+FIGURES = ["fig1", "fig1-late", "fig1-qk", "fig2", "staircase"]
+"""Those that take no ensemble."""
 
 
 def test_every_item_is_listed_under_its_name():
-    assert list(paper.FIGURES) == [*FIGURES, "verify"]
+    assert {*FIGURES, "table1", "verify"} <= set(paper.FIGURES)
     for name, item in paper.FIGURES.items():
         assert item.name == name
         assert item.title
+        assert item.statement
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +38,78 @@ def test_reproduce_writes_every_figure(made):
     for result in results:
         assert result.paths[:2] == [output / f"{result.name}.{kind}" for kind in ("png", "pdf")]
         assert result.seconds > 0
+        assert not result.kept
         png, pdf = (path.read_bytes() for path in result.paths[:2])
         assert png.startswith(b"\x89PNG\r\n\x1a\n")
         assert png.rstrip().endswith(b"IEND\xaeB`\x82")
         assert pdf.startswith(b"%PDF-1.")
         assert pdf.rstrip().endswith(b"%%EOF")
     written = {path for result in results for path in result.paths}
-    assert set(output.iterdir()) == written
+    records = {output / f"{name}.json" for name in FIGURES}
+    assert set(output.iterdir()) == written | records | {output / "index.html"}
+
+
+def test_what_is_there_is_kept_and_what_is_missing_made_again(made):
+    output, _ = made
+    (output / "fig2.png").unlink()
+    page = (output / "index.html").read_bytes()
+    again = paper.reproduce(FIGURES, output, seed=1)
+    assert [result.name for result in again if not result.kept] == ["fig2"]
+    assert (output / "fig2.png").exists()
+    assert len((output / "index.html").read_bytes()) == pytest.approx(len(page), abs=100)
+
+
+def test_other_settings_are_made_again(made, tmp_path):
+    output, _ = made
+    paper.reproduce("fig2", tmp_path, seed=1)
+    for kind in ("png", "pdf"):  # same seed, same bytes
+        assert (tmp_path / f"fig2.{kind}").read_bytes() == (output / f"fig2.{kind}").read_bytes()
+    (result,) = paper.reproduce(["fig2", "fig2"], tmp_path, seed=2)
+    assert not result.kept
+    assert (tmp_path / "fig2.png").read_bytes() != (output / "fig2.png").read_bytes()
+
+
+class Page(html.parser.HTMLParser):
+    """Collects what the tests ask about."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.images, self.sections, self.links, self.open = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        if tag == "img":
+            self.images.append(values["src"])
+            assert values["alt"]
+        if tag == "section":
+            self.sections.append(values["id"])
+        if tag == "a":
+            self.links.append(values["href"])
+        if tag not in ("img", "meta"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_holds_everything_and_needs_nothing(made):
+    output, _ = made
+    text = (output / "index.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.open == []
+    assert page.sections == FIGURES
+    assert len(page.images) == len(FIGURES)
+    assert all(image.startswith("data:image/png;base64,") for image in page.images)
+    outside = [link for link in page.links if "//" in link]
+    assert outside == ["https://arxiv.org/abs/2411.04990"]
+    for link in set(page.links) - set(outside):
+        assert link.startswith("#") or (output / link).exists()
+    for name in FIGURES:
+        record = json.loads((output / f"{name}.json").read_text(encoding="utf-8"))
+        assert f"<code>parkade reproduce {name} --seed 1</code>" in text
+        assert record["made"]["measured"]
+        assert record["statement"]
 
 
 def test_the_staircase_comes_with_its_timeline(made):
@@ -47,37 +119,47 @@ def test_the_staircase_comes_with_its_timeline(made):
     assert "end of run" in text
 
 
+def test_figure_2_counts_what_the_finders_find(made):
+    output, _ = made
+    numbers = json.loads((output / "fig2.json").read_text(encoding="utf-8"))["made"]["numbers"]
+    start = pk.sphere.uniform(fig2.N, 2, 1)
+    assert numbers["strong"] == pk.strong_renyi_centers(start, 0.5).tolist()
+    assert numbers["renyi"] == pk.renyi_centers(start, 0.5).tolist()
+    moved = dict(
+        zip(numbers["renyi"], numbers["moved at t=150, in units of β^{-1/2}"], strict=True)
+    )
+    assert max(moved[k] for k in numbers["strong"]) < 0.1
+
+
+def test_table_1_as_measured(tmp_path):
+    (result,) = paper.reproduce("table1", tmp_path, quick=True)
+    assert [path.name for path in result.paths] == ["table1.png", "table1.pdf", "table1.csv"]
+    rows = (tmp_path / "table1.csv").read_text(encoding="utf-8").splitlines()
+    assert len(rows) == 6
+    assert rows[2].startswith("V = diag(1, 1, −1);1;2;one point;conjecture;")
+    assert all(row.endswith(";100% of runs") for row in rows[1:])
+
+
 def test_the_verdicts_lie_in_a_directory_of_their_own(tmp_path, monkeypatch):
     # One claim stands for all: each has its own test.
-    claim = dataclasses.replace(CLAIMS["lemma-c.1"], measure=quickly(CLAIMS["lemma-c.1"]))
+    claim = dataclasses.replace(CLAIMS["lemma-c.1"])
     for name in list(CLAIMS):
         monkeypatch.delitem(CLAIMS, name)
     monkeypatch.setitem(CLAIMS, claim.name, claim)
-    (result,) = paper.reproduce("verify", tmp_path)
+    (result,) = paper.reproduce("verify", tmp_path, quick=True)
     names = ["lemma-c.1.pdf", "lemma-c.1.png", "verdicts.json"]
     assert sorted(path.name for path in result.paths) == names
     assert sorted(path.name for path in (tmp_path / "verify").iterdir()) == names
-
-
-def quickly(claim):
-    return lambda effort: claim.measure(dataclasses.replace(effort, quick=True))
-
-
-def test_the_same_seed_gives_the_same_files(made, tmp_path):
-    output, _ = made
-    paper.reproduce("circle", tmp_path, seed=1)
-    for kind in ("png", "pdf"):
-        assert (tmp_path / f"circle.{kind}").read_bytes() == (
-            output / f"circle.{kind}"
-        ).read_bytes()
-    paper.reproduce(["circle", "circle"], tmp_path, seed=2)
-    assert (tmp_path / "circle.png").read_bytes() != (output / "circle.png").read_bytes()
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "<td>lemma-c.1</td><td>lemma</td>" in page
 
 
 def test_an_unknown_name_is_refused_before_anything_is_made(tmp_path):
     output = tmp_path / "results"
-    with pytest.raises(pk.InputError, match="one of 'fig1', 'circle', 'staircase', 'verify', got"):
-        paper.reproduce(["circle", "fig9"], output)
+    with pytest.raises(pk.InputError, match=r"the figure must be one of 'fig1', .* got 'fig9'"):
+        paper.reproduce(["fig2", "fig9"], output)
+    with pytest.raises(pk.InputError, match="runs must be a whole number ≥ 1, got 0"):
+        paper.reproduce("fig2", output, runs=0)
     assert not output.exists()
 
 
@@ -85,7 +167,7 @@ def test_an_output_that_is_a_file_is_refused(tmp_path):
     file = tmp_path / "results"
     file.write_text("mine", encoding="utf-8")
     with pytest.raises(pk.InputError, match=r"cannot make the directory .*results"):
-        paper.reproduce(["circle"], file)
+        paper.reproduce(["fig2"], file)
     assert file.read_text(encoding="utf-8") == "mine"
 
 
@@ -93,29 +175,38 @@ def test_a_failing_figure_leaves_no_files(tmp_path, monkeypatch):
     def fail(*args, **options):
         raise pk.ParkadeError("the run failed")
 
-    monkeypatch.setattr(circle, "simulate", fail)
+    monkeypatch.setattr(fig2, "simulate", fail)
     with pytest.raises(pk.ParkadeError, match="the run failed"):
-        paper.reproduce(["circle"], tmp_path)
+        paper.reproduce(["fig2"], tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("row", "expected", "seen"),
     [
-        (0, "one point, x₁(0), for t → ∞", "1 point"),
-        (1, "one point of L", "1 point in L"),
-        (2, "two points ±ξ", "2 points in L"),
-        (3, "cloud around L", "31 points, within"),
+        ("V = I", "one point, x₁(0), for t → ∞", "1 point"),
+        ("V = diag(1, 1, −1)", "one point of L", "1 point in L"),
+        ("V = diag(1, ½, ¼)", "two points ±ξ", "2 points in L"),
+        ("V = diag(−1, −1, −2)", "cloud around L", "31 points, within"),
     ],
 )
 def test_panels_say_what_table_1_expects_and_what_is_seen(row, expected, seen):
-    panel = fig1.PANELS[row]
-    run = pk.simulate(
-        pk.Attention(V=panel.V, beta=fig1.BETA), pk.sphere.uniform(fig1.N, 3, 1), fig1.T
-    )
+    run = pk.simulate(pk.Attention(V=ROWS[row], beta=BETA), pk.sphere.uniform(N, 3, 1), T)
     ax = plots.new_figure().add_subplot()
-    fig1.draw(panel, run, ax)
+    assert draw_ending(run, row, ax)[0] == expected
     title = ax.get_title().split("\n")
-    assert title[0] == panel.value
-    assert title[1] == f"expected: {expected}"
+    assert title[:2] == [row, f"expected: {expected}"]
     assert title[2].startswith(f"seen: {seen}")
+
+
+def test_centers_are_drawn_where_they_are():
+    start = pk.sphere.uniform(50, 2, 1)
+    run = pk.simulate(pk.Attention(d=2, beta=64.0), start, 20.0)
+    ax = plots.centers(run, 0.5, t=5.0)
+    tokens, _weak, strong = (np.asarray(c.get_offsets()) for c in ax.collections)
+    np.testing.assert_allclose(tokens, run.at(5.0))
+    expected = 1.1 * run.at(5.0)[pk.strong_renyi_centers(start, 0.5)]
+    np.testing.assert_allclose(strong, expected)
+    assert ax.get_legend() is not None
+    with pytest.raises(pk.InputError, match="d=2"):
+        plots.centers(pk.simulate(pk.Attention(d=3), pk.sphere.uniform(5, 3, 1), 1.0), 0.5)

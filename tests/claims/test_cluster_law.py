@@ -7,17 +7,12 @@ import pytest
 
 from parkade import plots
 from parkade.claims import cluster_law, plateau
-from parkade.claims.claim import Effort
 from parkade.claims.statistics import Exponent
 
 
-def quick(seed=0):
-    return Effort(True, seed, lambda fraction: None)
-
-
 @pytest.fixture(scope="module")
-def circle():
-    return cluster_law.measure([cluster_law.CIRCLE], quick())
+def circle(quick):
+    return cluster_law.measure([cluster_law.CIRCLE], quick)
 
 
 def test_the_circle_has_exponent_one_half(circle):
@@ -30,10 +25,10 @@ def test_the_circle_has_exponent_one_half(circle):
     assert json.loads(json.dumps(circle.numbers))
 
 
-def test_a_wrong_exponent_is_contradicted(monkeypatch):
+def test_a_wrong_exponent_is_contradicted(quick, monkeypatch):
     # The circle's clusters, judged as if it were a sphere in d = 4.
     monkeypatch.setattr(cluster_law.Series, "expected", 1.5)
-    assert cluster_law.measure([cluster_law.CIRCLE], quick()).verdict == "contradicts"
+    assert cluster_law.measure([cluster_law.CIRCLE], quick).verdict == "contradicts"
 
 
 @pytest.mark.parametrize(

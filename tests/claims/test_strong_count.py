@@ -4,16 +4,11 @@ import pytest
 
 from parkade import plots, theory
 from parkade.claims import strong_count
-from parkade.claims.claim import Effort
-
-
-def quick():
-    return Effort(True, 0, lambda fraction: None)
 
 
 @pytest.fixture(scope="module")
-def evidence():
-    return strong_count.measure(quick())
+def evidence(quick):
+    return strong_count.measure(quick)
 
 
 def test_counts_agree(evidence):
@@ -23,10 +18,10 @@ def test_counts_agree(evidence):
     assert evidence.false_alarm <= 1e-6
 
 
-def test_a_count_off_by_three_percent_is_contradicted(monkeypatch):
+def test_a_count_off_by_three_percent_is_contradicted(quick, monkeypatch):
     right = theory.expected_strong_centers
     monkeypatch.setattr(theory, "expected_strong_centers", lambda *a: 1.03 * right(*a))
-    assert strong_count.measure(quick()).verdict == "contradicts"
+    assert strong_count.measure(quick).verdict == "contradicts"
 
 
 def test_draw(evidence):

@@ -1,4 +1,4 @@
-"""The conjecture for lines holds with Q = K = I only."""
+"""The conjecture for lines holds with Q = K = I, but not for all Q and K."""
 
 import numpy as np
 import pytest
@@ -9,20 +9,25 @@ from parkade.claims import two_points
 
 @pytest.fixture(scope="module")
 def evidence(quick):
-    return two_points.measure(quick)
+    return two_points.ANY_ATTENTION.measure(quick)
+
+
+def test_with_identities_it_holds(quick, presentable):
+    evidence = two_points.CLAIM.measure(quick)
+    assert evidence.verdict == "agrees"
+    assert evidence.numbers["ends"]["identity"]["reached"] == 24
+    assert 0 < evidence.numbers["both signs"]["identity"] < 24
+    assert not evidence.numbers["exceptions"]
+    presentable(two_points.CLAIM, evidence)
 
 
 def test_random_queries_and_keys_refute_it(evidence, presentable):
     assert evidence.verdict == "contradicts"
-    ends = evidence.numbers["ends"]
-    assert ends["identity"]["reached"] == evidence.numbers["runs of each family"] == 24
-    assert ends["random"]["stable elsewhere"] >= 1
+    assert evidence.numbers["ends"]["random"]["stable elsewhere"] >= 1
     for exception in evidence.numbers["exceptions"]:
-        assert exception["family"] != "identity"
         assert exception["off"] > 0.01
         assert exception["rate"] > 1e-3
-    assert 0 < evidence.numbers["both signs"]["identity"] < 24
-    presentable(two_points.CLAIM, evidence)
+    presentable(two_points.ANY_ATTENTION, evidence)
 
 
 def test_the_counterexample_checks_by_hand():
@@ -42,8 +47,7 @@ def test_the_counterexample_checks_by_hand():
 
 
 def test_without_other_queries_and_keys_it_would_stand(quick, monkeypatch):
-    monkeypatch.setattr(two_points, "FAMILIES", {"identity": "", "random": ""})
     monkeypatch.setattr(two_points, "random_attention", lambda d, rng: (1.0, 1.0))
     monkeypatch.setattr(two_points, "rests", lambda model, tokens: False)
     monkeypatch.setattr(two_points, "DIMENSIONS", (2, 3))
-    assert two_points.measure(quick).verdict == "agrees"
+    assert two_points.measure(["random"], quick).verdict == "agrees"

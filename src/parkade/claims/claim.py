@@ -31,7 +31,7 @@ class Effort:
     quick : bool
         Take smaller samples, so that all claims together take less than a minute.
     seed : int
-        All randomness of an experiment comes from this and the claim's own name.
+        All randomness of an experiment comes from this.
     report : function
         Takes the fraction done, between 0 and 1.
     """

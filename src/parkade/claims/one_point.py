@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DIMENSIONS = (3, 4, 6)
-BETAS = (1.0, 4.0)
+BETAS = (1.0, 4.0, 16.0)
 TOKENS = 12
 
-T = 1e14
-"""Two tokens of L on opposite sides may wait for e^{2β‖KᵀQ‖}, about 1e13 for β = 4."""
+T = 1e100
+"""Two tokens of L on opposite sides may wait for e^{2β‖KᵀQ‖}, about 1e55 for β = 16."""
 
 
 def value_matrix(d: int, rng: np.random.Generator) -> Array:

@@ -11,18 +11,23 @@ from parkade.attention import Attention
 from parkade.claims.claim import Claim, Effort, Evidence
 from parkade.claims.clouds import DISTINCT, SIDE
 from parkade.claims.ends import distance, rests
-from parkade.claims.shape import UNIFORM, angles, distinct_share, smaller_side
+from parkade.claims.shape import UNIFORM, distinct_share, smaller_side
 from parkade.flow import simulate, simulate_many
-from parkade.paper.fig1 import BETA, PANELS, N, T
-from parkade.paper.fig1 import draw as draw_panel
 from parkade.theory import FinalConfiguration
 from parkade.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ROWS = PANELS[:5]
-"""Figure 1 also has a V that turns, which is no row of the table."""
+BETA, N, T = 9.0, 32, 5000.0
+ROWS = {
+    "V = I": (1, 1, 1),
+    "V = diag(1, 1, −1)": (1, 1, -1),
+    "V = diag(1, ½, ¼)": (1, 0.5, 0.25),
+    "V = diag(−1, −1, −2)": (-1, -1, -2),
+    "V = diag(−1, −2, −2)": (-1, -2, -2),
+}
+"""A value matrix for every row of the table, by the name it has in figures."""
 
 LATE = 1e9
 AT = 1e-3
@@ -33,7 +38,7 @@ def as_predicted(final: FinalConfiguration, start: Array, end: Array) -> bool:
     """Whether tokens are where the spectrum of V says; `clouds` says what a cloud is."""
     if final.kind in ("one point", "two points"):
         return distance(end, final.limit(start[0])) < AT
-    near = angles(end, final.basis).mean() < UNIFORM[final.dim]
+    near = final.angles(end).mean() < UNIFORM[final.dim]
     sides = final.dim > 1 or smaller_side(end, final.basis) >= SIDE
     return bool(near and sides and distinct_share(end) >= DISTINCT)
 
@@ -42,10 +47,12 @@ def measure(effort: Effort) -> Evidence:
     """Compare the final configurations that theory predicts with simulated ones."""
     runs = effort.choose(3, 20)
     rows: dict[str, dict[str, Any]] = {}
-    for i, row in enumerate(ROWS):
+    start = sphere.uniform(N, 3, effort.generator(len(ROWS)))
+    shown = []
+    for i, (name, V) in enumerate(ROWS.items()):
         rng = effort.generator(i)
         starts = [sphere.uniform(N, 3, rng) for _ in range(runs)]
-        model = Attention(V=row.V, beta=BETA)
+        model = Attention(V=V, beta=BETA)
         final = theory.final_configuration(model.V)
         paths = simulate_many(model, starts, LATE, times=[T, LATE])
         right = np.array([[as_predicted(final, start, tokens) for tokens in path.tokens]
@@ -55,7 +62,9 @@ def measure(effort: Effort) -> Evidence:
             final.kind.endswith(("point", "points")) and not rests(model, path.final)
             for path in np.array(paths, dtype=object)[~right[:, 1]]
         ]
-        rows[row.value] = {
+        # A cloud's whole way would fill the picture.
+        shown.append(simulate(model, start, T if "cloud" in final.kind else LATE))
+        rows[name] = {
             "predicted": final.kind,
             "status": final.status,
             "share at t = 5000": float(right[:, 0].mean()),
@@ -67,34 +76,38 @@ def measure(effort: Effort) -> Evidence:
     wrong = sum(r["exceptions"] - r["still on their way"] for r in rows.values())
     whole = sum(r["share at t = 1e9"] == 1 for r in rows.values())
     early = [f"{r['share at t = 5000']:.0%}" for r in rows.values()]
-    start = sphere.uniform(N, 3, effort.generator(len(ROWS)))
     return Evidence(
         verdict="contradicts" if wrong else "agrees" if whole == len(ROWS) else "undecided",
         measured=f"{whole}/5 rows at t=1e9; {', '.join(early)} at t=5000",
         false_alarm=0.0,
-        numbers={"runs of each row": runs, "rows": rows},
-        # A cloud never comes to rest, and its whole way would fill the picture.
-        data={
-            "runs": [
-                simulate(
-                    Attention(V=row.V, beta=BETA), start, LATE if "cloud" not in row.expected else T
-                )
-                for row in ROWS
-            ]
-        },
+        numbers={"runs of each row": runs, "rows": rows, "table": _table(rows)},
+        data={"runs": shown},
     )
+
+
+def _table(rows: dict[str, dict[str, Any]]) -> list[list[str]]:
+    """Table 1 as measured, heading first."""
+    heading = ["V", "λ_max", "dim L", "predicted", "status", "seen at t = 5000", "at t = 1e9"]
+    table = [heading]
+    for name, V in ROWS.items():
+        final = theory.final_configuration(V)
+        shares = [f"{rows[name][f'share at t = {t}']:.0%} of runs" for t in ("5000", "1e9")]
+        table.append(
+            [name, f"{final.eigenvalue:g}", str(final.dim), final.kind, final.status, *shares]
+        )
+    return table
 
 
 def draw(evidence: Evidence, figure: Figure) -> None:
     """Draw a run of every row, with the share of runs that end as expected."""
+    from parkade.plots.ending import draw_ending
+
     rows = evidence.numbers["rows"]
-    for row, run, ax in zip(ROWS, evidence.data["runs"], figure.subplots(1, 5), strict=True):
-        draw_panel(row, run, ax)
-        seen = rows[row.value]
+    for name, run, ax in zip(ROWS, evidence.data["runs"], figure.subplots(1, 5), strict=True):
+        draw_ending(run, name, ax)
+        seen = rows[name]
         shares = seen["share at t = 5000"], seen["share at t = 1e9"]
-        ax.set_title(
-            f"{row.value}\n{seen['predicted']}\n{shares[0]:.0%} → {shares[1]:.0%}", fontsize=7
-        )
+        ax.set_title(f"{name}\n{seen['predicted']}\n{shares[0]:.0%} → {shares[1]:.0%}", fontsize=7)
     figure.suptitle(
         f"K = Q = I, β = {BETA:g}, n = {N}. Predicted configuration, and the share of runs in it "
         "at t = 5000 → t = 10⁹.",

@@ -17,7 +17,7 @@ from parkade.claims.claim import Claim, Effort, Evidence
 from parkade.claims.registry import CLAIMS
 from parkade.errors import ParkadeError
 from parkade.files import atomic_write, directory
-from parkade.progress import bar
+from parkade.progress import Report, bar
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ def verify(
     seed: int = 0,
     output: str | os.PathLike[str] | None = None,
     progress: bool = False,
+    report: Report | None = None,
 ) -> list[Result]:
     """Put claims to the test.
 
@@ -69,6 +70,8 @@ def verify(
         made if it is not there.
     progress : bool
         Show a progress bar on standard error.
+    report : function, optional
+        Called with the fraction done, if you show progress yourself.
 
     Returns
     -------
@@ -86,14 +89,16 @@ def verify(
     done = [0.0] * len(claims)
     cancelled = threading.Event()
 
-    with bar(f"verifying {len(claims)} claims", show=progress) as report:
+    with bar(f"verifying {len(claims)} claims", show=progress) as move:
 
         def run(i: int) -> Result:
             def note(fraction: float) -> None:
                 if cancelled.is_set():
                     raise ParkadeError("cancelled")
                 done[i] = fraction
-                report(sum(done) / len(done))
+                move(sum(done) / len(done))
+                if report is not None:
+                    report(sum(done) / len(done))
 
             note(0.0)
             begun = time.perf_counter()

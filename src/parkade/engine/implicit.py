@@ -165,9 +165,12 @@ def _combine(coefficients: Array, scale: float, u: Array, x: Array, out: Array) 
             out[k, c] = x[k, c] + row[k]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _chart_slope(system: System, dims: tuple[int, ...], x: Array, y: Array, out: Array) -> None:
-    """dv/dt at v = y − x, in the chart at x; `y` is normalised on the way."""
+    """dv/dt at v = y − x, in the chart at x; `y` is normalised on the way.
+
+    A stage that leaves the chart gives no finite numbers, and its step is rejected.
+    """
     n, d = x.shape
     normalize(y)
     evaluate(system, dims, y, out)

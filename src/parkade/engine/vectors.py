@@ -63,7 +63,7 @@ def copy(x: Array, out: Array) -> None:
             out[k, c] = x[k, c]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def normalize(x: Array) -> None:
     """Scale the rows of `x` to unit length."""
     for k in range(x.shape[0]):

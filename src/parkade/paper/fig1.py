@@ -2,107 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from parkade import sphere, theory
 from parkade.attention import Attention
+from parkade.claims.table import BETA, ROWS, N, T
 from parkade.flow import simulate
-from parkade.paper.item import Item
-from parkade.parking import renyi_centers
-from parkade.trajectory import Trajectory
+from parkade.paper.item import Item, Job, Made
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-BETA, N, T = 9.0, 32, 5000.0
-
-APART = 0.05
-"""Final tokens closer than this angle count as one point."""
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A value matrix, and how it is written."""
-
-    value: str
-    V: Sequence[float] | Sequence[Sequence[float]]
-
-
-PANELS = (
-    Panel("V = I", [1, 1, 1]),
-    Panel("V = diag(1, 1, −1)", [1, 1, -1]),
-    Panel("V = diag(1, ½, ¼)", [1, 0.5, 0.25]),
-    Panel("V = diag(−1, −1, −2)", [-1, -1, -2]),
-    Panel("V = diag(−1, −2, −2)", [-1, -2, -2]),
-    Panel("V with eigenvalues 1 ± i, 0", [[1, -1, 0], [1, 1, 0], [0, 0, 0]]),
-)
-
-_PLACES = {
-    "one point": " of L",
-    "two points": " ±ξ",
-    "cloud": " around L",
-    "two clouds": " around ±ξ",
-    "rotation": " in L",
-    "outside": "",
+PANELS: dict[str, ArrayLike] = {
+    **ROWS,
+    "V with eigenvalues 1 ± i, 0": ((1, -1, 0), (1, 1, 0), (0, 0, 0)),
 }
 
 
-def make(output: Path, seed: int) -> list[Path]:
-    """Simulate every panel from the same random start and write fig1.png and fig1.pdf."""
+@dataclass(frozen=True)
+class Variant:
+    """The figure of the paper, or one that changes what should not matter, or does."""
+
+    name: str
+    title: str
+    statement: str
+    t_end: float = T
+    gaussian: bool = False
+    """Take random Q and K instead of I."""
+
+
+VARIANTS = (
+    Variant(
+        "fig1",
+        "Figure 1: trajectories on S² for every row of Table 1",
+        "V's spectrum decides where tokens go: to one point, to two, or into clouds.",
+    ),
+    Variant(
+        "fig1-late",
+        "Figure 1, continued to t = 10⁹",
+        "For V = I, T = 5000 may be too early to see the one point of Theorem 4.1.",
+        t_end=1e9,
+    ),
+    Variant(
+        "fig1-qk",
+        "Figure 1 with random Q and K",
+        "Q and K do not matter for the final configuration.",
+        t_end=1e60,
+        gaussian=True,
+    ),
+)
+
+
+def make(variant: Variant, job: Job) -> Made:
+    """Simulate every panel from the same random start and draw them."""
     from parkade import plots
     from parkade.plots import style
+    from parkade.plots.ending import APART, draw_ending
 
-    start = sphere.uniform(N, 3, seed=seed)
+    rng = np.random.default_rng(job.seed)
+    start = sphere.uniform(N, 3, rng)
+    Q, K = rng.standard_normal((2, 3, 3)) if variant.gaussian else (np.eye(3), np.eye(3))
+    # What never comes to rest takes steps for ever: a complex pair, and for general Q and K
+    # also clouds.
+    restless = {"rotation": T}
+    if variant.gaussian:
+        restless = dict.fromkeys(("rotation", "cloud", "two clouds"), 200.0)
     figure = plots.new_figure(style.PAGE, 5.9)
+    rows = []
     with style.context():
-        for panel, ax in zip(PANELS, figure.subplots(2, 3).flat, strict=True):
-            run = simulate(Attention(V=panel.V, beta=BETA), start, T)
-            draw(panel, run, ax)
+        panels = zip(PANELS.items(), figure.subplots(2, 3).flat, strict=True)
+        for i, ((name, V), ax) in enumerate(panels):
+            kind = theory.final_configuration(V).kind
+            t_end = min(variant.t_end, restless.get(kind, np.inf))
+            run = simulate(Attention(V=V, beta=BETA, Q=Q, K=K), start, t_end)
+            rows.append([name, *draw_ending(run, name, ax)])
+            job.report((i + 1) / len(PANELS))
         handles, labels = ax.get_legend_handles_labels()
+        names = {label: "end" for label in labels if label.startswith("t = ")} | {"t = 0": "start"}
         figure.legend(
             handles,
-            labels,
+            [names.get(label, label) for label in labels],
             loc="outside lower center",
             ncols=len(labels),
-            title="Hollow: behind the sphere. "
-            f"Tokens closer than {APART:g} rad count as one point. "
-            "L: eigenspace of the largest real part, ±ξ if it is a line.",
-            title_fontsize=6.5,
         )
-        figure.suptitle(f"Tokens on S², K = Q = I, β = {BETA:g}, n = {N}, to t = {T:g}")
-    return [plots.save(figure, output / f"fig1.{kind}") for kind in ("png", "pdf")]
+    late = ""
+    if variant.t_end > T:
+        late = f" ({min(restless.values()):g} where the motion never ends)"
+    caption = (
+        f"Trajectories of n = {N} tokens on S², β = {BETA:g}, "
+        f"{'Gaussian K and Q' if variant.gaussian else 'K = Q = I'}, from one random start to "
+        f"t = {variant.t_end:g}{late}. "
+        "Final positions red, hollow behind the sphere; "
+        "L, the eigenspace of the largest real part, green. "
+        f"Tokens closer than {APART:g} rad count as one point."
+    )
+    return Made(
+        parameters={
+            "d": "3", "n": f"{N}", "β": f"{BETA:g}",
+            "Q, K": "Gaussian" if variant.gaussian else "I", "T": f"{variant.t_end:g}",
+            "seed": f"{job.seed}",
+        },
+        measured="; ".join(f"{value}: {seen}" for value, _, seen in rows) + ".",
+        pictures=[job.save(figure, variant.name, caption)],
+        numbers={value: seen for value, _, seen in rows},
+    )  # fmt: skip
 
 
-def draw(panel: Panel, run: Trajectory, ax: Axes) -> None:
-    """Draw one panel: the run, the leading eigenspace L, what is expected and what is seen."""
-    from parkade import plots
-    from parkade.plots import ball, style
-
-    plots.sphere(run, ax=ax)
-    final = theory.final_configuration(panel.V)
-    view = ball.camera(ball.AZIMUTH, ball.ELEVATION)
-    if final.dim == 2:
-        turn = sphere.from_angles(np.linspace(0, 2 * np.pi, 121))
-        equator = turn @ final.basis.T
-        ball.draw_lines(ax, [equator @ view], style.GREEN, 0.9, style_="dashed", zorder=2)
-        ax.plot([], [], color=style.GREEN, linewidth=0.9, linestyle="dashed", label="L")
-    elif final.dim == 1:
-        ends = np.array([final.basis[:, 0], -final.basis[:, 0]]) @ view
-        ax.plot(ends[:, 0], ends[:, 1], "x", color=style.GREEN, markersize=8, zorder=2.4)
-    expected = final.kind + _PLACES[final.kind]
-    if final.status == "theorem":
-        expected = "one point, x₁(0), for t → ∞"
-    count = len(renyi_centers(run.final, APART))
-    seen = f"{count} point{'s' * (count != 1)}"
-    if final.dim < 3:
-        degrees = np.degrees(final.angles(run.final).max())
-        seen += f", within {degrees:.0f}° of L" if degrees > 0.1 else " in L"
-    ax.set_title(f"{panel.value}\nexpected: {expected}\nseen: {seen}", linespacing=1.35)
-
-
-ITEM = Item("fig1", "Figure 1: trajectories on S² for every row of Table 1", make)
+ITEMS = tuple(
+    Item(variant.name, variant.title, variant.statement, partial(make, variant))
+    for variant in VARIANTS
+)

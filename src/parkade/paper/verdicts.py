@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections import Counter
 
 from parkade.claims import verify
-from parkade.files import directory
-from parkade.paper.item import Item
+from parkade.paper.item import Item, Job, Made, Picture
 
 
-def make(output: Path, seed: int) -> list[Path]:
+def make(job: Job) -> Made:
     """Run all experiments; write verify/verdicts.json and the figures beside it."""
-    folder = directory(output / "verify")
-    results = verify(seed=seed, output=folder)
-    return [folder / "verdicts.json", *(path for result in results for path in result.paths)]
+    folder = job.output / "verify"
+    results = verify(quick=job.quick, seed=job.seed, output=folder, report=job.report)
+    heading = ["claim", "in the paper", "prediction", "measured", "verdict"]
+    rows = [
+        [r.claim.name, r.claim.status, r.claim.prediction, r.evidence.measured, r.evidence.verdict]
+        for r in results
+    ]
+    counts = Counter(r.evidence.verdict for r in results)
+    chance = sum(r.evidence.false_alarm for r in results)
+    return Made(
+        parameters={"sample": "quick" if job.quick else "full", "seed": f"{job.seed}"},
+        measured=(
+            ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+            + f". Chance contradicts a true claim with a probability of {chance:.0e} at most."
+        ),
+        pictures=[Picture(r.paths[0], f"{r.claim.name}: {r.claim.title}") for r in results],
+        tables=[[heading, *rows]],
+        files=[folder / "verdicts.json"],
+        numbers={r.claim.name: r.evidence.verdict for r in results},
+    )
 
 
-ITEM = Item("verify", "Every claim of the paper: verdicts and figures", make)
+ITEM = Item(
+    name="verify",
+    title="Every claim of the paper, put to the test",
+    statement="Lemmas, theorems, conjectures and observations: see the table.",
+    make=make,
+)

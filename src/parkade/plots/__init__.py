@@ -5,6 +5,7 @@ these functions make shows itself in a notebook (``plots.circle(run).figure``).
 """
 
 from parkade.plots.ball import sphere
+from parkade.plots.centers import centers
 from parkade.plots.flat import angles, circle
 from parkade.plots.history import angle_life, life, merge_tree, staircase
 from parkade.plots.overview import caption, overview
@@ -15,6 +16,7 @@ __all__ = [
     "angle_life",
     "angles",
     "caption",
+    "centers",
     "circle",
     "life",
     "merge_tree",

@@ -47,7 +47,7 @@ def circle(run: Trajectory, t: float | None = None, ax: Axes | None = None) -> A
     >>> run = pk.simulate(pk.Attention(d=2, beta=64), pk.sphere.uniform(50, 2, seed=1), 20.0)
     >>> plots.save(plots.circle(run, t=5.0).figure, "circle.pdf")  # doctest: +SKIP
     """
-    _need_circle(run, "circle")
+    need_circle(run, "circle")
     when = float(run.times[-1]) if t is None else check.number("t", t)
     tokens = run.at(when)
     own, ax = ax is None, style.axes(ax)
@@ -85,7 +85,7 @@ def angles(run: Trajectory, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    _need_circle(run, "angles")
+    need_circle(run, "angles")
     own, ax = ax is None, style.axes(ax, style.COLUMN, 2.6)
     times = sampling.path_times(run)
     first, last = float(times[0]), float(times[-1])
@@ -136,7 +136,8 @@ def unbroken(times: Array, phi: Array) -> list[Array]:
     return np.split(np.column_stack([times, phi]), cuts)
 
 
-def _need_circle(run: Trajectory, plot: str) -> None:
+def need_circle(run: Trajectory, plot: str) -> None:
+    """Raise if a run is not one on the circle."""
     d = run.model.d if isinstance(run, Trajectory) else 2
     instead = "plots.sphere" if d == 3 else "plots.principal_axes"
     sampling.need_dimension(run, plot, d == 2, "d=2", instead)

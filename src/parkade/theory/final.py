@@ -89,7 +89,9 @@ class FinalConfiguration:
         return point[None] if self.kind == "one point" else np.stack([point, -point])
 
     def angles(self, tokens: ArrayLike) -> Array:
-        """The angle between each token and the leading eigenspace L, (n,), from 0 to π/2.
+        """The angle between each token and the leading eigenspace L, from 0 to π/2.
+
+        Takes unit vectors, (n, d) or (..., n, d), and gives (n,) or (..., n).
 
         Examples
         --------
@@ -97,11 +99,12 @@ class FinalConfiguration:
         >>> pk.theory.final_configuration([1, 1, -1]).angles([[0.8, 0.0, 0.6]]).round(4).tolist()
         [0.6435]
         """
-        x = check.tokens(tokens, len(self.basis))
+        shape = np.shape(tokens)
+        x = check.tokens(np.reshape(tokens, (-1, shape[-1])) if len(shape) > 2 else tokens)
         inside = x @ self.basis
         outside = x - inside @ self.basis.T
         angle: Array = np.arctan2(np.linalg.norm(outside, axis=1), np.linalg.norm(inside, axis=1))
-        return angle
+        return angle.reshape(shape[:-1])
 
 
 def final_configuration(V: ArrayLike, *, tol: float = SNAP) -> FinalConfiguration:

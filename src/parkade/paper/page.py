@@ -1,0 +1,90 @@
+"""One self-contained HTML page with everything that was made."""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1b1b1b; --soft: #666; --line: #ddd; --paper: #fff; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e8e8e8; --soft: #a8a8a8; --line: #3a3a3a; --paper: #161616; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  max-width: 60rem; margin: 0 auto; padding: 1.5rem; }
+section { border-top: 1px solid var(--line); margin-top: 2.5rem; }
+img { width: 100%; max-width: 50rem; background: #fff; border-radius: 4px; }
+figure { margin: 1rem 0; } figcaption, .soft { color: var(--soft); font-size: .9rem; }
+blockquote { margin: .5rem 0; padding-left: 1rem; border-left: 3px solid var(--line); }
+code { background: color-mix(in srgb, var(--ink) 8%, transparent); padding: .1rem .3rem; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .7rem .25rem 0;
+  border-bottom: 1px solid var(--line); }
+dl { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .5rem 0; }
+dl div { display: flex; gap: .3rem; } dt { color: var(--soft); } dd { margin: 0; }
+"""
+
+_INTRO = """
+<p>Karagodin, Polyanskiy, Rigollet, <cite>Clustering in Causal Attention Masking</cite>, NeurIPS
+2024, <a href="https://arxiv.org/abs/2411.04990">arXiv:2411.04990</a>: its figures and tables, made
+again by parkade, with what we measured beside what the paper says.</p>
+"""
+
+
+def page(folder: Path, records: Sequence[dict[str, Any]]) -> str:
+    """The page for these records of `parkade.paper.reproduce`, whose files are in `folder`."""
+    seconds = sum(record["seconds"] for record in records)
+    links = " · ".join(
+        f'<a href="#{_(record["name"])}">{_(record["name"])}</a>' for record in records
+    )
+    sections = "\n".join(_section(folder, record) for record in records)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Clustering in causal attention, reproduced</title>\n<style>{_STYLE}</style>"
+        f"</head>\n<body>\n<h1>Clustering in causal attention, reproduced</h1>{_INTRO}"
+        f'<p>{links}</p>\n<p class="soft">parkade {_(records[0]["settings"]["parkade"])}, '
+        f"{seconds:.0f} s of computing.</p>\n{sections}\n</body></html>\n"
+    )
+
+
+def _section(folder: Path, record: dict[str, Any]) -> str:
+    made = record["made"]
+    parameters = "".join(
+        f"<div><dt>{_(name)}</dt><dd>{_(value)}</dd></div>"
+        for name, value in made["parameters"].items()
+    )
+    pictures = "\n".join(_picture(folder, **picture) for picture in made["pictures"])
+    tables = "\n".join(_table(table) for table in made["tables"])
+    files = ", ".join(f'<a href="{_(file)}">{_(file)}</a>' for file in made["files"])
+    return (
+        f'<section id="{_(record["name"])}">\n<h2>{_(record["title"])}</h2>\n'
+        f"<p>The paper says:</p><blockquote>{_(record['statement'])}</blockquote>\n"
+        f"<p>Measured: {_(made['measured'])}</p>\n<dl>{parameters}</dl>\n{tables}\n{pictures}\n"
+        f'<p class="soft">{record["seconds"]:.1f} s. <code>{_(record["command"])}</code>'
+        f"{' Files: ' + files if files else ''}</p>\n</section>"
+    )
+
+
+def _picture(folder: Path, path: str, caption: str) -> str:
+    data = base64.b64encode((folder / path).read_bytes()).decode("ascii")
+    vector = Path(path).with_suffix(".pdf").as_posix()
+    return (
+        f'<figure><img src="data:image/png;base64,{data}" alt="{_(caption)}">'
+        f'<figcaption>{_(caption)} <a href="{_(vector)}">PDF</a></figcaption></figure>'
+    )
+
+
+def _table(table: Sequence[Sequence[str]]) -> str:
+    head, *rows = table
+    heading = "".join(f"<th>{_(cell)}</th>" for cell in head)
+    body = "\n".join(
+        "<tr>" + "".join(f"<td>{_(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f'<div class="scroll"><table><tr>{heading}</tr>\n{body}</table></div>'
+
+
+def _(text: Any) -> str:
+    return html.escape(str(text))

@@ -1,0 +1,18 @@
+"""Everything that can be made, by name."""
+
+from __future__ import annotations
+
+from parkade.paper import fig1, fig2, staircase, table1, verdicts
+from parkade.paper.item import Item
+
+FIGURES: dict[str, Item] = {
+    item.name: item
+    for item in (
+        *fig1.ITEMS,
+        table1.ITEM,
+        fig2.ITEM,
+        staircase.ITEM,
+        verdicts.ITEM,
+    )
+}
+"""Everything that can be made, by name, in the paper's order."""

@@ -1,0 +1,53 @@
+"""A run on S² beside what the spectrum of its V predicts."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from parkade.parking import renyi_centers
+from parkade.plots import ball, style
+from parkade.plots.ball import sphere
+from parkade.sphere import from_angles
+from parkade.theory import final_configuration
+from parkade.trajectory import Trajectory
+
+APART = 0.05
+"""Final tokens closer than this angle count as one point."""
+
+_PLACES = {
+    "one point": " of L",
+    "two points": " ±ξ",
+    "cloud": " around L",
+    "two clouds": " around ±ξ",
+    "rotation": " in L",
+    "outside": "",
+}
+
+
+@style.context()
+def draw_ending(run: Trajectory, name: str, ax: Axes) -> tuple[str, str]:
+    """Draw a run in d=3 and V's leading eigenspace L; return what is expected and what is seen.
+
+    The title of the axes says both, below the `name` of V.
+    """
+    sphere(run, ax=ax)
+    final = final_configuration(run.model.V)
+    view = ball.camera(ball.AZIMUTH, ball.ELEVATION)
+    if final.dim == 2:
+        equator = from_angles(np.linspace(0, 2 * np.pi, 121)) @ final.basis.T
+        ball.draw_lines(ax, [equator @ view], style.GREEN, 0.9, style_="dashed", zorder=2)
+        ax.plot([], [], color=style.GREEN, linewidth=0.9, linestyle="dashed", label="L")
+    elif final.dim == 1:
+        ends = np.array([final.basis[:, 0], -final.basis[:, 0]]) @ view
+        ax.plot(ends[:, 0], ends[:, 1], "x", color=style.GREEN, markersize=8, zorder=2.4)
+    expected = final.kind + _PLACES[final.kind]
+    if final.status == "theorem":
+        expected = "one point, x₁(0), for t → ∞"
+    count = len(renyi_centers(run.final, APART))
+    seen = f"{count} point{'s' * (count != 1)}"
+    if final.dim < 3:
+        degrees = np.degrees(final.angles(run.final).max())
+        seen += f", within {degrees:.0f}° of L" if degrees > 0.1 else " in L"
+    ax.set_title(f"{name}\nexpected: {expected}\nseen: {seen}", linespacing=1.35)
+    return expected, seen
