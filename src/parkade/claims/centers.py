@@ -107,7 +107,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 
 
 CLAIM = Claim(
-    name="strong-stay-renyi-cover",
+    name="centers",
     title="Strong centres stay; Rényi centres cover more, but move",
     status="observed",
     prediction="strong ones stay, others less; Rényi centres cover more",

@@ -68,7 +68,7 @@ def measure(effort: Effort) -> Evidence:
     return Evidence(
         verdict="contradicts" if others else "agrees" if enough else "undecided",
         measured=f"{count['reached']}/{total} runs; {others} elsewhere, "
-        f"{count['unfinished']} unfinished at t=1e14",
+        f"{count['unfinished']} unfinished at t={T:.0e}",
         false_alarm=0.0,
         numbers={
             "runs": total,
@@ -104,7 +104,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 
 
 CLAIM = Claim(
-    name="conjecture-plane",
+    name="plane",
     title="λ > 0, 2 ≤ dim L < d: tokens end at the projection of x₁(0) on L",
     status="conjecture",
     prediction="every run ends there",

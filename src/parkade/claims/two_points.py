@@ -140,7 +140,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 
 
 CLAIM = Claim(
-    name="conjecture-line",
+    name="line",
     title="λ > 0, dim L = 1, Q = K = I: tokens end at the two points ±ξ",
     status="conjecture",
     prediction="every run ends at ±ξ",
@@ -148,7 +148,7 @@ CLAIM = Claim(
     draw=draw,
 )
 ANY_ATTENTION = Claim(
-    name="conjecture-line-qk",
+    name="line-qk",
     title="λ > 0, dim L = 1, any Q and K: tokens end at the two points ±ξ",
     status="conjecture",
     prediction="every run ends at ±ξ",

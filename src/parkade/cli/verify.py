@@ -62,8 +62,10 @@ def _print(results: list[Result]) -> None:
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading, ratio in (("claim", 4), ("in the paper", 3), ("prediction", 5), ("measured", 6)):
-        table.add_column(heading, ratio=ratio, overflow="fold")
+    table.add_column("claim", no_wrap=True)
+    table.add_column("paper", no_wrap=True)
+    table.add_column("prediction", ratio=4, overflow="fold")
+    table.add_column("measured", ratio=5, overflow="fold")
     table.add_column("verdict", no_wrap=True)
     for result in results:
         claim, evidence = result.claim, result.evidence
