@@ -44,7 +44,7 @@ def tangent_bases(x):
     """Orthonormal bases (n, d, d-1) of the tangent spaces at unit vectors."""
     basis = np.empty((*x.shape, x.shape[1] - 1))
     for k, i in np.ndindex(len(x), x.shape[1] - 1):
-        tangent.from_tangent(x[k], np.eye(x.shape[1] - 1)[i], basis[k, :, i])
+        tangent.from_tangent(x[k], tangent.axis(x[k]), np.eye(x.shape[1] - 1)[i], basis[k, :, i])
     return basis
 
 
@@ -176,5 +176,5 @@ def test_tangent_coordinates(d):
         np.testing.assert_allclose(full.T @ full, np.eye(d), atol=1e-15)
         v = np.random.default_rng(k).normal(size=d)
         z = np.empty(d - 1)
-        tangent.to_tangent(x[k], v, z)
+        tangent.to_tangent(x[k], tangent.axis(x[k]), v, z)
         np.testing.assert_allclose(z, basis[k].T @ v, atol=1e-14)

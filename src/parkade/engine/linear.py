@@ -26,7 +26,7 @@ from numba import njit
 
 from parkade.engine.pairwise import System
 from parkade.engine.simd import LOG2E, MAX_SCORE, exp2
-from parkade.engine.tangent import FUSED, SUMS, matrix_to_tangent
+from parkade.engine.tangent import FUSED, SUMS, axis, matrix_to_tangent
 from parkade.types import Array
 
 PAD = 16
@@ -38,6 +38,7 @@ class Linearization(NamedTuple):
     keys: Array  # (d, padded n): x_j
     weights: Array  # p_kj for the other tokens k attends to, row after row, each padded
     offsets: Array  # (n + 1,) where the rows begin
+    axes: Array  # (n,): the axes of the tangent coordinates
     pull: Array  # (n, d): a_k
     mean: Array  # (n, d): μ_k
     velocity: Array  # (n, d): P_k q_k
@@ -60,6 +61,7 @@ def allocate(n: int, d: int, *, causal: bool) -> Linearization:
         keys=np.zeros((d, padded(n))),
         weights=np.zeros(int(offsets[-1])),
         offsets=offsets,
+        axes=np.empty(n, dtype=np.int64),
         pull=np.empty((n, d)),
         mean=np.empty((n, d)),
         velocity=np.empty((n, d)),
@@ -192,6 +194,7 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
     n, d = x.shape
     m = len(system.weights)
     for k in range(n):
+        lin.axes[k] = axis(x[k])
         for c in range(d):
             lin.keys[c, k] = x[k, c]
     fixed = np.zeros((d, padded(m)))
@@ -285,6 +288,6 @@ def _tangent_blocks(system: System, x: Array, lin: Linearization) -> None:
             lin.velocity[k, c] -= radial * x[k, c]
             for e in range(d):
                 matrix[c, e] = lin.moments[c, k, e] + system.B[c, e]
-        matrix_to_tangent(x[k], matrix, w, left, lin.blocks[k])
+        matrix_to_tangent(x[k], lin.axes[k], matrix, w, left, lin.blocks[k])
         for i in range(d - 1):
             lin.blocks[k, i, i] -= radial

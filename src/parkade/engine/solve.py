@@ -145,9 +145,9 @@ def solve(system: System, lin: Linearization, inverses: Array, right: Array, u: 
                 for e in range(d):
                     value += system.V[c, e] * pushed[e]
             v[c] = value
-        to_tangent(x, v, z)
+        to_tangent(x, lin.axes[k], v, z)
         apply(inverses[k], z, solution)
-        from_tangent(x, solution, v)
+        from_tangent(x, lin.axes[k], solution, v)
         for c in range(d):
             u[c, k] = v[c]
 
@@ -166,7 +166,7 @@ def assemble(system: System, lin: Linearization, out: Array) -> None:
     for j in range(n):
         for i in range(size):
             unit[i] = 1.0
-            from_tangent(x[j], unit, tangent)
+            from_tangent(x[j], lin.axes[j], unit, tangent)
             unit[i] = 0.0
             for k in range(n):
                 weight = lin.weights[lin.offsets[k] + j]
@@ -180,7 +180,7 @@ def assemble(system: System, lin: Linearization, out: Array) -> None:
                     for e in range(d):
                         total += system.V[c, e] * push[e]
                     pushed[c] = weight * total
-                to_tangent(x[k], pushed, column)
+                to_tangent(x[k], lin.axes[k], pushed, column)
                 for r in range(size):
                     out[k * size + r, j * size + i] = column[r]
     for k in range(n):
@@ -250,12 +250,12 @@ def solve_whole(lin: Linearization, columns: Array, pivots: Array, right: Array,
     for k in range(n):
         for c in range(d):
             x[c] = lin.keys[c, k]
-        to_tangent(x, right[k], z[k * size : (k + 1) * size])
+        to_tangent(x, lin.axes[k], right[k], z[k * size : (k + 1) * size])
     substitute(columns, pivots, z)
     for k in range(n):
         for c in range(d):
             x[c] = lin.keys[c, k]
-        from_tangent(x, z[k * size : (k + 1) * size], v)
+        from_tangent(x, lin.axes[k], z[k * size : (k + 1) * size], v)
         for c in range(d):
             u[c, k] = v[c]
 

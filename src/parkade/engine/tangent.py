@@ -8,6 +8,9 @@ The axis p is that of x's largest coordinate. At late times x lies in the leadin
 of V, which is spanned by axes of the frame, and so does w then: directions in L, in which
 tokens hardly move, are not mixed with those in which they are held, not even by rounding.
 With any fixed axis they would be, and runs would fail after t ~ 1e17.
+
+Coordinates are numbered like the axes from 1 on, with axis 0 in the place of p, so that loops
+run along memory.
 """
 
 from __future__ import annotations
@@ -31,43 +34,41 @@ def axis(x: Array) -> int:
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def to_tangent(x: Array, v: Array, z: Array) -> None:
-    """Set z (d-1,) to the tangent coordinates of v (d,)."""
+def to_tangent(x: Array, p: int, v: Array, z: Array) -> None:
+    """Set z (d-1,) to the tangent coordinates of v (d,) at x, whose axis is p."""
     d = x.size
-    p = axis(x)
     total = v[p] if x[p] >= 0 else -v[p]
     for c in range(d):
         total += x[c] * v[c]
     total /= 1.0 + abs(x[p])
-    for c in range(p):
-        z[c] = v[c] - x[c] * total
-    for c in range(p + 1, d):
+    for c in range(1, d):
         z[c - 1] = v[c] - x[c] * total
+    if p > 0:
+        z[p - 1] = v[0] - x[0] * total
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def from_tangent(x: Array, z: Array, v: Array) -> None:
-    """Set v (d,) to the tangent vector with coordinates z (d-1,)."""
+def from_tangent(x: Array, p: int, z: Array, v: Array) -> None:
+    """Set v (d,) to the tangent vector with coordinates z (d-1,) at x, whose axis is p."""
     d = x.size
-    p = axis(x)
+    for c in range(1, d):
+        v[c] = z[c - 1]
+    if p > 0:
+        v[0] = z[p - 1]
+    v[p] = 0.0
     total = 0.0
-    for c in range(p):
-        total += x[c] * z[c]
-    for c in range(p + 1, d):
-        total += x[c] * z[c - 1]
+    for c in range(d):
+        total += x[c] * v[c]
     total /= 1.0 + abs(x[p])
-    for c in range(p):
-        v[c] = z[c] - x[c] * total
-    v[p] = -(x[p] + (1.0 if x[p] >= 0 else -1.0)) * total
-    for c in range(p + 1, d):
-        v[c] = z[c - 1] - x[c] * total
+    for c in range(d):
+        v[c] -= x[c] * total
+    v[p] -= total if x[p] >= 0 else -total
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def matrix_to_tangent(x: Array, matrix: Array, w: Array, left: Array, out: Array) -> None:
+def matrix_to_tangent(x: Array, p: int, matrix: Array, w: Array, left: Array, out: Array) -> None:
     """Set out (d-1, d-1) to a matrix (d, d), which is spoiled, in tangent coordinates."""
     d = x.size
-    p = axis(x)
     scale = 1.0 / (1.0 + abs(x[p]))
     for c in range(d):
         w[c] = x[c]
@@ -81,10 +82,10 @@ def matrix_to_tangent(x: Array, matrix: Array, w: Array, left: Array, out: Array
         for c in range(d):
             matrix[r, c] -= total * w[c]
             left[c] += w[r] * matrix[r, c]
-    for r in range(d - 1):
-        row = r if r < p else r + 1
+    for r in range(1, d):
+        row = 0 if r == p else r
         factor = scale * w[row]
-        for c in range(p):
-            out[r, c] = matrix[row, c] - factor * left[c]
-        for c in range(p + 1, d):
-            out[r, c - 1] = matrix[row, c] - factor * left[c]
+        for c in range(1, d):
+            out[r - 1, c - 1] = matrix[row, c] - factor * left[c]
+        if p > 0:
+            out[r - 1, p - 1] = matrix[row, 0] - factor * left[0]
