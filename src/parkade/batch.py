@@ -39,9 +39,9 @@ def simulate(recipe: Recipe, batch: int, cancelled: Callable[[], bool]) -> dict[
     times = np.array(recipe.times)
     keep = "steps" if recipe.dense else np.union1d(times, [0.0, recipe.t_end])
     for i, index in enumerate(members):
-        model, tokens, deltas, radius = recipe.simulation(index)
-        job = Job(model, recipe.t_end, keep, recipe.tol, "auto", None, None)
         try:
+            model, tokens, deltas, radius = recipe.simulation(index)
+            job = Job(model, recipe.t_end, keep, recipe.tol, "auto", None, None)
             run = job.run(tokens, lambda fraction: None, cancelled, alone=False)
         except ParkadeError as error:
             place = ", ".join(f"{k}={v}" for k, v in recipe.place(index).items())

@@ -139,14 +139,16 @@ def given_tokens(value: Any) -> tuple[int, int] | None:
 
 
 def draw_start(value: Any, n: int, d: int, rng: np.random.Generator) -> Array:
-    """Tokens of this law, (n, d)."""
+    """Tokens of this law, (n, d), to the bit what `simulate` makes of such a sample."""
     if value == "uniform":
-        return sphere.uniform(n, d, rng)
-    if value[0] == _FISHER:
-        return sphere.von_mises_fisher(n, d, value[1], seed=rng)
-    if value[0] == "mixture":
-        return sphere.mixture(n, d, value[1], value[2], rng)
-    return check.tokens(value, d, name="start")
+        x = sphere.uniform(n, d, rng)
+    elif value[0] == _FISHER:
+        x = sphere.von_mises_fisher(n, d, value[1], seed=rng)
+    elif value[0] == "mixture":
+        x = sphere.mixture(n, d, value[1], value[2], rng)
+    else:
+        return np.array(value)  # checked, and so renormalised, when they were given
+    return check.tokens(x)
 
 
 def _listed(numbers: list[float]) -> str:
