@@ -6,6 +6,7 @@ there is. Every file holds the recipe and the versions it was made with.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
@@ -43,8 +44,13 @@ def versions() -> dict[str, str]:
     """Versions of what decides about the bits of a result."""
     from parkade import __version__
 
-    found = {name: metadata.version(name) for name in ("numpy", "numba")}
-    return {"parkade": __version__, **found, "python": platform.python_version()}
+    installed = {name: _version(name) for name in ("numpy", "numba")}
+    return {"parkade": __version__, **installed, "python": platform.python_version()}
+
+
+@functools.cache
+def _version(name: str) -> str:
+    return metadata.version(name)
 
 
 class StoreError(ParkadeError):

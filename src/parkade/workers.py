@@ -112,9 +112,8 @@ def _processes(count: int) -> Iterator[Submit]:
             # Their batches would be finished for nobody; what is written is written.
             for process in list((getattr(pool, "_processes", None) or {}).values()):
                 process.terminate()
+            pool.shutdown(cancel_futures=True)
             raise
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _serve() -> None:

@@ -85,5 +85,13 @@ def main() -> None:
             # CPython may remember an interrupt that passed through exec() and, at its exit,
             # kill itself with the signal although it was handled.
             sys.stdout.flush()
+            _release()
             os._exit(INTERRUPTED)
         raise
+
+
+def _release() -> None:
+    """Give back what pools of processes hold in the system, which os._exit would not."""
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        util._exit_function()
