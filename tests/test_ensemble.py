@@ -14,8 +14,9 @@ import parkade as pk
 from parkade import laws, request
 from parkade.batch import run_batch
 from parkade.measures import MEASURES
+from parkade.netcdf import versions
 from parkade.recipe import Recipe
-from parkade.store import Store, versions
+from parkade.store import Store
 
 SMALL = {"d": 2, "n": 12, "runs": 5, "t_end": 5.0, "times": [0.0, 1.0, 5.0]}
 

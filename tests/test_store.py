@@ -10,7 +10,9 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import netCDF4
@@ -252,7 +254,7 @@ def test_a_part_can_be_read(tmp_path):
     assert pk.ensemble(**options).identical(whole)
 
 
-@pytest.mark.parametrize("damage", ["cut", "exchanged", "emptied"])
+@pytest.mark.parametrize("damage", ["cut", "exchanged", "renamed", "emptied"])
 def test_a_damaged_file_is_named(tmp_path, damage):
     options = {"d": 2, "n": 4, "runs": 2, "t_end": 1.0, "batch": 1}
     pk.ensemble(**options, store=tmp_path / "one")
@@ -261,6 +263,10 @@ def test_a_damaged_file_is_named(tmp_path, damage):
     if damage == "exchanged":
         target.write_bytes((tmp_path / "other" / target.name).read_bytes())
         message = r"batch-000001.nc belongs to another ensemble: seed \(in the store 1, asked 0\)"
+    elif damage == "renamed":
+        target.with_name("batch-000000.nc").replace(target)
+        target.with_name("batch-000000.nc").write_bytes(target.read_bytes())
+        message = r"batch-000001.nc belongs to .* batch number \(in the store 0, asked 1\)"
     else:
         target.write_bytes(target.read_bytes()[: 5000 if damage == "cut" else 0])
         message = r"cannot read .*batch-000001.nc .*; delete it and run the ensemble again"
@@ -350,3 +356,28 @@ def test_a_scheduler_that_is_not_there_is_told(file):
     done = sweep(file, "--scheduler", "nonsense://")
     assert done.returncode == 2
     assert done.stderr.startswith("parkade: --scheduler: cannot reach nonsense:// (")
+
+
+def test_an_executor_that_is_closed_is_told(tmp_path):
+    with ThreadPoolExecutor(1) as pool:
+        options = {"d": 2, "n": 4, "runs": 40, "t_end": 1.0, "batch": 1, "store": tmp_path}
+        begun = threading.Timer(0.1, pool.shutdown, kwargs={"wait": False, "cancel_futures": True})
+        pool.submit(time.sleep, 0.3)
+        begun.start()
+        with pytest.raises(pk.ParkadeError, match=r"gave its batches up; 0 of 40 batches are kept"):
+            pk.ensemble(**options, executor=pool)
+    with pytest.raises(pk.InputError, match=r"workers is for parkade's own pools"):
+        pk.ensemble(**options, executor=pool, workers=2)
+
+
+def test_some_variables_can_be_read(tmp_path):
+    whole = pk.ensemble(d=2, n=4, runs=3, t_end=1.0, store=tmp_path)
+    assert pk.load_ensemble(tmp_path, variables=["largest"]).identical(whole[["largest"]])
+    with pytest.raises(pk.InputError, match=r"variables must be one of 'clusters', 'largest'"):
+        pk.load_ensemble(tmp_path, variables=["size"])
+
+
+def test_too_much_for_the_memory_is_told_before_anything_is_run(tmp_path, little_memory):
+    with pytest.raises(pk.InputError, match=r"the ensemble needs .* use parkade sweep"):
+        pk.ensemble(d=2, n=100, runs=100, t_end=1.0, measure="final", store=tmp_path / "store")
+    assert not (tmp_path / "store").exists()

@@ -23,8 +23,10 @@ def run_batch(
 
     Takes text and numbers only, so that it can be sent anywhere.
     """
-    written = Store(store, Recipe.from_json(recipe))
-    return str(written.write(batch, simulate(written.recipe, batch, cancelled or (lambda: False))))
+    kept = Store(store, Recipe.from_json(recipe))
+    if not kept.file(batch).exists():  # another process may have been faster
+        kept.write(batch, simulate(kept.recipe, batch, cancelled or (lambda: False)))
+    return str(kept.file(batch))
 
 
 def simulate(recipe: Recipe, batch: int, cancelled: Callable[[], bool]) -> dict[str, NDArray[Any]]:

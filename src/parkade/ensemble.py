@@ -6,18 +6,20 @@ import json
 import os
 import tempfile
 import warnings
+from collections.abc import Iterable
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from parkade import request
 from parkade.attention import Attention
 from parkade.batch import run_batch
-from parkade.errors import ParkadeError, TrustWarning
+from parkade.errors import ParkadeError, StoreError, TrustWarning, WorkerLostError
 from parkade.progress import bar
 from parkade.recipe import Recipe
-from parkade.store import Store, StoreError
-from parkade.workers import WorkerLostError, run_all
+from parkade.store import Store
+from parkade.workers import run_all
 
 if TYPE_CHECKING:
     import xarray
@@ -144,10 +146,17 @@ def ensemble(
         tol=tol,
         batch=batch,
     )
-    if store is not None:
-        return complete(Store(store, recipe), executor, workers, progress=progress)
-    with tempfile.TemporaryDirectory(prefix="parkade-") as folder:
-        return complete(Store(folder, recipe), executor, workers, progress=progress, keeps=False)
+    with (
+        tempfile.TemporaryDirectory(prefix="parkade-")
+        if store is None
+        else nullcontext(store) as folder
+    ):
+        kept = Store(folder, recipe)
+        kept.check_memory()
+        complete(kept, executor, workers, progress=progress, temporary=store is None)
+        dataset = kept.read()
+    warn(dataset, recipe)
+    return dataset
 
 
 def complete(
@@ -156,9 +165,9 @@ def complete(
     workers: int | None = None,
     *,
     progress: bool = False,
-    keeps: bool = True,
-) -> xarray.Dataset:
-    """Run the batches that a store lacks, and read it."""
+    temporary: bool = False,
+) -> None:
+    """Run the batches that a store lacks."""
     recipe = store.recipe
     store.prepare()
     done = set(store.done())
@@ -178,16 +187,15 @@ def complete(
                 run_batch, [(text, path, batch) for batch in todo], executor, workers, finished
             )
         except (StoreError, WorkerLostError) as error:
-            raise type(error)(f"{error}{_kept(store) if keeps else ''}") from None
+            raise type(error)(f"{error}{'' if temporary else _kept(store)}") from None
     if failed:
         several = f"{len(failed)} batches failed; the first: " if len(failed) > 1 else ""
-        raise ParkadeError(f"{several}{failed[0]}{_kept(store) if keeps else ''}")
-    dataset = store.read()
-    _warn(dataset, recipe)
-    return dataset
+        raise ParkadeError(f"{several}{failed[0]}{'' if temporary else _kept(store)}")
 
 
-def load_ensemble(store: str | os.PathLike[str], partial: bool = False) -> xarray.Dataset:
+def load_ensemble(
+    store: str | os.PathLike[str], partial: bool = False, variables: Iterable[str] | None = None
+) -> xarray.Dataset:
     """Read what `ensemble` or ``parkade sweep`` has kept in a directory.
 
     Parameters
@@ -195,6 +203,8 @@ def load_ensemble(store: str | os.PathLike[str], partial: bool = False) -> xarra
     store : directory
     partial : bool
         Whether to read an ensemble that is not finished: NaN stands for runs still missing.
+    variables : names, optional
+        What to read; everything by default.
 
     Returns
     -------
@@ -210,7 +220,7 @@ def load_ensemble(store: str | os.PathLike[str], partial: bool = False) -> xarra
     ...     pk.load_ensemble(folder).identical(made)
     True
     """
-    return Store.open(Path(store)).read(partial=partial)
+    return Store.open(Path(store)).read(partial=partial, variables=variables)
 
 
 def _kept(store: Store) -> str:
@@ -218,18 +228,19 @@ def _kept(store: Store) -> str:
     return f"; {done} of {total} batches are kept in {store.path}: run the same again to go on"
 
 
-def _warn(dataset: xarray.Dataset, recipe: Recipe) -> None:
+def warn(dataset: xarray.Dataset, recipe: Recipe) -> None:
+    """Say if something about a finished ensemble is not as it should be."""
     late = int((dataset.trusted_until < recipe.t_end).sum())
     if late:
         warnings.warn(
             f"in {late} of {recipe.total} runs rounding, not the model, may move tokens by more "
             "than tol from some time on; see trusted_until",
             TrustWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     if isinstance(json.loads(dataset.attrs["versions"]), list):
         warnings.warn(
             "the batches were made with different versions, which may differ in bits; see the "
             "attribute versions",
-            stacklevel=4,
+            stacklevel=3,
         )

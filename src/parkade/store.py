@@ -6,22 +6,20 @@ there is. Every file holds the recipe and the versions it was made with.
 
 from __future__ import annotations
 
-import functools
 import json
+import math
 import os
-import platform
 import re
-import threading
 import time
-from importlib import metadata
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade import check
-from parkade.errors import InputError, ParkadeError
+from parkade import check, netcdf
+from parkade.errors import InputError, ParkadeError, StoreError
 from parkade.files import atomic_write, directory
 from parkade.measures import KINDS, PLATEAUS, Variable
 from parkade.recipe import Recipe
@@ -33,28 +31,6 @@ RECIPE = "recipe.json"
 _BATCH = re.compile(r"batch-(\d{6,})\.nc")
 _UNFINISHED = re.compile(r"\.(batch-\d{6,}\.nc|recipe\.json)\..{8}")
 _ABANDONED = 3600.0  # seconds after which an unfinished file has nobody who writes it
-
-# The netCDF library bears one thread at a time.
-_LOCK = threading.Lock()
-
-_TRUST = Variable((), "f8", "time until which a run can be trusted")
-
-
-def versions() -> dict[str, str]:
-    """Versions of what decides about the bits of a result."""
-    from parkade import __version__
-
-    installed = {name: _version(name) for name in ("numpy", "numba")}
-    return {"parkade": __version__, **installed, "python": platform.python_version()}
-
-
-@functools.cache
-def _version(name: str) -> str:
-    return metadata.version(name)
-
-
-class StoreError(ParkadeError):
-    """A store cannot be written."""
 
 
 class Store:
@@ -111,7 +87,7 @@ class Store:
 
     def write(self, batch: int, arrays: dict[str, NDArray[Any]]) -> Path:
         """Write the file of a batch."""
-        data = self._encode(batch, arrays)
+        data = netcdf.encode(self.recipe, batch, arrays)
         try:
             with atomic_write(self.file(batch)) as file:
                 file.write(data)
@@ -119,62 +95,25 @@ class Store:
             raise _cannot_write(self.file(batch), error) from None
         return self.file(batch)
 
-    def _encode(self, batch: int, arrays: dict[str, NDArray[Any]]) -> memoryview:
-        import netCDF4
+    def check_memory(self) -> None:
+        """Raise if all that is measured does not fit in memory."""
+        self._shapes(netcdf.variables(self.recipe))
 
-        recipe = self.recipe
-        places = [recipe.place(index) for index in recipe.members(batch)]
-        with _LOCK:
-            file = netCDF4.Dataset("batch.nc", "w", memory=2**16)
-            file.createDimension("simulation", len(places))
-            for name in places[0]:
-                column = np.array([place[name] for place in places])
-                kind = str if column.dtype.kind == "U" else column.dtype
-                column = column.astype(object) if kind is str else column
-                file.createVariable(name, kind, ("simulation",))[:] = column
-            for name, variable in self._variables().items():
-                for dim in variable.dims:
-                    if dim not in file.dimensions:
-                        file.createDimension(dim, recipe.sizes[dim])
-                dims = ("simulation", *variable.dims)
-                target = file.createVariable(name, variable.dtype, dims, fill_value=False)
-                target.setncattr_string("long_name", variable.about)
-                target[:] = arrays[name]
-            file.setncattr_string("recipe", recipe.to_json())
-            file.setncattr_string("versions", json.dumps(versions()))
-            encoded: memoryview = file.close()
-        return encoded
+    def _shapes(self, variables: dict[str, Variable]) -> dict[str, tuple[int, ...]]:
+        """Shapes of arrays with all simulations, which must fit in memory."""
+        sizes = self.recipe.sizes
+        shapes = {
+            name: (self.recipe.total, *(sizes[dim] for dim in variable.dims))
+            for name, variable in variables.items()
+        }
+        size = 8.0 * sum(math.prod(shape) for shape in shapes.values())
+        remedy = "measure less, or use parkade sweep and load_ensemble(store, variables=[…])"
+        check.fits_in_memory(size, "the ensemble", remedy)
+        return shapes
 
-    def _variables(self) -> dict[str, Variable]:
-        return {**self.recipe.variables, "trusted_until": _TRUST}
-
-    def _decode(self, batch: int, arrays: dict[str, NDArray[Any]]) -> str:
-        """Read the file of a batch into its place in the `arrays`; return its versions."""
-        import netCDF4
-
-        path = self.file(batch)
-        members = self.recipe.members(batch)
-        try:
-            data = path.read_bytes()
-            with _LOCK, netCDF4.Dataset("batch.nc", memory=data) as file:
-                file.set_auto_mask(False)
-                theirs = Recipe.from_json(file.recipe)
-                different = theirs.differences(self.recipe)
-                for name, array in arrays.items() if not different else ():
-                    array[members.start : members.stop] = file[name][:]
-                made: str = file.versions
-        except (OSError, AttributeError, IndexError, KeyError, ValueError) as error:
-            raise ParkadeError(
-                f"cannot read {path} ({error}); delete it and run the ensemble again, which "
-                "makes it anew"
-            ) from None
-        if different:
-            raise ParkadeError(
-                f"{path} belongs to another ensemble: {'; '.join(different)}; move it away"
-            )
-        return made
-
-    def read(self, *, partial: bool = False) -> xarray.Dataset:
+    def read(
+        self, *, partial: bool = False, variables: Iterable[str] | None = None
+    ) -> xarray.Dataset:
         """All runs as one Dataset; if `partial`, with NaN for those not done yet."""
         import xarray
 
@@ -185,20 +124,18 @@ class Store:
                 f"{missing} of {recipe.batches} batches are missing in {self.path}; run the "
                 "ensemble again to go on, or read what there is with partial=True"
             )
-        variables = self._variables()
-        shapes = {
-            name: (recipe.total, *(recipe.sizes[dim] for dim in variable.dims))
-            for name, variable in variables.items()
-        }
-        size = 8.0 * sum(np.prod(shape, dtype=float) for shape in shapes.values())
-        check.fits_in_memory(size, f"the ensemble in {self.path}", "read its files one by one")
+        chosen = netcdf.variables(recipe)
+        if variables is not None:
+            names = [check.choice("variables", name, tuple(chosen)) for name in variables]
+            chosen = {name: chosen[name] for name in names}
+        shapes = self._shapes(chosen)
         arrays: dict[str, NDArray[Any]] = {
-            name: np.full(shape, np.nan) if missing else np.empty(shape, variables[name].dtype)
+            name: np.full(shape, np.nan) if missing else np.empty(shape, chosen[name].dtype)
             for name, shape in shapes.items()
         }
-        made = {self._decode(batch, arrays) for batch in done}
+        made = {netcdf.decode(recipe, batch, self.file(batch), arrays) for batch in done}
         every = [json.loads(text) for text in sorted(made)]
-        inner = {dim for variable in variables.values() for dim in variable.dims}
+        inner = {dim for variable in chosen.values() for dim in variable.dims}
         dataset = xarray.Dataset(
             coords=_coordinates(recipe, inner),
             attrs={
@@ -206,7 +143,7 @@ class Store:
                 "versions": json.dumps(every[0] if len(every) == 1 else every),
             },
         )
-        for name, variable in variables.items():
+        for name, variable in chosen.items():
             dims = (*recipe.points, "run", *variable.dims)
             shape = (*recipe.shape, *shapes[name][1:])
             array = xarray.DataArray(arrays[name].reshape(shape), dims=dims)

@@ -5,22 +5,23 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import queue
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     BrokenExecutor,
+    CancelledError,
     Executor,
     Future,
     ProcessPoolExecutor,
     ThreadPoolExecutor,
-    as_completed,
 )
 from contextlib import contextmanager
 from typing import Any
 
 from parkade import check
-from parkade.errors import InputError, ParkadeError
+from parkade.errors import InputError, ParkadeError, WorkerLostError
 
 POOLS = ("threads", "processes")
 
@@ -41,26 +42,31 @@ def run_all(
     """
     failed = []
     with _pool(executor, workers) as submit:
-        futures = [submit(function, *task) for task in tasks]
+        futures = []
+        # Not as_completed, which waits for ever for what a pool that is closed cancels.
+        ended: queue.SimpleQueue[Future[str]] = queue.SimpleQueue()
         try:
-            for future in as_completed(futures):
-                error = future.exception()
+            for task in tasks:
+                futures.append(submit(function, *task))
+                futures[-1].add_done_callback(ended.put)
+            for _ in futures:
+                error = ended.get().exception()
                 if error is None:
                     finished()
                 elif type(error) is ParkadeError:
                     failed.append(error)
+                elif type(error).__name__ == "KilledWorker":  # Dask's, which is not imported here
+                    raise WorkerLostError(f"Dask gave a batch up: {error}")
                 else:
                     raise error
+        except CancelledError:
+            raise WorkerLostError("the executor gave its batches up") from None
         except BrokenExecutor:
             raise WorkerLostError("a worker process died (killed, or out of memory)") from None
         finally:
             for future in futures:
                 future.cancel()
     return failed
-
-
-class WorkerLostError(ParkadeError):
-    """A process that was running batches is gone."""
 
 
 @contextmanager

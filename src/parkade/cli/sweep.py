@@ -83,22 +83,25 @@ def sweep(
         recipe = read_recipe(file)
         kept = Store(file.with_suffix("") if store is None else store, recipe)
         if status:
+            different = []
             if kept.path.exists():
                 kept = Store.open(kept.path)
-            _print_status(kept, as_json)
+                different = kept.recipe.differences(recipe)
+            _print_status(kept, different, as_json)
             return
         if plot is not None:
             _check_plot(plot, recipe.points, recipe.measure)
     begun, before = time.perf_counter(), len(kept.done())
     try:
         with interruptible(""):
-            dataset = _run(kept, pool, workers, scheduler)
+            _run(kept, pool, workers, scheduler)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"{len(kept.done())} of {recipe.batches} batches are kept in {kept.path}; the same "
             "command again goes on from there"
         ) from None
     seconds = time.perf_counter() - begun
+    dataset = _read(kept, plot is not None)
     if plot is not None:
         from parkade import plots
 
@@ -146,15 +149,23 @@ def read_recipe(path: Path) -> Any:
     return request.make(None, full, **options)
 
 
-def _run(kept: Store, pool: str, workers: int | None, scheduler: str | None) -> xarray.Dataset:
+def _run(kept: Store, pool: str, workers: int | None, scheduler: str | None) -> None:
     from parkade.ensemble import complete
 
-    with _executor(pool, scheduler) as executor, warnings.catch_warnings(record=True) as caught:
+    with _executor(pool, scheduler) as executor:
+        complete(kept, executor, workers, progress=sys.stderr.isatty())
+
+
+def _read(kept: Store, clusters: bool) -> xarray.Dataset:
+    """What the command needs of the result, and a word about what may be wrong with it."""
+    from parkade.ensemble import warn
+
+    dataset = kept.read(variables=["trusted_until", *(["clusters"] if clusters else [])])
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        dataset = complete(kept, executor, workers, progress=sys.stderr.isatty())
+        warn(dataset, kept.recipe)
     for warning in caught:
-        if warning.category.__module__.startswith(("parkade", "builtins")):
-            print(f"parkade: {warning.message}", file=sys.stderr)
+        print(f"parkade: {warning.message}", file=sys.stderr)
     return dataset
 
 
@@ -208,14 +219,16 @@ def _status(kept: Store) -> dict[str, Any]:
     }
 
 
-def _print_status(kept: Store, as_json: bool) -> None:
-    told = _status(kept)
+def _print_status(kept: Store, different: list[str], as_json: bool) -> None:
+    told = {**_status(kept), "differences": different}
     if as_json:
         print(json.dumps(told, ensure_ascii=False))
         return
     _print_grid(kept)
     done, total = told["batches_done"], told["batches"]
     print(f"done     {done} of {total} batches ({100 * done / total:.0f} %)\nstore    {kept.path}")
+    if different:
+        print(f"differs  from the file: {'; '.join(different)}")
 
 
 def _print_grid(kept: Store) -> None:

@@ -103,7 +103,7 @@ def _table(ds: xarray.Dataset, variable: str) -> tuple[Array, Array, Array]:
             )
     others = [str(dim) for dim in found.dims if dim not in ("beta", "time", "run")]
     if others:
-        choice = ", ".join(f"{dim}={ds[dim].values[0]!r}" for dim in others)
+        choice = ", ".join(f"{dim}={ds[dim].values[0].item()!r}" for dim in others)
         raise InputError(
             f"{variable} depends on {', '.join(others)} as well; choose a point, like "
             f"ds.sel({choice})"
