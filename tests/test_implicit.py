@@ -252,7 +252,7 @@ def test_frozen_tokens_hold_their_captives_for_ever():
 def test_progress_counts_decades():
     reports = []
     x0 = pk.sphere.uniform(60, 2, seed=1)
-    job = pk.flow._Job(pk.Attention(d=2, beta=64.0), 1e60, "final", 1e-6, "auto", None, None)
+    job = pk.flow.Job(pk.Attention(d=2, beta=64.0), 1e60, "final", 1e-6, "auto", None, None)
     job.run(x0, reports.append, lambda: False)
     # In linear time nothing would seem to happen before the very end.
     assert reports[-1] == 1.0

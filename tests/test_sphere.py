@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conftest import EPS, random_rotation
+from scipy.special import gammaln, hyp1f1, ive
 from scipy.stats import norm
 
 import parkade as pk
@@ -140,3 +141,72 @@ def test_small_angles_keep_their_digits():
 def test_angles_need_the_circle():
     with pytest.raises(pk.InputError, match=r"must have d=2 columns .* got shape \(4, 3\)"):
         sphere.angles(sphere.uniform(4, 3, seed=1))
+
+
+@pytest.mark.parametrize("d", [2, 3, 8])
+@pytest.mark.parametrize("kappa", [0.0, 0.5, 20.0, 1e6])
+def test_von_mises_fisher_has_its_mean_and_its_spread(d, kappa):
+    # E⟨μ,x⟩ = A = I_{d/2}(κ)/I_{d/2−1}(κ), E⟨μ,x⟩² = 1 − (d−1)A/κ (1/d at κ=0), and by symmetry
+    # the part across μ has mean 0. 12 cases of 2 tests in the normal limit and d−1 more, whose
+    # coordinates have variance (1 − E⟨μ,x⟩²)/(d−1): false alarm ≤ 1e-6 altogether.
+    n = 40_000
+    mean = sphere.uniform(1, d, seed=5)[0]
+    x = sphere.von_mises_fisher(n, d, kappa, mean, seed=6)
+    z = norm.isf(1e-6 / (12 * (d + 1)) / 2)
+    along = x @ mean
+    first = ive(d / 2, kappa) / ive(d / 2 - 1, kappa) if kappa else 0.0
+    second = 1 - (d - 1) * first / kappa if kappa else 1 / d
+    assert abs(along.mean() - first) < z * along.std() / np.sqrt(n) + EPS
+    assert abs((along**2).mean() - second) < z * (along**2).std() / np.sqrt(n) + EPS
+    across = (x - along[:, None] * mean).mean(axis=0)
+    assert np.linalg.norm(across) < z * np.sqrt((1 - second) / n) * np.sqrt(d - 1) + EPS
+
+
+def test_von_mises_fisher_keeps_its_digits_when_narrow():
+    # 2κ(1 − ⟨μ,x⟩) = κ|x−μ|² has mean d−1 and variance 2(d−1) in the limit; 5 sigma: 6e-7.
+    x = sphere.von_mises_fisher(10_000, 3, 1e20, [1, 0, 0], seed=7)
+    square = 1e20 * (x[:, 1:] ** 2).sum(axis=1)
+    assert abs(square.mean() - 2) < 5 * np.sqrt(4 / 10_000)
+
+
+def test_von_mises_fisher_draws_a_mean_of_its_own():
+    means = [sphere.von_mises_fisher(50, 3, 1e4, seed=s).mean(axis=0) for s in range(2)]
+    assert np.linalg.norm(means[0] - means[1]) > 0.1
+    again = sphere.von_mises_fisher(50, 3, 1e4, seed=1).mean(axis=0)
+    assert np.array_equal(means[1], again)
+
+
+@pytest.mark.parametrize(("d", "spread"), [(2, 0.3), (3, 1.0), (16, 0.2)])
+def test_mixture_of_one_is_a_projected_normal_law(d, spread):
+    # |E x| = r Γ((d+1)/2) / (√2 Γ(d/2+1)) · 1F1(1/2; d/2+1; −r²/2), r = 1/spread. The sample's
+    # mean along its own direction exceeds it by O(1/n); 5.5 sigma over 3 cases: < 2e-7.
+    n = 40_000
+    x = sphere.mixture(n, d, 1, spread, seed=8)
+    r = 1 / spread
+    factor = np.exp(gammaln((d + 1) / 2) - gammaln(d / 2 + 1)) / np.sqrt(2)
+    expected = r * factor * hyp1f1(0.5, d / 2 + 1, -(r**2) / 2)
+    length = np.linalg.norm(x.mean(axis=0))
+    assert abs(length - expected) < 5.5 * np.sqrt(1 / n) * np.sqrt(1 - expected**2) + 2 / n
+
+
+def test_mixture_uses_all_its_components_alike():
+    # Counts of 5 components among 10000 points: χ² with 4 degrees, below 34 but for p < 1e-6.
+    x = sphere.mixture(10_000, 3, 5, 0.0, seed=9).round(9)
+    _, counts = np.unique(x, axis=0, return_counts=True)
+    assert len(counts) == 5
+    assert ((counts - 2000) ** 2 / 2000).sum() < 34
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sphere.von_mises_fisher(3, 2, -1.0), r"kappa must be ≥ 0, got -1"),
+        (lambda: sphere.von_mises_fisher(3, 2, 1.0, [1, 0, 0]), r"mean must be one vector of"),
+        (lambda: sphere.von_mises_fisher(3, 2, 1.0, [1, 1]), r"mean must be unit vectors"),
+        (lambda: sphere.mixture(3, 2, 0, 1.0), r"components must be a whole number ≥ 1"),
+        (lambda: sphere.mixture(3, 2, 1, -1.0), r"spread must be ≥ 0, got -1"),
+    ],
+)
+def test_other_laws_refuse(call, message):
+    with pytest.raises(pk.InputError, match=message):
+        call()

@@ -3,6 +3,7 @@
 from parkade import clusters, parking, sphere, theory
 from parkade.attention import Attention
 from parkade.clusters import cluster_labels, consumption
+from parkade.ensemble import ensemble, load_ensemble
 from parkade.errors import InputError, ParkadeError, TrustWarning
 from parkade.flow import simulate, simulate_many
 from parkade.parking import renyi_centers, strong_renyi_centers
@@ -19,7 +20,9 @@ __all__ = [
     "cluster_labels",
     "clusters",
     "consumption",
+    "ensemble",
     "load",
+    "load_ensemble",
     "parking",
     "renyi_centers",
     "simulate",

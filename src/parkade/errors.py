@@ -9,5 +9,13 @@ class InputError(ParkadeError, ValueError):
     """The input is wrong: the message says what was got, what was expected, what to do."""
 
 
+class StoreError(ParkadeError):
+    """The store of an ensemble cannot be written."""
+
+
+class WorkerLostError(ParkadeError):
+    """A process that was running part of an ensemble is gone."""
+
+
 class TrustWarning(UserWarning):
     """Part of a run is driven by rounding, not by the model: see `Trajectory.trusted_until`."""

@@ -70,7 +70,7 @@ def simulate(
     >>> bool(abs(run.final[:, 2]).max() < 1e-6)  # all on the plane of the two leading directions
     True
     """
-    job = _Job(model, t_end, times, tol, method, frozen, frozen_weights)
+    job = Job(model, t_end, times, tol, method, frozen, frozen_weights)
     x0 = check.tokens(tokens, model.d)
     with bar("simulating", show=progress) as report:
         run = job.run(x0, report, lambda: False)
@@ -103,7 +103,7 @@ def simulate_many(
     >>> [len(run.final) for run in pk.simulate_many(pk.Attention(d=2, beta=9), starts, 10.0)]
     [20, 20, 20]
     """
-    job = _Job(model, t_end, times, tol, method, frozen, frozen_weights)
+    job = Job(model, t_end, times, tol, method, frozen, frozen_weights)
     starts = [check.tokens(x, model.d, name=f"tokens[{i}]") for i, x in enumerate(tokens)]
     from parkade.engine.threads import cores
 
@@ -148,7 +148,7 @@ def _warn(runs: list[Trajectory]) -> None:
         )
 
 
-class _Job:
+class Job:
     """Checked settings of a simulation, ready to run on any start."""
 
     def __init__(

@@ -20,6 +20,9 @@ from parkade.cli.reproduce import EXAMPLES as EXAMPLES_REPRODUCE
 from parkade.cli.reproduce import reproduce
 from parkade.cli.simulate import EXAMPLES as EXAMPLES_SIMULATE
 from parkade.cli.simulate import Simulate, simulate
+from parkade.cli.sweep import EXAMPLES as EXAMPLES_SWEEP
+from parkade.cli.sweep import FILE as FILE_SWEEP
+from parkade.cli.sweep import sweep
 from parkade.cli.timeline import EXAMPLES as EXAMPLES_TIMELINE
 from parkade.cli.timeline import timeline
 from parkade.cli.verify import EXAMPLES as EXAMPLES_VERIFY
@@ -36,13 +39,17 @@ app = typer.Typer(
 )
 
 
-def _help(text: str | None, examples: Sequence[str]) -> str:
+def _help(text: str | None, examples: Sequence[str], file: str = "") -> str:
     # \b tells the formatter to keep the lines of the paragraph apart.
-    return "\n\n".join([text or "", "\n".join(["\b", "Examples:", *(f"  {e}" for e in examples)])])
+    parts = [text or "", "\n".join(["\b", "Examples:", *(f"  {e}" for e in examples)])]
+    if file:
+        parts.append("\n".join(["\b", "A file:", *(f"  {line}" for line in file.splitlines())]))
+    return "\n\n".join(parts)
 
 
 app.command(cls=Simulate, help=_help(simulate.__doc__, EXAMPLES_SIMULATE))(simulate)
 app.command(help=_help(timeline.__doc__, EXAMPLES_TIMELINE))(timeline)
+app.command(help=_help(sweep.__doc__, EXAMPLES_SWEEP, FILE_SWEEP))(sweep)
 app.command(help=_help(reproduce.__doc__, EXAMPLES_REPRODUCE))(reproduce)
 app.command(help=_help(verify.__doc__, EXAMPLES_VERIFY))(verify)
 app.command(help=_help(bench.__doc__, EXAMPLES_BENCH))(bench)
@@ -78,5 +85,13 @@ def main() -> None:
             # CPython may remember an interrupt that passed through exec() and, at its exit,
             # kill itself with the signal although it was handled.
             sys.stdout.flush()
+            _release()
             os._exit(INTERRUPTED)
         raise
+
+
+def _release() -> None:
+    """Give back what pools of processes hold in the system, which os._exit would not."""
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        util._exit_function()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parkade.paper import fig1, fig2, staircase, table1, verdicts
+from parkade.paper import fig1, fig2, fig3, staircase, table1, verdicts
 from parkade.paper.item import Item
 
 FIGURES: dict[str, Item] = {
@@ -11,6 +11,7 @@ FIGURES: dict[str, Item] = {
         *fig1.ITEMS,
         table1.ITEM,
         fig2.ITEM,
+        fig3.ITEM,
         staircase.ITEM,
         verdicts.ITEM,
     )

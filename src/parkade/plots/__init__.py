@@ -9,6 +9,7 @@ from parkade.plots.centers import centers
 from parkade.plots.flat import angles, circle
 from parkade.plots.history import angle_life, life, merge_tree, staircase
 from parkade.plots.overview import caption, overview
+from parkade.plots.phase import phase_diagram
 from parkade.plots.principal import principal_axes
 from parkade.plots.style import new_figure, save
 
@@ -22,6 +23,7 @@ __all__ = [
     "merge_tree",
     "new_figure",
     "overview",
+    "phase_diagram",
     "principal_axes",
     "save",
     "sphere",

@@ -1,0 +1,60 @@
+"""Run one batch of an ensemble: what a worker does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkade.errors import ParkadeError
+from parkade.flow import Job
+from parkade.measures import MEASURES, Sample
+from parkade.recipe import Recipe
+from parkade.store import Store
+
+
+def run_batch(
+    recipe: str, store: str, batch: int, cancelled: Callable[[], bool] | None = None
+) -> str:
+    """Simulate and measure the runs of a batch, write their file, and return its path.
+
+    Takes text and numbers only, so that it can be sent anywhere.
+    """
+    kept = Store(store, Recipe.from_json(recipe))
+    if not kept.file(batch).exists():  # another process may have been faster
+        kept.write(batch, simulate(kept.recipe, batch, cancelled or (lambda: False)))
+    return str(kept.file(batch))
+
+
+def simulate(recipe: Recipe, batch: int, cancelled: Callable[[], bool]) -> dict[str, NDArray[Any]]:
+    """What the measures make of the runs of a batch: arrays with a leading axis of runs."""
+    members = recipe.members(batch)
+    arrays = {}
+    for name, variable in recipe.variables.items():
+        shape = (len(members), *(recipe.sizes[dim] for dim in variable.dims))
+        empty = 0 if variable.dtype == "i8" else math.nan
+        arrays[name] = np.full(shape, empty, dtype=variable.dtype)
+    arrays["trusted_until"] = np.empty(len(members))
+    times = np.array(recipe.times)
+    keep = "steps" if recipe.dense else np.union1d(times, [0.0, recipe.t_end])
+    for i, index in enumerate(members):
+        try:
+            model, tokens, deltas, radius = recipe.simulation(index)
+            job = Job(model, recipe.t_end, keep, recipe.tol, "auto", None, None)
+            run = job.run(tokens, lambda fraction: None, cancelled, alone=False)
+        except ParkadeError as error:
+            place = ", ".join(f"{k}={v}" for k, v in recipe.place(index).items())
+            raise ParkadeError(f"the simulation {place} failed: {error}") from None
+        arrays["trusted_until"][i] = run.trusted_until
+        sample = Sample(run, times, deltas, radius)
+        for name in recipe.measure:
+            for key, value in MEASURES[name].function(sample).items():
+                found = np.asarray(value)
+                if MEASURES[name].observes and recipe.observer not in recipe.variables[key].dims:
+                    found = found[0]
+                # Fewer tokens or dimensions than the largest of the grid: the rest is NaN.
+                arrays[key][i][tuple(map(slice, found.shape))] = found
+    return arrays

@@ -1,0 +1,240 @@
+"""`parkade sweep`: an ensemble from a file, from start to finish or from where it stopped."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+import time
+import warnings
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from parkade.cli.guard import guarded, interruptible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import xarray
+
+    from parkade.store import Store
+
+EXAMPLES = (
+    "parkade sweep phase.toml",
+    "parkade sweep phase.toml --workers 8 --plot phase.pdf",
+    "parkade sweep phase.toml --status",
+    "parkade sweep phase.toml --scheduler tcp://10.0.0.1:8786",
+)
+
+FILE = """\
+d = 2
+n = 100
+beta = [1, 4, 16, 64]      # a list is an axis of the grid
+runs = 100                 # at each point
+t_end = 150
+times = {from = 0.1, to = 150, count = 40}
+measure = ["clusters"]
+seed = 1
+"""
+
+_NOT_IN_FILE = ("model", "store", "executor", "workers", "progress")
+
+
+@guarded
+def sweep(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE.toml", help="The names are those of parkade.ensemble."),
+    ],
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            "--store", metavar="DIRECTORY", help="Where batches go.  [default: FILE, no suffix]"
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="How many at once.  [default: all cores]")
+    ] = None,
+    pool: Annotated[
+        str,
+        typer.Option("--pool", metavar="threads|processes", help="What the workers are."),
+    ] = "threads",
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="Let a Dask cluster do the work."),
+    ] = None,
+    status: Annotated[bool, typer.Option("--status", help="Say what is done, and stop.")] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw clusters over beta and time: .png, .pdf or .svg."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Run the ensemble that a file describes; run it again to go on after a stop."""
+    with interruptible("nothing was begun"):
+        from parkade.store import Store
+
+        recipe = read_recipe(file)
+        kept = Store(file.with_suffix("") if store is None else store, recipe)
+        if status:
+            different = []
+            if kept.path.exists():
+                kept = Store.open(kept.path)
+                different = kept.recipe.differences(recipe)
+            _print_status(kept, different, as_json)
+            return
+        if plot is not None:
+            _check_plot(plot, recipe.points, recipe.measure)
+    begun, before = time.perf_counter(), len(kept.done())
+    try:
+        with interruptible(""):
+            _run(kept, pool, workers, scheduler)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"{len(kept.done())} of {recipe.batches} batches are kept in {kept.path}; the same "
+            "command again goes on from there"
+        ) from None
+    seconds = time.perf_counter() - begun
+    dataset = _read(kept, plot is not None)
+    if plot is not None:
+        from parkade import plots
+
+        plots.save(plots.phase_diagram(dataset).figure, plot)  # type: ignore[arg-type]
+    told = {**_status(kept), "batches_made": recipe.batches - before, "seconds": seconds}
+    if as_json:
+        print(json.dumps({**told, "plot": str(plot) if plot else None}, ensure_ascii=False))
+        return
+    _print_grid(kept)
+    made = f"{told['batches_made']} of {recipe.batches} batches now, in {seconds:.1f} s"
+    print(f"done     {made}\nstore    {kept.path}")
+    if plot is not None:
+        print(f"plot     {plot}")
+    print(f'read it  parkade.load_ensemble("{kept.path}")')
+
+
+def read_recipe(path: Path) -> Any:
+    """The recipe that a TOML file describes."""
+    import tomllib
+
+    from parkade import request
+    from parkade.cli import parse
+    from parkade.ensemble import ensemble
+    from parkade.errors import InputError
+
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}; parkade sweep --help shows one") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a TOML file: {error}") from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    known = inspect.signature(ensemble).parameters
+    names = [name for name in known if name not in _NOT_IN_FILE]
+    for name in given:
+        if name not in names:
+            raise InputError(f"{path} has the unknown key {name!r}; known are {', '.join(names)}")
+    start = given.get("start")
+    if isinstance(start, str) and Path(start).suffix in (".npy", ".csv", ".txt"):
+        given["start"] = parse.tokens("start", path.parent / start)
+    full = {name: given.get(name, known[name].default) for name in names}
+    settings = ("runs", "t_end", "seed", "times", "measure", "radius", "tol", "batch")
+    options = {name: full.pop(name) for name in settings}
+    return request.make(None, full, **options)
+
+
+def _run(kept: Store, pool: str, workers: int | None, scheduler: str | None) -> None:
+    from parkade.ensemble import complete
+
+    with _executor(pool, scheduler) as executor:
+        complete(kept, executor, workers, progress=sys.stderr.isatty())
+
+
+def _read(kept: Store, clusters: bool) -> xarray.Dataset:
+    """What the command needs of the result, and a word about what may be wrong with it."""
+    from parkade.ensemble import warn
+
+    dataset = kept.read(variables=["trusted_until", *(["clusters"] if clusters else [])])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn(dataset, kept.recipe)
+    for warning in caught:
+        print(f"parkade: {warning.message}", file=sys.stderr)
+    return dataset
+
+
+@contextmanager
+def _executor(pool: str, scheduler: str | None) -> Iterator[Any]:
+    """The executor asked for: the name of a pool, or one of a Dask cluster."""
+    from parkade.errors import InputError
+
+    if scheduler is None:
+        yield pool
+        return
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise InputError(
+            "--scheduler needs Dask, which is not installed; pip install 'parkade[cluster]'"
+        ) from None
+    try:
+        client = distributed.Client(scheduler, timeout=10)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--scheduler: cannot reach {scheduler} ({error})") from None
+    with client:
+        yield client.get_executor()
+
+
+def _check_plot(path: Path, points: Any, measure: tuple[str, ...]) -> None:
+    """Raise now what would otherwise be raised after all the work."""
+    from parkade.cli.simulate import FORMATS
+    from parkade.errors import InputError
+    from parkade.files import writable
+
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"--plot writes {', '.join(FORMATS)} files, got {path}")
+    writable(path)
+    if "clusters" not in measure or list(points) != ["beta"]:
+        swept = ", ".join(points) or "nothing"
+        raise InputError(
+            "--plot draws clusters over beta and time, so beta alone must be swept and clusters "
+            f"measured, got a sweep of {swept} that measures {', '.join(measure)}"
+        )
+
+
+def _status(kept: Store) -> dict[str, Any]:
+    recipe = kept.recipe
+    return {
+        "store": str(kept.path),
+        "simulations": recipe.total,
+        "batches": recipe.batches,
+        "batches_done": len(kept.done()),
+        "recipe": json.loads(recipe.to_json()),
+    }
+
+
+def _print_status(kept: Store, different: list[str], as_json: bool) -> None:
+    told = {**_status(kept), "differences": different}
+    if as_json:
+        print(json.dumps(told, ensure_ascii=False))
+        return
+    _print_grid(kept)
+    done, total = told["batches_done"], told["batches"]
+    print(f"done     {done} of {total} batches ({100 * done / total:.0f} %)\nstore    {kept.path}")
+    if different:
+        print(f"differs  from the file: {'; '.join(different)}")
+
+
+def _print_grid(kept: Store) -> None:
+    recipe = kept.recipe
+    swept = {name: axis for name, axis in recipe.axes.items() if axis.swept}
+    lengths = " × ".join(f"{len(axis.values)} {name}" for name, axis in swept.items())
+    print(f"grid     {lengths or 'one point'}")
+    print(f"runs     {recipe.runs} at each point, {recipe.total} simulations to t={recipe.t_end:g}")
+    print(f"measure  {', '.join(recipe.measure)}")

@@ -1,0 +1,252 @@
+"""`ensemble`: thousands of independent runs over a grid of parameters, kept safely."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from parkade import request
+from parkade.attention import Attention
+from parkade.batch import run_batch
+from parkade.errors import ParkadeError, StoreError, TrustWarning, WorkerLostError
+from parkade.progress import Report, bar
+from parkade.recipe import Recipe
+from parkade.store import Store
+from parkade.workers import run_all
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["ensemble", "load_ensemble"]
+
+
+def ensemble(
+    model: Attention | None = None,
+    *,
+    n: Any = None,
+    runs: int = 5000,
+    t_end: float = 150.0,
+    seed: int = 0,
+    times: Any = None,
+    measure: Any = ("clusters",),
+    beta: Any = None,
+    d: Any = None,
+    V: Any = None,
+    Q: Any = None,
+    K: Any = None,
+    mask: Any = None,
+    c: Any = None,
+    delta: Any = None,
+    radius: float | None = None,
+    start: Any = None,
+    tol: float = 1e-6,
+    batch: int | None = None,
+    store: str | os.PathLike[str] | None = None,
+    executor: Executor | Literal["threads", "processes"] | None = None,
+    workers: int | None = None,
+    progress: bool = False,
+    report: Report | None = None,
+) -> xarray.Dataset:
+    """Simulate many independent runs at every point of a grid, and measure them.
+
+    Each of `beta`, `n`, `d`, `V`, `Q`, `K`, `mask`, `start` and `c` or `delta` is one value,
+    or a list of values, which becomes a dimension of the result; all combinations are run.
+
+    Parameters
+    ----------
+    model : Attention, optional
+        The model; what is given by name as well replaces its part.
+    n : int
+        Number of tokens: 200 by default, or that of the tokens given as `start`.
+    runs : int
+        Independent runs at every point of the grid.
+    t_end, tol : float
+        As in `simulate`.
+    seed : int
+        Run i draws from (seed, i) and from nothing else: the result has the same bits
+        whoever computes it, in any order. Run i has the same randomness at every point of the
+        grid, so that what differs between points is not chance.
+    times : array or {"from", "to", "count"}, optional
+        When to look. By default t=0 and 60 times in equal ratios from 0.1 to `t_end`.
+    measure : names
+        What to keep of each run: "clusters", "merges", "consumption", "centers", "final",
+        "trajectory" (see Notes).
+    beta, d, mask
+        As in `Attention`.
+    V, Q, K
+        A number, a diagonal (a list of numbers), a matrix (an array), "I", or "gaussian" for
+        independent entries N(0, 1/d), drawn for every run. Several of them in a list, or in a
+        dictionary that names them.
+    c, delta : float
+        Centres are separated by the angle δ = cβ^{-1/2}, with c = 4 by default, or by `delta`.
+    radius : float, optional
+        A token is consumed within this angle of a centre; β^{-1/2}/2 by default.
+    start : law of the tokens
+        "uniform" (the default), ("von Mises-Fisher", kappa), ("mixture", components, spread) —
+        see `parkade.sphere` — or an (n, d) array of tokens.
+    batch : int, optional
+        Runs that are written together: 50 by default, fewer in small ensembles.
+    store : directory, optional
+        Where the batches are kept. The same call again goes on where an interrupted one
+        stopped. By default nothing is kept but what is returned.
+    executor : "threads", "processes" or concurrent.futures.Executor, optional
+        Who runs the batches: threads by default. Dask's ``client.get_executor()`` is an
+        executor; its workers must see the same `store`.
+    workers : int, optional
+        Number of threads or processes; all cores by default.
+    progress : bool
+        Show a progress bar on standard error.
+    report : function, optional
+        Called with the fraction done, if you show progress yourself.
+
+    Returns
+    -------
+    xarray.Dataset
+        The dimensions are the swept parameters, "run", and what a measure needs: "time",
+        "token", "axis", "kind" ("renyi", "strong"), "plateau" ("first", "longest"). Where `n`
+        or `d` is swept, NaN fills up. The attributes hold the recipe and versions, as JSON.
+
+    Notes
+    -----
+    The measures give
+
+    - "clusters": `clusters` and the share `largest` of the largest cluster, over time, by
+      `cluster_labels` with `clusters.default_radius`;
+    - "merges": `arrival` of each token, and `plateau_clusters`, `plateau_start`,
+      `plateau_end` of the first and the longest plateau (see `clusters.merge_tree`);
+    - "consumption": the share `consumed` by the Rényi and by the strong centres, over time;
+    - "centers": their number, `centers`, and their mean `displacement` over time, an angle;
+    - "final": the tokens at `t_end`, "trajectory": the `tokens` over time.
+
+    `trusted_until` of every run is always there (see `Trajectory`).
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> ds = pk.ensemble(d=2, beta=[4.0, 64.0], n=50, runs=20, t_end=20.0)
+    >>> dict(ds.clusters.sizes)
+    {'beta': 2, 'run': 20, 'time': 61}
+    >>> ds.clusters.isel(time=-1).mean("run").values.tolist()
+    [2.6, 9.9]
+    """
+    parameters = {"beta": beta, "n": n, "d": d, "V": V, "Q": Q, "K": K, "mask": mask}
+    recipe = request.make(
+        model,
+        {**parameters, "start": start, "c": c, "delta": delta},
+        runs=runs,
+        t_end=t_end,
+        seed=seed,
+        times=times,
+        measure=measure,
+        radius=radius,
+        tol=tol,
+        batch=batch,
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix="parkade-")
+        if store is None
+        else nullcontext(store) as folder
+    ):
+        kept = Store(folder, recipe)
+        kept.check_memory()
+        complete(kept, executor, workers, progress=progress, temporary=store is None, report=report)
+        dataset = kept.read()
+    warn(dataset, recipe)
+    return dataset
+
+
+def complete(
+    store: Store,
+    executor: Executor | str | None = None,
+    workers: int | None = None,
+    *,
+    progress: bool = False,
+    temporary: bool = False,
+    report: Report | None = None,
+) -> None:
+    """Run the batches that a store lacks."""
+    recipe = store.recipe
+    store.prepare()
+    done = set(store.done())
+    todo = [batch for batch in range(recipe.batches) if batch not in done]
+    text, path = recipe.to_json(), str(store.path.resolve())
+    left = len(todo)
+    with bar(f"simulating {recipe.total} runs", show=progress) as move:
+        move(1 - left / recipe.batches)
+
+        def finished() -> None:
+            nonlocal left
+            left -= 1
+            move(1 - left / recipe.batches)
+            if report is not None:
+                report(1 - left / recipe.batches)
+
+        try:
+            failed = run_all(
+                run_batch, [(text, path, batch) for batch in todo], executor, workers, finished
+            )
+        except (StoreError, WorkerLostError) as error:
+            raise type(error)(f"{error}{'' if temporary else _kept(store)}") from None
+    if failed:
+        several = f"{len(failed)} batches failed; the first: " if len(failed) > 1 else ""
+        raise ParkadeError(f"{several}{failed[0]}{'' if temporary else _kept(store)}")
+
+
+def load_ensemble(
+    store: str | os.PathLike[str], partial: bool = False, variables: Iterable[str] | None = None
+) -> xarray.Dataset:
+    """Read what `ensemble` or ``parkade sweep`` has kept in a directory.
+
+    Parameters
+    ----------
+    store : directory
+    partial : bool
+        Whether to read an ensemble that is not finished: NaN stands for runs still missing.
+    variables : names, optional
+        What to read; everything by default.
+
+    Returns
+    -------
+    xarray.Dataset
+        As `ensemble` returns it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import parkade as pk
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = pk.ensemble(d=2, n=10, runs=4, t_end=1.0, store=folder)
+    ...     pk.load_ensemble(folder).identical(made)
+    True
+    """
+    return Store.open(Path(store)).read(partial=partial, variables=variables)
+
+
+def _kept(store: Store) -> str:
+    done, total = len(store.done()), store.recipe.batches
+    return f"; {done} of {total} batches are kept in {store.path}: run the same again to go on"
+
+
+def warn(dataset: xarray.Dataset, recipe: Recipe) -> None:
+    """Say if something about a finished ensemble is not as it should be."""
+    late = int((dataset.trusted_until < recipe.t_end).sum())
+    if late:
+        warnings.warn(
+            f"in {late} of {recipe.total} runs rounding, not the model, may move tokens by more "
+            "than tol from some time on; see trusted_until",
+            TrustWarning,
+            stacklevel=3,
+        )
+    if isinstance(json.loads(dataset.attrs["versions"]), list):
+        warnings.warn(
+            "the batches were made with different versions, which may differ in bits; see the "
+            "attribute versions",
+            stacklevel=3,
+        )

@@ -1,0 +1,135 @@
+"""The parameters of an ensemble: one value each, or several, which makes an axis of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from parkade import check, laws
+from parkade.errors import InputError
+
+MATRICES = ("V", "Q", "K")
+LABELLED = (*MATRICES, "start")
+"""Parameters whose values are no numbers: an axis carries labels of them."""
+
+OBSERVERS = ("c", "delta")
+"""Parameters that change what is measured, and not what is simulated."""
+
+PARAMETERS = ("beta", "n", "d", *MATRICES, "mask", "start", *OBSERVERS)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The values of a parameter, as JSON data, and what they are called."""
+
+    values: tuple[Any, ...]
+    labels: tuple[Any, ...]
+    swept: bool
+
+    def data(self) -> Any:
+        """The axis as JSON data: a value, or a list or (label: value) of them."""
+        if not self.swept:
+            return self.values[0]
+        if self.labels == self.values:
+            return list(self.values)
+        return dict(zip(self.labels, self.values, strict=True))
+
+
+def from_data(name: str, data: Any) -> Axis:
+    """The axis whose `data` this is."""
+    if name in LABELLED:
+        swept = isinstance(data, dict)
+        return Axis(tuple(data.values()), tuple(data), True) if swept else fixed(name, data)
+    return Axis(tuple(data), tuple(data), True) if isinstance(data, list) else fixed(name, data)
+
+
+def fixed(name: str, value: Any) -> Axis:
+    """One value."""
+    return Axis((value,), (_label(name, value),), False)
+
+
+def axis(name: str, value: Any, d: int | None = None) -> Axis:
+    """The values that a user gave for a parameter, checked; matrices for this dimension `d`."""
+
+    def checked(entry: Any) -> Any:
+        entry = _CHECKS[name](entry)
+        return laws.simplest(name, entry, d) if name in MATRICES and d is not None else entry
+
+    if isinstance(value, Mapping):
+        if name not in LABELLED:
+            raise InputError(f"{name} must be a number or a list of them, got {value!r}")
+        values = tuple(checked(v) for v in value.values())
+        labels = tuple(map(str, value))
+    elif (entries := _entries(name, value)) is None:
+        return fixed(name, checked(value))
+    else:
+        values = tuple(checked(v) for v in entries)
+        labels = tuple(_label(name, v) for v in values)
+    if not values:
+        raise InputError(f"{name} must have at least one value, got an empty list")
+    for i, entry in enumerate(values):
+        if entry in values[:i]:
+            raise InputError(f"{name} must have different values, but {labels[i]} comes twice")
+    return Axis(values, _distinct(labels), True)
+
+
+def _entries(name: str, value: Any) -> Sequence[Any] | None:
+    """The values in a list of them; None if `value` is just one."""
+    if name == "start":
+        return None if laws.is_start(value) or not isinstance(value, (list, tuple)) else value
+    if name not in MATRICES:
+        if isinstance(value, np.ndarray) and value.ndim:
+            return list(value.tolist())
+        return value if isinstance(value, (list, tuple, range)) else None
+    if not isinstance(value, (list, tuple)) or all(np.ndim(v) == 0 and _real(v) for v in value):
+        return None  # a number, an array, a diagonal
+    rows = [v for v in value if isinstance(v, (list, tuple)) and all(map(_real, v))]
+    if len(rows) == len(value) and {len(row) for row in rows} == {len(value)}:
+        raise InputError(
+            f"{name}={value!r} may mean one matrix or {len(value)} diagonals; pass "
+            f"numpy.array({name}) for a matrix, or give names: {{'a': {rows[0]!r}, …}}"
+        )
+    return value
+
+
+def _real(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating))
+
+
+def _beta(value: Any) -> float:
+    beta = check.number("beta", value)
+    if beta < 0:
+        raise InputError(f"beta must be ≥ 0, got {beta:g}; put the sign into Q or K")
+    return beta
+
+
+def _matrix(name: str) -> Callable[[Any], Any]:
+    return lambda value: laws.matrix(name, value)
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "beta": _beta,
+    "n": lambda value: check.positive_int("n", value),
+    "d": check.dimension,
+    **{name: _matrix(name) for name in MATRICES},
+    "mask": lambda value: check.choice("mask", value, ("causal", "full")),
+    "start": laws.start,
+    "c": lambda value: check.positive("c", value),
+    "delta": lambda value: check.positive("delta", value),
+}
+
+
+def _label(name: str, value: Any) -> Any:
+    if name in MATRICES:
+        return laws.matrix_label(value)
+    return laws.start_label(value) if name == "start" else value
+
+
+def _distinct(labels: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Labels that tell values apart: equal ones get a number."""
+    return tuple(
+        f"{label} #{i + 1}" if labels.count(label) > 1 else label for i, label in enumerate(labels)
+    )

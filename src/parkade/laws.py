@@ -1,0 +1,155 @@
+"""What a run of an ensemble starts from: laws of tokens and of matrices, as plain data.
+
+A law is a JSON value. It is read from what a user writes, has a label for axes and tables,
+and draws from a generator. Every run has its own generators: see `generators`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from parkade import check, sphere
+from parkade.errors import InputError
+from parkade.types import Array
+
+_LABEL_SIZE = 4  # larger matrices are not written out in labels
+_FISHER = "von Mises-Fisher"
+_STARTS = f"'uniform', ('{_FISHER}', kappa), ('mixture', components, spread) or (n, d) tokens"
+
+
+class Generators(NamedTuple):
+    """Independent sources of randomness of one run."""
+
+    start: np.random.Generator
+    Q: np.random.Generator
+    K: np.random.Generator
+    V: np.random.Generator
+
+
+def generators(seed: int, run: int) -> Generators:
+    """The randomness of run number `run`: a function of the seed and this number alone.
+
+    Each thing that is drawn has a stream of its own, so that a law for Q does not change the
+    tokens.
+
+    Examples
+    --------
+    >>> from parkade.laws import generators
+    >>> generators(0, 7).start.random() == generators(0, 7).start.random()
+    True
+    """
+    keys = ((run, stream) for stream in range(4))
+    return Generators(
+        *(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=k)) for k in keys)
+    )
+
+
+def matrix(name: str, value: Any) -> Any:
+    """A matrix or its law as data: "gaussian", a number, a diagonal or rows."""
+    if isinstance(value, str):
+        kind = check.choice(name, value, ("I", "gaussian"))
+        return 1.0 if kind == "I" else kind
+    m = check.array(name, value)
+    if m.ndim > 2 or (m.ndim == 2 and m.shape[0] != m.shape[1]):
+        raise InputError(
+            f"{name} must be a number, a diagonal, a square matrix, 'I' or 'gaussian', "
+            f"got shape {m.shape}"
+        )
+    return m.tolist()
+
+
+def simplest(name: str, value: Any, d: int) -> Any:
+    """The shortest way to write a matrix: a number if it can be, or else a diagonal."""
+    if isinstance(value, str):
+        return value
+    m = check.matrix(name, value, d)
+    diagonal = np.diagonal(m)
+    if not np.array_equal(m, np.diag(diagonal)):
+        return m.tolist()
+    return float(diagonal[0]) if (diagonal == diagonal[0]).all() else diagonal.tolist()
+
+
+def matrix_label(value: Any) -> str:
+    """A matrix in a few characters: I, 2 I, diag(1, -1), [0, -1; 1, 0], gaussian."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list):
+        return "I" if value == 1 else f"{value:g} I"
+    if len(value) > _LABEL_SIZE:
+        return f"{len(value)}×{len(value)} {'matrix' if isinstance(value[0], list) else 'diagonal'}"
+    if not isinstance(value[0], list):
+        return f"diag({_listed(value)})"
+    return f"[{'; '.join(map(_listed, value))}]"
+
+
+def draw_matrix(value: Any, d: int, rng: np.random.Generator) -> Any:
+    """The matrix as `Attention` takes it; Gaussian entries are N(0, 1/d)."""
+    return rng.standard_normal((d, d)) / np.sqrt(d) if value == "gaussian" else value
+
+
+def is_start(value: Any) -> bool:
+    """Whether this is one law of the tokens, rather than a list of laws."""
+    if isinstance(value, (str, np.ndarray)):
+        return True
+    if not isinstance(value, (list, tuple)) or not value:
+        return False
+    if isinstance(value[0], str):  # a name and its numbers
+        return len(value) > 1 and not any(isinstance(v, (str, list, tuple)) for v in value[1:])
+    return np.ndim(value[0]) == 1 and not isinstance(value[0][0], str)  # rows: given tokens
+
+
+def start(value: Any) -> Any:
+    """A law of the tokens as data: a name, a name and its numbers, or rows."""
+    if isinstance(value, str):
+        return check.choice("start", value, ("uniform",)) if value != "uniform" else value
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], str):
+        kind, *numbers = value
+        if kind in (_FISHER, "von Mises–Fisher") and len(numbers) == 1:
+            kappa = check.number("kappa of start", numbers[0])
+            if kappa < 0:
+                raise InputError(f"kappa of start must be ≥ 0, got {kappa:g}")
+            return [_FISHER, kappa]
+        if kind == "mixture" and len(numbers) == 2:
+            spread = check.number("spread of start", numbers[1])
+            if spread < 0:
+                raise InputError(f"spread of start must be ≥ 0, got {spread:g}")
+            return [kind, check.positive_int("components of start", numbers[0]), spread]
+        raise InputError(f"start must be {_STARTS}, got {value!r}")
+    if not isinstance(value, (list, tuple, np.ndarray)):
+        raise InputError(f"start must be {_STARTS}, got {value!r}")
+    return check.tokens(value, name="start").tolist()
+
+
+def start_label(value: Any) -> str:
+    """A law of the tokens in a few characters."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value[0], str):
+        return f"{value[0]}({_listed(value[1:])})"
+    return "given"
+
+
+def given_tokens(value: Any) -> tuple[int, int] | None:
+    """Number and dimension of the tokens that a law gives outright."""
+    if isinstance(value, str) or isinstance(value[0], str):
+        return None
+    return len(value), len(value[0])
+
+
+def draw_start(value: Any, n: int, d: int, rng: np.random.Generator) -> Array:
+    """Tokens of this law, (n, d), to the bit what `simulate` makes of such a sample."""
+    if value == "uniform":
+        x = sphere.uniform(n, d, rng)
+    elif value[0] == _FISHER:
+        x = sphere.von_mises_fisher(n, d, value[1], seed=rng)
+    elif value[0] == "mixture":
+        x = sphere.mixture(n, d, value[1], value[2], rng)
+    else:
+        return np.array(value)  # checked, and so renormalised, when they were given
+    return check.tokens(x)
+
+
+def _listed(numbers: list[float]) -> str:
+    return ", ".join(f"{v:g}" for v in numbers)

@@ -1,0 +1,152 @@
+"""What is kept of a run of an ensemble: one registry, `MEASURES`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parkade import clusters
+from parkade.parking import renyi_centers, strong_renyi_centers
+from parkade.sphere import distance
+from parkade.trajectory import Trajectory
+from parkade.types import Array
+
+KINDS = {"renyi": renyi_centers, "strong": strong_renyi_centers}
+PLATEAUS = ("first", "longest")
+
+
+class Variable(NamedTuple):
+    """An array that a measure makes of each run."""
+
+    dims: tuple[str, ...]
+    dtype: str
+    about: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A run as the measures see it."""
+
+    run: Trajectory
+    times: Array
+    deltas: tuple[float, ...]
+    radius: float
+
+    @cached_property
+    def tokens(self) -> Array:
+        """Tokens at the times of the ensemble, (T, n, d)."""
+        return self.run.at(self.times)
+
+    @cached_property
+    def centers(self) -> list[list[NDArray[np.int64]]]:
+        """Indices of the centres of the start, by δ and by kind."""
+        start = self.run.at(0.0)
+        return [[find(start, delta) for find in KINDS.values()] for delta in self.deltas]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Something to keep of a run."""
+
+    about: str
+    variables: Mapping[str, Variable]
+    function: Callable[[Sample], dict[str, ArrayLike]]
+    dense: bool = False
+    """Whether it needs every step of the run."""
+    observes: bool = False
+    """Whether it depends on δ; its arrays then begin with an axis for its values."""
+
+
+def _clusters(sample: Sample) -> dict[str, ArrayLike]:
+    radius = clusters.default_radius(sample.run.model)
+    sizes = [
+        np.unique(clusters.cluster_labels(tokens, radius), return_counts=True)[1]
+        for tokens in sample.tokens
+    ]
+    return {
+        "clusters": [len(counts) for counts in sizes],
+        "largest": [counts.max() / counts.sum() for counts in sizes],
+    }
+
+
+def _merges(sample: Sample) -> dict[str, ArrayLike]:
+    tree = sample.run.merge_tree()
+    chosen: list[Any] = [None, None]
+    if tree.plateaus:
+        chosen = [tree.plateaus[0], max(tree.plateaus, key=lambda p: p.lifetime)]
+    return {
+        "arrival": tree.arrivals,
+        "plateau_clusters": [p.clusters if p else np.nan for p in chosen],
+        "plateau_start": [p.start if p else np.nan for p in chosen],
+        "plateau_end": [p.end if p else np.nan for p in chosen],
+    }
+
+
+def _consumption(sample: Sample) -> dict[str, ArrayLike]:
+    def share(who: NDArray[np.int64]) -> Array:
+        return clusters.consumption(sample.run, who, sample.radius, sample.times)
+
+    return {"consumed": [[share(who) for who in kinds] for kinds in sample.centers]}
+
+
+def _centers(sample: Sample) -> dict[str, ArrayLike]:
+    moved = distance(sample.tokens, sample.run.at(0.0))  # (T, n)
+    return {
+        "centers": [[len(who) for who in kinds] for kinds in sample.centers],
+        "displacement": [[moved[:, who].mean(axis=1) for who in kinds] for kinds in sample.centers],
+    }
+
+
+MEASURES: dict[str, Measure] = {
+    "clusters": Measure(
+        "clusters and the share of the largest, at the times",
+        {
+            "clusters": Variable(("time",), "i8", "number of clusters"),
+            "largest": Variable(("time",), "f8", "share of the tokens in the largest cluster"),
+        },
+        _clusters,
+    ),
+    "merges": Measure(
+        "when tokens arrive, and the first and the longest plateau",
+        {
+            "arrival": Variable(("token",), "f8", "time of arrival at an earlier token"),
+            "plateau_clusters": Variable(("plateau",), "f8", "number of clusters on a plateau"),
+            "plateau_start": Variable(("plateau",), "f8", "start of a plateau"),
+            "plateau_end": Variable(("plateau",), "f8", "end of a plateau, or of the run"),
+        },
+        _merges,
+        dense=True,
+    ),
+    "consumption": Measure(
+        "the share of tokens near a Rényi or a strong centre, at the times",
+        {"consumed": Variable(("kind", "time"), "f8", "share of the tokens consumed")},
+        _consumption,
+        observes=True,
+    ),
+    "centers": Measure(
+        "how many Rényi and strong centres there are, and how far they move",
+        {
+            "centers": Variable(("kind",), "i8", "number of centres of the start"),
+            "displacement": Variable(
+                ("kind", "time"), "f8", "mean angle of centres to their start"
+            ),
+        },
+        _centers,
+        observes=True,
+    ),
+    "final": Measure(
+        "the tokens at t_end",
+        {"final": Variable(("token", "axis"), "f8", "tokens at t_end")},
+        lambda sample: {"final": sample.run.final},
+    ),
+    "trajectory": Measure(
+        "the tokens at the times",
+        {"tokens": Variable(("time", "token", "axis"), "f8", "tokens")},
+        lambda sample: {"tokens": sample.tokens},
+    ),
+}

@@ -1,0 +1,139 @@
+"""Phase diagrams: what an ensemble measured, as a heat map over β and time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
+
+from parkade.errors import InputError
+from parkade.plots import style
+from parkade.types import Array
+
+if TYPE_CHECKING:
+    import xarray
+
+_TITLES = {
+    "clusters": "mean number of clusters",
+    "largest": "collapsed fraction (largest cluster)",
+    "consumed": "consumed fraction",
+    "displacement": "mean displacement",
+}
+_SHARES = ("largest", "consumed")  # from 0 to 1
+
+
+@style.context()
+def phase_diagram(ds: xarray.Dataset, variable: str = "clusters", ax: Axes | None = None) -> Axes:
+    """Draw the mean over the runs of an ensemble against β and time.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        What `parkade.ensemble` returns, with `beta` swept.
+    variable : str
+        "clusters", "largest" (the share of the largest cluster: the collapsed fraction), or
+        any other that depends on "time" and "beta". Choose one point of further dimensions
+        with ``ds.sel``.
+    ax : matplotlib Axes, optional
+        Where; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+        β upwards and t, logarithmic and without t = 0, to the right; the colour bar's label
+        says what is shown. Counts have logarithmic colours.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> from parkade import plots
+    >>> ds = pk.ensemble(d=2, beta=[1.0, 4.0, 16.0], n=20, runs=5, t_end=10.0)
+    >>> ax = plots.phase_diagram(ds, "largest")
+    >>> plots.save(ax.figure, "phase.pdf")  # doctest: +SKIP
+    """
+    beta, time, mean = _table(ds, variable)
+    ax = style.axes(ax, style.COLUMN, 2.6)
+    low, high = float(np.nanmin(mean)), float(np.nanmax(mean))
+    colours: Normalize
+    if variable in _SHARES:
+        colours = Normalize(0.0, 1.0)
+    elif variable == "clusters" and high > low:
+        colours = LogNorm(low, high)
+    else:
+        colours = Normalize(low, high)
+    # Cividis looks alike in every kind of colour vision.
+    mesh = ax.pcolormesh(
+        _edges(time, log=True),
+        _edges(beta, log=_geometric(beta)),
+        mean,
+        norm=colours,
+        cmap="cividis",
+        rasterized=mean.size > 10_000,
+    )
+    ax.set_xscale("log")
+    if _geometric(beta):
+        ax.set_yscale("log")
+    ax.set(xlabel="time t", ylabel="inverse temperature β")
+    bar = ax.figure.colorbar(mesh, ax=ax)
+    bar.set_label(_TITLES.get(variable, variable))
+    bar.outline.set_linewidth(0.6)
+    return ax
+
+
+def _table(ds: xarray.Dataset, variable: str) -> tuple[Array, Array, Array]:
+    """β, times > 0, and the mean over the runs, (β, time)."""
+    if not hasattr(ds, "data_vars"):
+        raise InputError(
+            f"phase_diagram needs a Dataset, got {type(ds).__name__}; pass what parkade.ensemble "
+            "returns"
+        )
+    if variable not in ds.data_vars:
+        raise InputError(
+            f"the ensemble has no variable {variable!r}, only {', '.join(map(str, ds.data_vars))}; "
+            "measure it"
+        )
+    found = ds[variable]
+    for needed in ("beta", "time"):
+        if needed not in found.dims:
+            raise InputError(
+                f"a phase diagram needs {variable} over beta and time, but it has no dimension "
+                f"{needed!r}; sweep a list of beta, and choose a variable over time"
+            )
+    others = [str(dim) for dim in found.dims if dim not in ("beta", "time", "run")]
+    if others:
+        choice = ", ".join(f"{dim}={ds[dim].values[0].item()!r}" for dim in others)
+        raise InputError(
+            f"{variable} depends on {', '.join(others)} as well; choose a point, like "
+            f"ds.sel({choice})"
+        )
+    found = found.sortby("beta").transpose("beta", "time", ...)
+    if "run" in found.dims:
+        found = found.mean("run")
+    late = np.unique(found.time.values, return_index=True)[1]
+    late = late[found.time.values[late] > 0]
+    if not len(late):
+        raise InputError("a phase diagram needs times > 0, but the ensemble was seen at t=0 only")
+    mean: Array = found.values[:, late].astype(np.float64)
+    if not np.isfinite(mean).any():
+        raise InputError(f"{variable} is not there yet: no batch is done")
+    return found.beta.values.astype(np.float64), found.time.values[late], mean
+
+
+def _geometric(values: Array) -> bool:
+    """Whether values are better shown on a logarithmic axis."""
+    if len(values) < 3 or values[0] <= 0:
+        return False
+    return bool(np.ptp(np.diff(np.log(values))) < np.ptp(np.diff(values)) / values.mean())
+
+
+def _edges(centers: Array, *, log: bool) -> Array:
+    """Edges of cells around increasing centres."""
+    x = np.log(centers) if log else centers
+    if len(x) == 1:
+        edges = np.array([x[0] - 0.5, x[0] + 0.5])
+    else:
+        middle = (x[1:] + x[:-1]) / 2
+        edges = np.concatenate([[2 * x[0] - middle[0]], middle, [2 * x[-1] - middle[-1]]])
+    return np.exp(edges) if log else edges

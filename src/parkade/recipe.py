@@ -1,0 +1,191 @@
+"""`Recipe`: everything that decides what an ensemble computes, checked, as data."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from parkade import grid, laws
+from parkade.attention import Attention
+from parkade.errors import InputError
+from parkade.grid import Axis
+from parkade.measures import MEASURES, Variable
+from parkade.types import Array
+
+FORMAT = "parkade ensemble 1"
+
+_LONGEST = 60  # characters of a value in a message
+
+
+class Simulation(NamedTuple):
+    """One run of an ensemble, ready to start."""
+
+    model: Attention
+    tokens: Array
+    deltas: tuple[float, ...]
+    radius: float
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """What an ensemble computes.
+
+    Attributes
+    ----------
+    axes : dict
+        Parameters by name, in the order of the dimensions: see `parkade.grid`.
+    runs : int
+        Independent runs at every point of the grid.
+    t_end, tol : float
+    seed : int
+    times : tuple of float
+    measure : tuple of str
+    radius : float or None
+        Of consumption; None for β^{-1/2}/2.
+    batch : int
+        Runs in a file of the store.
+    """
+
+    axes: dict[str, Axis]
+    runs: int
+    t_end: float
+    seed: int
+    times: tuple[float, ...]
+    measure: tuple[str, ...]
+    radius: float | None
+    tol: float
+    batch: int
+
+    @property
+    def dense(self) -> bool:
+        """Whether a measure needs every step."""
+        return any(MEASURES[name].dense for name in self.measure)
+
+    @cached_property
+    def points(self) -> dict[str, Axis]:
+        """The axes of the simulations: all swept ones that are not just for the observer."""
+        names = (p for p in self.axes if p not in grid.OBSERVERS)
+        return {name: self.axes[name] for name in names if self.axes[name].swept}
+
+    @cached_property
+    def observer(self) -> str:
+        """Whether the centres are given by "c" or by "delta"."""
+        return next(name for name in grid.OBSERVERS if name in self.axes)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes of the simulations, and the number of runs."""
+        return (*(len(axis.values) for axis in self.points.values()), self.runs)
+
+    @property
+    def total(self) -> int:
+        """Number of simulations."""
+        return math.prod(self.shape)
+
+    @property
+    def batches(self) -> int:
+        """Number of files in a finished store."""
+        return -(-self.total // self.batch)
+
+    def members(self, batch: int) -> range:
+        """The simulations of a batch."""
+        return range(batch * self.batch, min((batch + 1) * self.batch, self.total))
+
+    @cached_property
+    def variables(self) -> dict[str, Variable]:
+        """What the measures give, with the dimensions of one simulation."""
+        found = {}
+        for name in self.measure:
+            for key, variable in MEASURES[name].variables.items():
+                dims = variable.dims
+                if MEASURES[name].observes and self.axes[self.observer].swept:
+                    dims = (self.observer, *dims)
+                found[key] = variable._replace(dims=dims)
+        return found
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Lengths of the dimensions of one simulation."""
+        return {
+            "time": len(self.times),
+            "token": max(self.axes["n"].values),
+            "axis": max(self.axes["d"].values),
+            "kind": 2,
+            "plateau": 2,
+            self.observer: len(self.axes[self.observer].values),
+        }
+
+    def place(self, index: int) -> dict[str, Any]:
+        """Labels of simulation number `index`: of the swept parameters, and its run."""
+        where = np.unravel_index(index, self.shape)
+        names = {
+            name: a.labels[i] for (name, a), i in zip(self.points.items(), where, strict=False)
+        }
+        return {**names, "run": int(where[-1])}
+
+    def simulation(self, index: int) -> Simulation:
+        """Draw simulation number `index`: a function of the recipe and this number."""
+        *where, run = (int(i) for i in np.unravel_index(index, self.shape))
+        at = dict(zip(self.points, where, strict=True))
+        value = {name: axis.values[at.get(name, 0)] for name, axis in self.axes.items()}
+        source = laws.generators(self.seed, run)
+        d, beta = value["d"], value["beta"]
+        width = 1 / math.sqrt(beta) if beta > 0 else math.inf
+        separations: Any = self.axes[self.observer].values
+        if self.observer == "c":
+            separations = [c * width for c in separations]
+        return Simulation(
+            model=Attention(
+                d,
+                beta,
+                Q=laws.draw_matrix(value["Q"], d, source.Q),
+                K=laws.draw_matrix(value["K"], d, source.K),
+                V=laws.draw_matrix(value["V"], d, source.V),
+                mask=value["mask"],
+            ),
+            tokens=laws.draw_start(value["start"], value["n"], d, source.start),
+            # No angle exceeds π: from there on nothing changes.
+            deltas=tuple(min(delta, math.pi) for delta in separations),
+            radius=min(width / 2 if self.radius is None else self.radius, math.pi),
+        )
+
+    def to_json(self) -> str:
+        """The recipe as one JSON object."""
+        data = {"format": FORMAT, **{name: axis.data() for name, axis in self.axes.items()}}
+        for name in ("runs", "t_end", "seed", "times", "measure", "radius", "tol", "batch"):
+            data[name] = getattr(self, name)
+        return json.dumps(data, ensure_ascii=False)
+
+    @staticmethod
+    def from_json(text: str) -> Recipe:
+        """The recipe that `to_json` wrote."""
+        try:
+            data = json.loads(text)
+            if data.pop("format") != FORMAT:
+                raise InputError(f"this is not the recipe of a {FORMAT}; use its own version")
+            names = [name for name in grid.PARAMETERS if name in data]
+            axes = {name: grid.from_data(name, data.pop(name)) for name in names}
+            data["times"], data["measure"] = tuple(data["times"]), tuple(data["measure"])
+            return Recipe(axes=axes, **data)
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+            raise InputError(f"this is not the recipe of a {FORMAT} ({error!r})") from None
+
+    def differences(self, other: Recipe) -> list[str]:
+        """What differs, with the value here and in the other recipe."""
+        here, there = json.loads(self.to_json()), json.loads(other.to_json())
+        names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+        return [
+            f"{name} (in the store {brief(here.get(name))}, asked {brief(there.get(name))})"
+            for name in names
+        ]
+
+
+def brief(value: Any) -> str:
+    """A value as short text for a message."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

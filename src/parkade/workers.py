@@ -1,0 +1,136 @@
+"""Who runs the batches of an ensemble: threads, processes, or any executor."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
+from contextlib import contextmanager
+from typing import Any
+
+from parkade import check
+from parkade.errors import InputError, ParkadeError, WorkerLostError
+
+POOLS = ("threads", "processes")
+
+Submit = Callable[..., "Future[str]"]
+
+
+def run_all(
+    function: Callable[..., str],
+    tasks: Sequence[tuple[Any, ...]],
+    executor: Executor | str | None,
+    workers: int | None,
+    finished: Callable[[], None],
+) -> list[ParkadeError]:
+    """Call `function` with each of the tasks; return the errors of those that failed.
+
+    A simulation that fails leaves the others alone. What would hit them all, such as a full
+    disk, a dead worker or Ctrl-C, ends everything at once and is raised.
+    """
+    failed = []
+    with _pool(executor, workers) as submit:
+        futures = []
+        # Not as_completed, which waits for ever for what a pool that is closed cancels.
+        ended: queue.SimpleQueue[Future[str]] = queue.SimpleQueue()
+        try:
+            for task in tasks:
+                futures.append(submit(function, *task))
+                futures[-1].add_done_callback(ended.put)
+            for _ in futures:
+                error = ended.get().exception()
+                if error is None:
+                    finished()
+                elif type(error) is ParkadeError:
+                    failed.append(error)
+                elif type(error).__name__ == "KilledWorker":  # Dask's, which is not imported here
+                    raise WorkerLostError(f"Dask gave a batch up: {error}")
+                else:
+                    raise error
+        except CancelledError:
+            raise WorkerLostError("the executor gave its batches up") from None
+        except BrokenExecutor:
+            raise WorkerLostError("a worker process died (killed, or out of memory)") from None
+        finally:
+            for future in futures:
+                future.cancel()
+    return failed
+
+
+@contextmanager
+def _pool(executor: Executor | str | None, workers: int | None) -> Iterator[Submit]:
+    """A function that submits calls; what it started has ended when the block ends."""
+    if isinstance(executor, Executor):
+        if workers is not None:
+            raise InputError("workers is for parkade's own pools; the executor given has its own")
+        yield executor.submit
+        return
+    if executor is not None and not isinstance(executor, str):
+        raise InputError(
+            f"executor must be 'threads', 'processes' or a concurrent.futures.Executor, got "
+            f"{type(executor).__name__}; of a Dask client pass client.get_executor()"
+        )
+    kind = check.choice("executor", "threads" if executor is None else executor, POOLS)
+    if workers is None:
+        from parkade.engine.threads import cores
+
+        workers = cores()
+    count = check.positive_int("workers", workers)
+    with _threads(count) if kind == "threads" else _processes(count) as submit:
+        yield submit
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[Submit]:
+    cancelled = threading.Event()
+
+    def submit(function: Callable[..., str], *task: Any) -> Future[str]:
+        return pool.submit(function, *task, cancelled.is_set)
+
+    with ThreadPoolExecutor(count, thread_name_prefix="parkade-ensemble") as pool:
+        try:
+            yield submit
+        finally:
+            cancelled.set()  # on an error they stop after their current chunk of steps
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _processes(count: int) -> Iterator[Submit]:
+    # Not forked: a fork of a process with threads may inherit a lock that nobody releases.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, mp_context=context, initializer=_serve) as pool:
+        try:
+            yield pool.submit
+        except BaseException:
+            # Their batches would be finished for nobody; what is written is written.
+            for process in list((getattr(pool, "_processes", None) or {}).values()):
+                process.terminate()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _serve() -> None:
+    """Prepare a worker process: its parent answers Ctrl-C, and it ends when the parent does."""
+    with contextlib.suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
