@@ -1,4 +1,4 @@
-"""The store of an ensemble: kills, full disks, other recipes. Real processes, nothing mocked."""
+"""The store of an ensemble: kills, full disks and lost workers, with real processes."""
 
 from __future__ import annotations
 
