@@ -11,12 +11,12 @@ import pytest
 from conftest import EPS, worst
 
 import parkade as pk
-from parkade import laws, request
-from parkade.batch import run_batch
-from parkade.measures import MEASURES
-from parkade.netcdf import versions
-from parkade.recipe import Recipe
-from parkade.store import Store
+from parkade.sweeps import laws, request
+from parkade.sweeps.batch import run_batch
+from parkade.sweeps.measures import MEASURES
+from parkade.sweeps.netcdf import versions
+from parkade.sweeps.recipe import Recipe
+from parkade.sweeps.store import Store
 
 SMALL = {"d": 2, "n": 12, "runs": 5, "t_end": 5.0, "times": [0.0, 1.0, 5.0]}
 
@@ -279,7 +279,7 @@ def test_a_run_that_fails_is_named_and_leaves_the_others_alone(tmp_path, monkeyp
             raise pk.ParkadeError("the steps became too short")
         return x
 
-    monkeypatch.setattr("parkade.laws.draw_start", draw)
+    monkeypatch.setattr("parkade.sweeps.laws.draw_start", draw)
     with pytest.raises(
         pk.ParkadeError, match=r"simulation run=3 failed: the steps.*; 4 of 5 batch"
     ):

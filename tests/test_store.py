@@ -21,7 +21,7 @@ import pytest
 
 import parkade as pk
 from parkade.cli.sweep import read_recipe
-from parkade.store import Store
+from parkade.sweeps.store import Store
 
 KILLS = int(os.environ.get("PARKADE_KILLS", "4"))
 """How many times the main process is killed; the full test has 20."""
@@ -308,8 +308,8 @@ import os, signal, subprocess, sys, threading, time
 import parkade as pk
 from distributed import Client, LocalCluster
 from parkade.cli.sweep import read_recipe
-from parkade.ensemble import complete
-from parkade.store import Store
+from parkade.sweeps.ensemble import complete
+from parkade.sweeps.store import Store
 from pathlib import Path
 
 if __name__ == "__main__":

@@ -3,10 +3,10 @@
 from parkade import clusters, parking, sphere, theory
 from parkade.attention import Attention
 from parkade.clusters import cluster_labels, consumption
-from parkade.ensemble import ensemble, load_ensemble
 from parkade.errors import InputError, ParkadeError, TrustWarning
 from parkade.flow import simulate, simulate_many
 from parkade.parking import renyi_centers, strong_renyi_centers
+from parkade.sweeps.ensemble import ensemble, load_ensemble
 from parkade.trajectory import Trajectory, load
 
 __version__ = "0.1.0"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import xarray
 
-    from parkade.store import Store
+    from parkade.sweeps.store import Store
 
 EXAMPLES = (
     "parkade sweep phase.toml",
@@ -78,7 +78,7 @@ def sweep(
 ) -> None:
     """Run the ensemble that a file describes; run it again to go on after a stop."""
     with interruptible("nothing was begun"):
-        from parkade.store import Store
+        from parkade.sweeps.store import Store
 
         recipe = read_recipe(file)
         kept = Store(file.with_suffix("") if store is None else store, recipe)
@@ -122,10 +122,10 @@ def read_recipe(path: Path) -> Any:
     """The recipe that a TOML file describes."""
     import tomllib
 
-    from parkade import request
     from parkade.cli import parse
-    from parkade.ensemble import ensemble
     from parkade.errors import InputError
+    from parkade.sweeps import request
+    from parkade.sweeps.ensemble import ensemble
 
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -150,7 +150,7 @@ def read_recipe(path: Path) -> Any:
 
 
 def _run(kept: Store, pool: str, workers: int | None, scheduler: str | None) -> None:
-    from parkade.ensemble import complete
+    from parkade.sweeps.ensemble import complete
 
     with _executor(pool, scheduler) as executor:
         complete(kept, executor, workers, progress=sys.stderr.isatty())
@@ -158,7 +158,7 @@ def _run(kept: Store, pool: str, workers: int | None, scheduler: str | None) -> 
 
 def _read(kept: Store, clusters: bool) -> xarray.Dataset:
     """What the command needs of the result, and a word about what may be wrong with it."""
-    from parkade.ensemble import warn
+    from parkade.sweeps.ensemble import warn
 
     dataset = kept.read(variables=["trusted_until", *(["clusters"] if clusters else [])])
     with warnings.catch_warnings(record=True) as caught:

@@ -9,9 +9,9 @@ import numpy as np
 from parkade import theory
 from parkade.attention import Attention
 from parkade.claims.statistics import Mean, mean
-from parkade.ensemble import ensemble
 from parkade.files import atomic_write
 from parkade.paper.item import Item, Job, Made
+from parkade.sweeps.ensemble import ensemble
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +24,7 @@ RADIUS = 0.5 / BETA**0.5
 TIMES = np.concatenate([[0.0], np.geomspace(0.1, T_END, 60)])
 SHOWN = (1.0, 5.0, 20.0, 75.0, 150.0)
 KINDS = {"renyi": "Rényi centres", "strong": "strong Rényi centres"}
+SURE = {"renyi": " for n → ∞", "strong": ""}  # for n tokens no formula is known
 
 
 def make(job: Job) -> Made:
@@ -62,7 +63,7 @@ def make(job: Job) -> Made:
         },
         measured=" ".join(
             f"{KINDS[kind][0].upper()}{KINDS[kind][1:]}: {_text(counts[kind])} "
-            f"(expected {float(expected[kind]):.3f}); consumed at t = {T_END:g}: "
+            f"({float(expected[kind]):.3f} expected{SURE[kind]}); consumed at t = {T_END:g}: "
             f"{_text(mean(consumed.sel(kind=kind).isel(time=-1)))} %."
             for kind in KINDS
         ),

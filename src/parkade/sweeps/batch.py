@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from parkade.errors import ParkadeError
 from parkade.flow import Job
-from parkade.measures import MEASURES, Sample
-from parkade.recipe import Recipe
-from parkade.store import Store
+from parkade.sweeps.measures import MEASURES, Sample
+from parkade.sweeps.recipe import Recipe
+from parkade.sweeps.store import Store
 
 
 def run_batch(

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.errors import ParkadeError
-from parkade.measures import Variable
-from parkade.recipe import Recipe
+from parkade.sweeps.measures import Variable
+from parkade.sweeps.recipe import Recipe
 
 # The netCDF library bears one thread at a time.
 _LOCK = threading.Lock()

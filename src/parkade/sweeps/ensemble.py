@@ -12,14 +12,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from parkade import request
 from parkade.attention import Attention
-from parkade.batch import run_batch
 from parkade.errors import ParkadeError, StoreError, TrustWarning, WorkerLostError
 from parkade.progress import Report, bar
-from parkade.recipe import Recipe
-from parkade.store import Store
-from parkade.workers import run_all
+from parkade.sweeps import request
+from parkade.sweeps.batch import run_batch
+from parkade.sweeps.recipe import Recipe
+from parkade.sweeps.store import Store
+from parkade.sweeps.workers import run_all
 
 if TYPE_CHECKING:
     import xarray

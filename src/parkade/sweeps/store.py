@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade import check, netcdf
+from parkade import check
 from parkade.errors import InputError, ParkadeError, StoreError
 from parkade.files import atomic_write, directory
-from parkade.measures import KINDS, PLATEAUS, Variable
-from parkade.recipe import Recipe
+from parkade.sweeps import netcdf
+from parkade.sweeps.measures import KINDS, PLATEAUS, Variable
+from parkade.sweeps.recipe import Recipe
 
 if TYPE_CHECKING:
     import xarray

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from parkade import check, grid, laws
+from parkade import check
 from parkade.attention import Attention
 from parkade.errors import InputError
 from parkade.flow import Job
-from parkade.grid import Axis
-from parkade.measures import MEASURES
-from parkade.recipe import Recipe, brief
+from parkade.sweeps import grid, laws
+from parkade.sweeps.grid import Axis
+from parkade.sweeps.measures import MEASURES
+from parkade.sweeps.recipe import Recipe, brief
 from parkade.types import Array
 
 _MANY_RUNS, _SOME_BATCHES = 50, 32

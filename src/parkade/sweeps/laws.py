@@ -36,7 +36,7 @@ def generators(seed: int, run: int) -> Generators:
 
     Examples
     --------
-    >>> from parkade.laws import generators
+    >>> from parkade.sweeps.laws import generators
     >>> generators(0, 7).start.random() == generators(0, 7).start.random()
     True
     """

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from parkade import check, laws
+from parkade import check
 from parkade.errors import InputError
+from parkade.sweeps import laws
 
 MATRICES = ("V", "Q", "K")
 LABELLED = (*MATRICES, "start")

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from parkade import grid, laws
 from parkade.attention import Attention
 from parkade.errors import InputError
-from parkade.grid import Axis
-from parkade.measures import MEASURES, Variable
+from parkade.sweeps import grid, laws
+from parkade.sweeps.grid import Axis
+from parkade.sweeps.measures import MEASURES, Variable
 from parkade.types import Array
 
 FORMAT = "parkade ensemble 1"
@@ -38,7 +38,7 @@ class Recipe:
     Attributes
     ----------
     axes : dict
-        Parameters by name, in the order of the dimensions: see `parkade.grid`.
+        Parameters by name, in the order of the dimensions: see `parkade.sweeps.grid`.
     runs : int
         Independent runs at every point of the grid.
     t_end, tol : float
