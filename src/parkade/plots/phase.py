@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
+from matplotlib.ticker import LogLocator, StrMethodFormatter
 
 from parkade.errors import InputError
 from parkade.plots import style
@@ -77,6 +78,11 @@ def phase_diagram(ds: xarray.Dataset, variable: str = "clusters", ax: Axes | Non
         ax.set_yscale("log")
     ax.set(xlabel="time t", ylabel="inverse temperature β")
     bar = ax.figure.colorbar(mesh, ax=ax)
+    if isinstance(colours, LogNorm):
+        # 1, 2, 5, 10, 20 …, written as such.
+        bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        bar.ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        bar.ax.minorticks_off()
     bar.set_label(_TITLES.get(variable, variable))
     bar.outline.set_linewidth(0.6)
     return ax
