@@ -22,7 +22,7 @@ NUMBERS = (5, 20, 80, 320)
 
 def measure(effort: Effort) -> Evidence:
     """Count the strong centres of uniform tokens."""
-    samples = effort.choose(2000, 10_000)
+    samples = effort.choose(2000, 5000)
     counts: dict[int, list[Mean]] = {}
     expected: dict[int, list[float]] = {}
     worst = 0.0

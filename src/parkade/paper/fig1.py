@@ -41,7 +41,7 @@ VARIANTS = (
     Variant(
         "fig1-late",
         "Figure 1, continued to t = 10⁹",
-        "For V = I, T = 5000 may be too early to see the one point of Theorem 4.1.",
+        "Theorem 4.1: for V = I all tokens end at x_1(0).",
         t_end=1e9,
     ),
     Variant(
@@ -92,7 +92,7 @@ def make(variant: Variant, job: Job) -> Made:
     caption = (
         f"Trajectories of n = {N} tokens on S², β = {BETA:g}, "
         f"{'Gaussian K and Q' if variant.gaussian else 'K = Q = I'}, from one random start to "
-        f"t = {variant.t_end:g}{late}. "
+        f"t = {_time(variant.t_end)}{late}. "
         "Final positions red, hollow behind the sphere; "
         "L, the eigenspace of the largest real part, green. "
         f"Tokens closer than {APART:g} rad count as one point."
@@ -100,13 +100,17 @@ def make(variant: Variant, job: Job) -> Made:
     return Made(
         parameters={
             "d": "3", "n": f"{N}", "β": f"{BETA:g}",
-            "Q, K": "Gaussian" if variant.gaussian else "I", "T": f"{variant.t_end:g}",
+            "Q, K": "Gaussian" if variant.gaussian else "I", "T": _time(variant.t_end),
             "seed": f"{job.seed}",
         },
         measured="; ".join(f"{value}: {seen}" for value, _, seen in rows) + ".",
         pictures=[job.save(figure, variant.name, caption)],
         numbers={value: seen for value, _, seen in rows},
     )  # fmt: skip
+
+
+def _time(t: float) -> str:
+    return f"{t:g}".replace("e+0", "e").replace("e+", "e")
 
 
 ITEMS = tuple(
