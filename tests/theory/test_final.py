@@ -207,3 +207,9 @@ def test_angles_to_the_leading_eigenspace():
     np.testing.assert_allclose(pk.theory.final_configuration(plane).angles(tokens), expected)
     expected = [0, np.pi / 4, 0.2, np.pi / 2]
     np.testing.assert_allclose(pk.theory.final_configuration(line).angles(tokens), expected)
+
+
+@pytest.mark.parametrize("V", [2.0, [[1, 2, 3]], [[1, 2], [3, 4], [5, 6]]])
+def test_matrices_that_are_not_square_are_refused(V):
+    with pytest.raises(pk.InputError, match=r"V must be a d×d matrix or a vector of length d"):
+        pk.theory.final_configuration(V)
