@@ -188,8 +188,9 @@ def test_simulated_tokens_end_where_predicted(V):
 def test_bad_input_gets_a_sentence():
     with pytest.raises(pk.InputError, match="d×d matrix"):
         final_configuration(2.0)
-    with pytest.raises(pk.InputError, match="3×3 matrix"):
-        final_configuration(np.ones((3, 2)))
+    for shape in ((3, 2), (1, 3)):
+        with pytest.raises(pk.InputError, match="V must be a square matrix, got shape"):
+            final_configuration(np.ones(shape))
     with pytest.raises(pk.InputError, match="d must be ≥ 2"):
         final_configuration([1.0])
     with pytest.raises(pk.InputError, match="tol must be"):
@@ -207,9 +208,3 @@ def test_angles_to_the_leading_eigenspace():
     np.testing.assert_allclose(pk.theory.final_configuration(plane).angles(tokens), expected)
     expected = [0, np.pi / 4, 0.2, np.pi / 2]
     np.testing.assert_allclose(pk.theory.final_configuration(line).angles(tokens), expected)
-
-
-@pytest.mark.parametrize("V", [2.0, [[1, 2, 3]], [[1, 2], [3, 4], [5, 6]]])
-def test_matrices_that_are_not_square_are_refused(V):
-    with pytest.raises(pk.InputError, match=r"V must be a d×d matrix or a vector of length d"):
-        pk.theory.final_configuration(V)

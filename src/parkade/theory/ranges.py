@@ -35,10 +35,14 @@ def non_negative(name: str, value: Any) -> float:
 def square(name: str, value: Any) -> Array:
     """A (d, d) matrix, or a vector that stands for a diagonal one; d ≥ 2."""
     m = check.array(name, value)
-    if m.ndim not in (1, 2) or m.shape[0] != m.shape[-1]:
+    if m.ndim not in (1, 2):
         raise InputError(
             f"{name} must be a d×d matrix or a vector of length d (a diagonal), got shape "
             f"{m.shape}; a multiple of the identity needs its d, as in 2 * numpy.eye(3)"
+        )
+    if m.shape[0] != m.shape[-1]:
+        raise InputError(
+            f"{name} must be a square matrix, got shape {m.shape}; a vector stands for a diagonal"
         )
     return check.matrix(name, m, check.dimension(m.shape[0]))
 
