@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import hypothesis
 import numpy as np
@@ -43,6 +44,11 @@ def worst(x, y):
 def slope(steps, errors):
     """The observed order: the slope of log error against log step."""
     return np.polyfit(np.log(steps), np.log(errors), 1)[0]
+
+
+def without_patience(said):
+    """What was said, without the word that a slow machine says when it compiles or loads."""
+    return re.sub(r"^parkade: compiling .*\n", "", said, flags=re.MULTILINE)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from pathlib import Path
 import netCDF4
 import numpy as np
 import pytest
+from conftest import without_patience
 
 import parkade as pk
 from parkade.cli.sweep import read_recipe
@@ -42,7 +44,8 @@ measure = ["final", "clusters"]
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "sweep.toml"
-    path.write_text(FILE.format(runs=80))
+    # So many that a busy machine does not finish them before it is disturbed.
+    path.write_text(FILE.format(runs=200))
     return path
 
 
@@ -62,7 +65,9 @@ def begin(file, *options, **settings):
 def sweep(file, *options, **settings):
     """Run the command to its end."""
     command = [sys.executable, "-m", "parkade", "sweep", str(file), *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, **settings)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **settings)
+    done.stderr = without_patience(done.stderr)
+    return done
 
 
 def contents(store):
@@ -136,14 +141,17 @@ def test_killed_again_and_again_it_loses_no_finished_batch_and_no_bit(file):
 def test_a_killed_worker_ends_the_sweep_and_costs_its_batch(file):
     process, store = begin(file, "--pool", "processes", "--workers", "2")
     os.kill(children(process.pid)[0], signal.SIGKILL)
-    _, said = process.communicate(timeout=60)
+    said = without_patience(process.communicate(timeout=60)[1])
     kept = contents(store)
     assert process.returncode == 2
-    assert said == (
-        "parkade: a worker process died (killed, or out of memory); "
-        f"{len(kept)} of {store.recipe.batches} batches are kept in {store.path}: run the same "
-        "again to go on\n"
+    told = re.fullmatch(
+        r"parkade: a worker process died \(killed, or out of memory\); (\d+) of (\d+) batches are "
+        rf"kept in {re.escape(str(store.path))}: run the same again to go on\n",
+        said,
     )
+    assert told is not None, said
+    # The other worker may have finished one more on its way out.
+    assert len(kept) - 1 <= int(told[1]) <= len(kept) < int(told[2]) == store.recipe.batches
     # Workers do not outlive a main process that is killed.
     process, _ = begin(file, "--pool", "processes", "--workers", "2")
     workers = children(process.pid)
@@ -161,7 +169,7 @@ def test_a_killed_worker_ends_the_sweep_and_costs_its_batch(file):
 def test_ctrl_c_keeps_what_is_done(file, pool):
     process, store = begin(file, "--pool", pool, "--workers", "2", start_new_session=True)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers as well
-    _, said = process.communicate(timeout=60)
+    said = without_patience(process.communicate(timeout=60)[1])
     kept = contents(store)
     assert process.returncode == 130
     assert said == (
@@ -349,7 +357,7 @@ def test_dask_goes_on_without_a_killed_worker(file, tmp_path):
     assert done.returncode == 0, done.stderr
     words = done.stdout.split()
     assert words[words.index("victim") + 1] not in words[words.index("pids") + 1 :]
-    assert pk.load_ensemble(file.with_suffix("")).identical(undisturbed(80))
+    assert pk.load_ensemble(file.with_suffix("")).identical(undisturbed(200))
     assert pk.load_ensemble(small.with_suffix("")).identical(undisturbed(4))
 
 

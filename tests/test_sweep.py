@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from conftest import without_patience
 from typer.testing import CliRunner
 
 import parkade as pk
@@ -37,7 +38,7 @@ def invoke(*args):
 
 def test_a_sweep_is_the_ensemble_of_its_file(here):
     result = invoke("small.toml", "--workers", 2, "--plot", "phase.svg")
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert (result.exit_code, without_patience(result.stderr)) == (0, "")
     lines = result.stdout.splitlines()
     assert lines[:3] == [
         "grid     3 beta",
