@@ -13,6 +13,7 @@ import time
 
 import parkade as pk
 from parkade.bench import baselines
+from parkade.claims.census import BETA, DELTA, END, RADIUS, N
 from parkade.paper import fig3
 
 RUNS, SCRIPT_RUNS = 400, 3
@@ -20,13 +21,13 @@ RUNS, SCRIPT_RUNS = 400, 3
 
 def main() -> None:
     """Race both."""
-    model = pk.Attention(d=2, beta=fig3.BETA)
+    model = pk.Attention(d=2, beta=BETA)
 
     def ensemble(runs: int, workers: int | None) -> float:
         begun = time.perf_counter()
         pk.ensemble(
-            model, n=fig3.N, runs=runs, t_end=fig3.T_END, times=fig3.TIMES,
-            measure=("consumption", "centers"), radius=fig3.RADIUS, workers=workers,
+            model, n=N, runs=runs, t_end=END, times=fig3.TIMES,
+            measure=("consumption", "centers"), delta=DELTA, radius=RADIUS, workers=workers,
         )  # fmt: skip
         return (time.perf_counter() - begun) / runs
 
@@ -34,7 +35,7 @@ def main() -> None:
     seconds = {"parkade, all cores": ensemble(RUNS, None), "parkade, one core": ensemble(100, 1)}
     begun = time.perf_counter()
     for seed in range(SCRIPT_RUNS):
-        baselines.euler(pk.sphere.uniform(fig3.N, 2, seed), fig3.BETA, fig3.T_END)
+        baselines.euler(pk.sphere.uniform(N, 2, seed), BETA, END)
     script = (time.perf_counter() - begun) / SCRIPT_RUNS
     print("| | ms per run | ratio (bar: 150) |")
     print("|---|---:|---:|")

@@ -15,6 +15,7 @@ import numpy as np
 
 import parkade as pk
 from parkade.engine import METHODS, pairwise, threads
+from parkade.plan import Method
 
 MEASURED = 1e4
 
@@ -41,11 +42,10 @@ def horizons() -> None:
         )
 
 
-def _cost(model: pk.Attention, x0: pk.types.Array, t_end: float, method: str) -> tuple[int, float]:
-    runs = [
-        pk.simulate(model, x0, t_end, times="final", method=method)  # type: ignore[arg-type]
-        for _ in range(3)
-    ]
+def _cost(
+    model: pk.Attention, x0: pk.types.Array, t_end: float, method: Method
+) -> tuple[int, float]:
+    runs = [pk.simulate(model, x0, t_end, times="final", method=method) for _ in range(3)]
     return runs[0].stats.steps, min(run.stats.seconds for run in runs)
 
 

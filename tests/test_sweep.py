@@ -97,6 +97,7 @@ def test_the_file_in_the_help_is_one(here):
             "small.toml has the unknown key 'betas'; known are n, runs, t_end",
         ),
         ("d = 2\nstore = 'x'", [], "small.toml has the unknown key 'store'; known are n, runs"),
+        ("d = 2\nreport = 1", [], "small.toml has the unknown key 'report'; known are n, runs"),
         ("d = ", [], "small.toml is not a TOML file: Invalid value"),
         ("n = 3", [], "give d: Q, K, V and start must tell one dimension"),
         ("d = 2\nstart = 'no.npy'", [], "start: there is no file no.npy"),

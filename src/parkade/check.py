@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from parkade.errors import InputError
 from parkade.types import Array, Seed
 
 Choice = TypeVar("Choice", bound=str)
+Item = TypeVar("Item")
 
 UNIT_TOLERANCE = 1e-8
 """How far from 1 the norm of a token may be; within it the token is renormalised."""
@@ -72,6 +73,16 @@ def choice(name: str, value: Any, options: Sequence[Choice]) -> Choice:
             return option
     expected = ", ".join(repr(option) for option in options)
     raise InputError(f"{name} must be one of {expected}, got {_brief(value)}")
+
+
+def chosen(
+    name: str, asked: str | Sequence[str] | None, registry: Mapping[str, Item]
+) -> list[Item]:
+    """The items asked for by their names, each once; all of them if None."""
+    if asked is None:
+        return list(registry.values())
+    names = [asked] if isinstance(asked, str) else list(asked)
+    return [registry[choice(name, one, tuple(registry))] for one in dict.fromkeys(names)]
 
 
 def tokens(value: Any, d: int | None = None, name: str = "tokens") -> Array:

@@ -12,10 +12,13 @@ Report = Callable[[float], None]
 
 
 @contextmanager
-def bar(label: str, *, show: bool = True) -> Iterator[Report]:
-    """Show a progress bar on standard error and yield the function that moves it."""
-    if not show:
-        yield lambda fraction: None
+def bar(label: str, *, show: bool = True, instead: Report | None = None) -> Iterator[Report]:
+    """Show a progress bar on standard error and yield the function that moves it.
+
+    With `instead`, a function of the fraction done, that is yielded, and nothing is shown.
+    """
+    if instead is not None or not show:
+        yield instead or (lambda fraction: None)
         return
     from rich.console import Console
     from rich.progress import (

@@ -12,7 +12,7 @@ from parkade import sphere
 from parkade.attention import Attention
 from parkade.claims.census import BETA, END, RADIUS, TIMES, N, Run, look
 from parkade.claims.claim import Claim, Effort, Evidence
-from parkade.claims.statistics import LEVEL, unlikely
+from parkade.claims.statistics import LEVEL, unlikely, worst
 from parkade.flow import simulate_many
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def measure(effort: Effort) -> Evidence:
     stay = [float(np.mean(moved < RADIUS)) for moved in (strong, weak)]
     end = shares[:, :, -1].mean(axis=0).tolist()
     return Evidence(
-        verdict=min(verdicts, key=("contradicts", "undecided", "agrees").index),
+        verdict=worst(verdicts),
         measured=f"{stay[0]:.0%} stay, {stay[1]:.0%} of others; cover {end[1]:.0%}, {end[0]:.0%}",
         false_alarm=LEVEL,
         numbers={

@@ -25,7 +25,7 @@ from parkade import sphere, theory
 from parkade.attention import Attention
 from parkade.claims.claim import Claim, Effort, Evidence, Verdict
 from parkade.claims.shape import UNIFORM, distinct_share, less, smaller_side
-from parkade.claims.statistics import LEVEL, mean
+from parkade.claims.statistics import LEVEL, mean, worst
 from parkade.flow import simulate_many
 
 if TYPE_CHECKING:
@@ -61,10 +61,9 @@ def measure(V: Sequence[float], effort: Effort) -> Evidence:
             seen |= {"smaller side, least": side, "in the band": float(band.mean())}
         numbers[f"t = {t:g}"] = seen
     last = math.degrees(seen["angle"])
-    verdicts: tuple[Verdict, ...] = ("contradicts", "undecided", "agrees")
     kind = f"{seen['in the band']:.0%} between" if line else f"at least {own:.0%} apart"
     return Evidence(
-        verdict=next(v for v in verdicts if v in judged),
+        verdict=worst(judged),
         measured=f"{last:.1f}° from L on average, {kind}",
         false_alarm=LEVEL,
         numbers=numbers,

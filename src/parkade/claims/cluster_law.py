@@ -18,7 +18,7 @@ from parkade import theory
 from parkade.attention import Attention
 from parkade.claims import plateau
 from parkade.claims.claim import Claim, Effort, Evidence, Verdict
-from parkade.claims.statistics import LEVEL, Exponent, fit_exponent, mean
+from parkade.claims.statistics import LEVEL, Exponent, fit_exponent, mean, worst
 from parkade.types import Array
 
 if TYPE_CHECKING:
@@ -105,10 +105,8 @@ def measure(series: Sequence[Series], effort: Effort) -> Evidence:
     verdicts = [
         _judge(fit, s.expected, fit.reach(probability)) for fit, s in zip(fits, series, strict=True)
     ]
-    # The worst speaks for all.
-    order: tuple[Verdict, ...] = ("contradicts", "undecided", "agrees")
     return Evidence(
-        verdict=min(verdicts, key=order.index),
+        verdict=worst(verdicts),
         measured=", ".join(f"β^({fit.value:.2f} ± {fit.reach(0.05):.2f})" for fit in fits),
         false_alarm=LEVEL,
         numbers={"series": rows},

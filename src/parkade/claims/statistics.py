@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -57,6 +57,12 @@ def unlikely(probability: float, agrees: bool) -> Verdict:
     if probability <= LEVEL:
         return "agrees" if agrees else "contradicts"
     return "undecided"
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict on a claim of several parts: the worst speaks for all."""
+    order: tuple[Verdict, ...] = ("contradicts", "undecided", "agrees")
+    return min(verdicts, key=order.index)
 
 
 class Exponent(NamedTuple):

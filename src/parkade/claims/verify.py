@@ -71,7 +71,7 @@ def verify(
     progress : bool
         Show a progress bar on standard error.
     report : function, optional
-        Called with the fraction done, if you show progress yourself.
+        Called with the fraction done instead, if you show progress yourself.
 
     Returns
     -------
@@ -83,13 +83,13 @@ def verify(
     >>> [result.evidence.verdict for result in verify("lemma-c.1", quick=True)]
     ['agrees']
     """
-    claims = _chosen(names)
+    claims = check.chosen("the claim", names, CLAIMS)
     check.generator(seed)
     folder = None if output is None else directory(output)
     done = [0.0] * len(claims)
     cancelled = threading.Event()
 
-    with bar(f"verifying {len(claims)} claims", show=progress) as move:
+    with bar(f"verifying {len(claims)} claims", show=progress, instead=report) as move:
 
         def run(i: int) -> Result:
             def note(fraction: float) -> None:
@@ -97,8 +97,6 @@ def verify(
                     raise ParkadeError("cancelled")
                 done[i] = fraction
                 move(sum(done) / len(done))
-                if report is not None:
-                    report(sum(done) / len(done))
 
             note(0.0)
             begun = time.perf_counter()
@@ -130,13 +128,6 @@ def to_json(results: Iterable[Result]) -> str:
     return json.dumps(
         {"claims": [result.to_dict() for result in results]}, indent=1, allow_nan=False
     )
-
-
-def _chosen(names: str | Sequence[str] | None) -> list[Claim]:
-    if names is None:
-        return list(CLAIMS.values())
-    asked = [names] if isinstance(names, str) else list(names)
-    return [CLAIMS[check.choice("the claim", name, tuple(CLAIMS))] for name in dict.fromkeys(asked)]
 
 
 def _draw(claim: Claim, evidence: Evidence, folder: Path | None) -> tuple[Path, ...]:

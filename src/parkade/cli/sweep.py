@@ -41,8 +41,6 @@ measure = ["clusters"]
 seed = 1
 """
 
-_NOT_IN_FILE = ("model", "store", "executor", "workers", "progress")
-
 
 @guarded
 def sweep(
@@ -124,8 +122,9 @@ def read_recipe(path: Path) -> Any:
 
     from parkade.cli import parse
     from parkade.errors import InputError
-    from parkade.sweeps import request
+    from parkade.sweeps import grid, request
     from parkade.sweeps.ensemble import ensemble
+    from parkade.sweeps.recipe import SETTINGS
 
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -136,7 +135,7 @@ def read_recipe(path: Path) -> Any:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     known = inspect.signature(ensemble).parameters
-    names = [name for name in known if name not in _NOT_IN_FILE]
+    names = [name for name in known if name in (*grid.PARAMETERS, *SETTINGS)]
     for name in given:
         if name not in names:
             raise InputError(f"{path} has the unknown key {name!r}; known are {', '.join(names)}")
@@ -144,8 +143,7 @@ def read_recipe(path: Path) -> Any:
     if isinstance(start, str) and Path(start).suffix in (".npy", ".csv", ".txt"):
         given["start"] = parse.tokens("start", path.parent / start)
     full = {name: given.get(name, known[name].default) for name in names}
-    settings = ("runs", "t_end", "seed", "times", "measure", "radius", "tol", "batch")
-    options = {name: full.pop(name) for name in settings}
+    options = {name: full.pop(name) for name in SETTINGS}
     return request.make(None, full, **options)
 
 

@@ -6,12 +6,11 @@ import numpy as np
 
 from parkade import sphere
 from parkade.attention import Attention
+from parkade.claims.census import BETA, DELTA, N
 from parkade.flow import simulate
 from parkade.paper.item import Item, Job, Made
 from parkade.parking import renyi_centers, strong_renyi_centers
 
-BETA, N, C = 64.0, 200, 4.0
-DELTA = C / BETA**0.5
 SNAPSHOTS = (0.0, 2.0, 10.0, 75.0, 150.0, 5000.0)
 
 

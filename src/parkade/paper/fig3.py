@@ -8,6 +8,7 @@ import numpy as np
 
 from parkade import theory
 from parkade.attention import Attention
+from parkade.claims.census import BETA, DELTA, END, RADIUS, N
 from parkade.claims.statistics import Mean, mean
 from parkade.files import atomic_write
 from parkade.paper.item import Item, Job, Made
@@ -16,12 +17,8 @@ from parkade.sweeps.ensemble import ensemble
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BETA, N, C, RUNS = 64.0, 200, 4.0, 5000
-T_END = 150.0
-RADIUS = 0.5 / BETA**0.5
-"""A token this near (an angle) to the present place of a centre counts as consumed."""
-
-TIMES = np.concatenate([[0.0], np.geomspace(0.1, T_END, 60)])
+RUNS = 5000
+TIMES = np.concatenate([[0.0], np.geomspace(0.1, END, 60)])
 SHOWN = (1.0, 5.0, 20.0, 75.0, 150.0)
 KINDS = {"renyi": "Rényi centres", "strong": "strong Rényi centres"}
 SURE = {"renyi": " for n → ∞", "strong": ""}  # for n tokens no formula is known
@@ -34,8 +31,8 @@ def make(job: Job) -> Made:
 
     runs = job.runs or job.choose(400, RUNS)
     data = ensemble(
-        Attention(d=2, beta=BETA), n=N, runs=runs, t_end=T_END, seed=job.seed, times=TIMES,
-        measure=("consumption", "centers"), c=C, radius=RADIUS,
+        Attention(d=2, beta=BETA), n=N, runs=runs, t_end=END, seed=job.seed, times=TIMES,
+        measure=("consumption", "centers"), delta=DELTA, radius=RADIUS,
         store=job.output / f"fig3-{runs}-runs-seed-{job.seed}", report=job.report,
     )  # fmt: skip
     consumed = 100 * data["consumed"].transpose("kind", "run", "time")
@@ -53,17 +50,17 @@ def make(job: Job) -> Made:
     with atomic_write(path) as file:
         file.write("".join(",".join(row) + "\n" for row in table).encode())
     expected = {
-        "renyi": theory.expected_renyi_centers(C / BETA**0.5),
-        "strong": theory.expected_strong_centers(C / BETA**0.5, 2, N),
+        "renyi": theory.expected_renyi_centers(DELTA),
+        "strong": theory.expected_strong_centers(DELTA, 2, N),
     }
     return Made(
         parameters={
             "d": "2", "n": f"{N}", "β": f"{BETA:g}", "δ": "4β^(-1/2)", "Q = K = V": "I",
-            "runs": f"{runs}", "radius": f"{RADIUS:g}", "T": f"{T_END:g}", "seed": f"{job.seed}",
+            "runs": f"{runs}", "radius": f"{RADIUS:g}", "T": f"{END:g}", "seed": f"{job.seed}",
         },
         measured=" ".join(
             f"{KINDS[kind][0].upper()}{KINDS[kind][1:]}: {_text(counts[kind])} "
-            f"({float(expected[kind]):.3f} expected{SURE[kind]}); consumed at t = {T_END:g}: "
+            f"({float(expected[kind]):.3f} expected{SURE[kind]}); consumed at t = {END:g}: "
             f"{_text(mean(consumed.sel(kind=kind).isel(time=-1)))} %."
             for kind in KINDS
         ),
@@ -86,7 +83,7 @@ def draw(consumed: Any, ax: Axes) -> None:
         low, high = np.percentile(share, [10, 90], axis=0)
         ax.fill_between(TIMES, low, high, color=color, alpha=0.15, linewidth=0)
         ax.plot(TIMES, share.mean("run"), color=color, linewidth=1.5, label=KINDS[kind])
-    ax.set(xlim=(0, T_END), ylim=(0, 100), xlabel="time t", ylabel="tokens consumed (%)")
+    ax.set(xlim=(0, END), ylim=(0, 100), xlabel="time t", ylabel="tokens consumed (%)")
     ax.set_xscale("symlog", linthresh=1.0)
     ticks = [0, 1, 10, 100]
     ax.set_xticks(ticks, [str(tick) for tick in ticks])

@@ -71,7 +71,7 @@ def reproduce(
     >>> for made in paper.reproduce(["fig1"], "results"):  # doctest: +SKIP
     ...     print(made.name, made.paths)
     """
-    items = _chosen(names)
+    items = check.chosen("the figure", names, FIGURES)
     check.generator(seed)
     if runs is not None:
         check.positive_int("runs", runs)
@@ -161,13 +161,3 @@ def _fingerprint() -> str:
     for source in sorted(Path(parkade.__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
-
-
-def _chosen(names: str | Sequence[str] | None) -> list[Item]:
-    if names is None:
-        return list(FIGURES.values())
-    asked = [names] if isinstance(names, str) else list(names)
-    # Twice the same name would be the same files twice.
-    return [
-        FIGURES[check.choice("the figure", name, tuple(FIGURES))] for name in dict.fromkeys(asked)
-    ]

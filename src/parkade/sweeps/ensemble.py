@@ -104,7 +104,7 @@ def ensemble(
     progress : bool
         Show a progress bar on standard error.
     report : function, optional
-        Called with the fraction done, if you show progress yourself.
+        Called with the fraction done instead, if you show progress yourself.
 
     Returns
     -------
@@ -178,15 +178,13 @@ def complete(
     todo = [batch for batch in range(recipe.batches) if batch not in done]
     text, path = recipe.to_json(), str(store.path.resolve())
     left = len(todo)
-    with bar(f"simulating {recipe.total} runs", show=progress) as move:
+    with bar(f"simulating {recipe.total} runs", show=progress, instead=report) as move:
         move(1 - left / recipe.batches)
 
         def finished() -> None:
             nonlocal left
             left -= 1
             move(1 - left / recipe.batches)
-            if report is not None:
-                report(1 - left / recipe.batches)
 
         try:
             failed = run_all(

@@ -19,6 +19,9 @@ from parkade.types import Array
 
 FORMAT = "parkade ensemble 1"
 
+SETTINGS = ("runs", "t_end", "seed", "times", "measure", "radius", "tol", "batch")
+"""What a recipe holds besides the axes of its grid."""
+
 _LONGEST = 60  # characters of a value in a message
 
 
@@ -157,7 +160,7 @@ class Recipe:
     def to_json(self) -> str:
         """The recipe as one JSON object."""
         data = {"format": FORMAT, **{name: axis.data() for name, axis in self.axes.items()}}
-        for name in ("runs", "t_end", "seed", "times", "measure", "radius", "tol", "batch"):
+        for name in SETTINGS:
             data[name] = getattr(self, name)
         return json.dumps(data, ensure_ascii=False)
 

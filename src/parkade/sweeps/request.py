@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def make(
     )
     if batch is None:
         fair = -(-recipe.total // _SOME_BATCHES)
-        object.__setattr__(recipe, "batch", min(_MANY_RUNS, fair))
+        recipe = dataclasses.replace(recipe, batch=min(_MANY_RUNS, fair))
     Job(Attention(2), end, "final", recipe.tol, "auto", None, None)  # its checks are ours
     return recipe
 
