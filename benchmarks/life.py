@@ -14,7 +14,8 @@ import time
 import numpy as np
 
 import parkade as pk
-from parkade.engine import METHODS, pairwise, threads
+from parkade.engine import METHODS, threads
+from parkade.engine.system import prepare, unrolled
 from parkade.plan import Method
 
 MEASURED = 1e4
@@ -67,7 +68,7 @@ def _step(model: pk.Attention, x0: pk.types.Array, method: str) -> float:
     engine = METHODS[method]
     n, d = x0.shape
     count, t_end = 20, 1.0
-    system, dims = pairwise.system(model), pairwise.dims(d)
+    system, dims = prepare(model), unrolled(d)
     chunk = np.empty(count), np.empty((count, n, d)), np.empty((count, engine.DENSE, n, d))
     with threads.single_threaded_blas():
         x, work = x0.copy(), engine.workspace(n, d, causal=True)

@@ -11,7 +11,8 @@ import parkade as pk
 from parkade import bench
 from parkade.bench import baselines, peak
 from parkade.cli import app
-from parkade.engine import pairwise
+from parkade.engine.system import prepare
+from parkade.engine.velocity import velocity
 
 
 @pytest.mark.parametrize(("n", "d", "beta"), [(200, 2, 64.0), (40, 3, 9.0), (150, 64, 8.0)])
@@ -19,7 +20,7 @@ def test_baseline_velocity_is_the_same_velocity(n: int, d: int, beta: float) -> 
     x = np.stack([pk.sphere.uniform(n, d, seed=s) for s in range(3)])
     model = pk.Attention(d, beta)
     theirs = baselines.velocity(x, beta)
-    assert np.allclose(theirs, pairwise.velocity(pairwise.system(model), x), atol=1e-12)
+    assert np.allclose(theirs, velocity(prepare(model), x), atol=1e-12)
     assert np.allclose(theirs, model.velocity(x), atol=1e-12)
 
 

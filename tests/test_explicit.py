@@ -10,7 +10,8 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 
 import parkade as pk
-from parkade.engine import explicit, pairwise
+from parkade.engine import explicit
+from parkade.engine.system import prepare, unrolled
 
 TOLERANCES = [1e-4, 1e-6, 1e-8, 1e-10]
 
@@ -48,7 +49,7 @@ def two_tokens(beta, x0, t):
 
 def fixed_steps(model, x0, t_end, steps):
     """`steps` equal steps to t_end: their dense output and ends, (steps, …)."""
-    system, dims = pairwise.system(model), pairwise.dims(model.d)
+    system, dims = prepare(model), unrolled(model.d)
     x, work = x0.copy(), explicit.workspace(*x0.shape, causal=True)
     explicit.start(system, dims, x, work, t_end, 1e-6)
     work.clock[explicit.STEP] = t_end / steps

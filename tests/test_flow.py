@@ -11,6 +11,7 @@ from conftest import EPS, random_model, worst
 import parkade as pk
 from parkade import flow
 from parkade.engine import pairwise
+from parkade.engine.system import SMALL_D
 
 X0 = pk.sphere.uniform(12, 3, seed=1)
 MODEL = random_model(3, beta=4.0, seed=1)
@@ -254,7 +255,7 @@ def test_tokens_at_one_point_do_not_move(d, mask):
     run = pk.simulate(pk.Attention(d, 9.0, mask=mask), x0, 1e3)
     # Differences are exactly zero for small d. Matrix products leave rounding errors, which
     # an adaptive method may let grow up to its tolerance.
-    assert worst(run.tokens, x0) <= (4 * EPS if d < pairwise.SMALL_D else 10 * run.stats.tol)
+    assert worst(run.tokens, x0) <= (4 * EPS if d < SMALL_D else 10 * run.stats.tol)
 
 
 @pytest.mark.parametrize("mask", ["causal", "full"])

@@ -9,7 +9,8 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import parkade as pk
-from parkade.engine import METHODS, pairwise
+from parkade.engine import METHODS
+from parkade.engine.system import prepare, unrolled
 
 implicit = METHODS["implicit"]
 
@@ -17,7 +18,7 @@ implicit = METHODS["implicit"]
 def fixed_steps(model, x0, t_end, count):
     """Tokens after `count` equal steps, and in the middle of the last one."""
     n, d = x0.shape
-    system, dims = pairwise.system(model), pairwise.dims(d)
+    system, dims = prepare(model), unrolled(d)
     x, work = x0.copy(), implicit.workspace(n, d, causal=model.mask == "causal")
     implicit.start(system, dims, x, work, t_end, 1e-6)
     work.clock[implicit.STEP] = t_end / count

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import parkade as pk
-from parkade.engine import METHODS, linear, pairwise, simd, solve, tangent
+from parkade.engine import METHODS, linear, simd, solve, tangent
 from parkade.engine.simd import LOG2E
+from parkade.engine.system import prepare
 
 implicit = METHODS["implicit"]
 
@@ -18,7 +19,7 @@ def random_model(d: int, seed: int, mask: str = "causal", beta: float = 3.0) -> 
 
 
 def linearized(model, x, frozen=None, weights=None):
-    system = pairwise.system(model, frozen, weights)
+    system = prepare(model, frozen, weights)
     lin = linear.allocate(*x.shape, causal=model.mask == "causal")
     linear.linearize(system, system.A / LOG2E, x, lin)
     return system, lin

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 import parkade as pk
 from parkade.engine import pairwise
 from parkade.engine.simd import LANES, MAX_SCORE, exp2
+from parkade.engine.system import SMALL_D, prepare, unrolled
 from parkade.engine.threads import single_threaded_blas
+from parkade.engine.velocity import velocity, velocity_batch
 
 # --- 2^x ---------------------------------------------------------------------------------
 
@@ -129,7 +131,7 @@ def test_fast_sums_match_the_definition(d, n, m, beta, identity, mask, kind, see
     if m:
         frozen = pk.sphere.uniform(m, d, seed=seed)
         weights = np.random.default_rng(seed).uniform(0.5, 20, m)
-    fast = pairwise.velocity(pairwise.system(model, frozen, weights), x)
+    fast = velocity(prepare(model, frozen, weights), x)
     assert worst(fast, model.velocity(x, frozen, weights)) <= bound(model, n + 20 * m)
 
 
@@ -137,7 +139,7 @@ def test_fast_sums_match_the_definition(d, n, m, beta, identity, mask, kind, see
 def test_velocity_is_tangent(d):
     model = random_model(d, beta=10.0, seed=d)
     x = pk.sphere.uniform(200, d, seed=1)
-    v = pairwise.velocity(pairwise.system(model), x)
+    v = velocity(prepare(model), x)
     assert np.abs(np.sum(x * v, axis=1)).max() < 4 * d * EPS * np.linalg.norm(model.V, 2)
 
 
@@ -145,7 +147,7 @@ def test_velocity_is_tangent(d):
 def test_shifted_sums_stay_finite(d):
     # 1e4 times random Q, K: scores of 1e5, far beyond the exponent range.
     model = random_model(d, beta=1e4, seed=3, scale=3.0)
-    v = pairwise.velocity(pairwise.system(model), pk.sphere.uniform(300, d, seed=2))
+    v = velocity(prepare(model), pk.sphere.uniform(300, d, seed=2))
     assert np.isfinite(v).all()
     assert np.abs(v).max() > 0.1
 
@@ -192,7 +194,7 @@ def test_tiny_forces_keep_their_relative_precision(d, beta, angle, size):
     x = lone_leader(d, angle)
     exact = exact_velocity_of_last(model, x)
     assert np.linalg.norm(exact) < size
-    fast = pairwise.velocity(pairwise.system(model), x)[-1]
+    fast = velocity(prepare(model), x)[-1]
     # Scores are 2β at most and good to a few EPS each; d adds to the number of roundings.
     assert np.linalg.norm(fast - exact) <= 8 * d * beta * EPS * np.linalg.norm(exact)
 
@@ -203,7 +205,7 @@ def test_tiny_forces_of_frozen_tokens_keep_their_relative_precision(d):
     x = lone_leader(d, 0.97)
     frozen, weights = x[:-1], np.linspace(1, 9, len(x) - 1)
     exact = exact_velocity_of_last(model, x[-1:], frozen, weights)
-    fast = pairwise.velocity(pairwise.system(model, frozen, weights), x[-1:])[-1]
+    fast = velocity(prepare(model, frozen, weights), x[-1:])[-1]
     assert np.linalg.norm(fast - exact) <= 8 * d * 300 * EPS * np.linalg.norm(exact)
 
 
@@ -213,7 +215,7 @@ def test_a_leader_alone_in_its_cluster_does_not_feel_its_followers(d, scale):
     # The first token and the first of a far cluster whose pull underflows: exactly at rest.
     model = pk.Attention(d, beta=1e4, V=scale)
     x = np.repeat([np.eye(d)[0], -np.eye(d)[0]], 40, axis=0)
-    assert not pairwise.velocity(pairwise.system(model), x).any()
+    assert not velocity(prepare(model), x).any()
 
 
 # --- the same bits, however the work is shared out ---------------------------------------
@@ -227,7 +229,7 @@ def one_blas_thread():
 
 def serial(system, x):
     out = np.empty_like(x)
-    pairwise.velocity_rows(system, pairwise.dims(x.shape[1]), x, 0, len(x), out)
+    pairwise.velocity_rows(system, unrolled(x.shape[1]), x, 0, len(x), out)
     return out
 
 
@@ -238,17 +240,17 @@ def serial(system, x):
 def test_bits_do_not_depend_on_threads_chunks_or_batches(d, share, mask):
     x = pk.sphere.uniform(3 * 300, d, seed=6).reshape(3, 300, d)
     # β such that a given share of the tokens has scores that need a shift.
-    a = x @ pairwise.system(random_model(d, 1.0, seed=5)).A.T
+    a = x @ prepare(random_model(d, 1.0, seed=5)).A.T
     reach = np.linalg.norm(a, axis=-1) - np.sum(a * x, axis=-1)
     beta = 0.999999 * (MAX_SCORE / np.quantile(reach, 1 - share)).item()
     assert np.mean(beta * reach > MAX_SCORE) == pytest.approx(share, abs=0.01)
-    system = pairwise.system(random_model(d, beta, seed=5, mask=mask))
+    system = prepare(random_model(d, beta, seed=5, mask=mask))
     one_by_one = np.stack([serial(system, part) for part in x])
     for count in (1, 2, 3):
-        assert np.array_equal(pairwise.velocity(system, x, threads=count), one_by_one)
-        assert np.array_equal(pairwise.velocity(system, x[1], threads=count), one_by_one[1])
+        assert np.array_equal(velocity(system, x, threads=count), one_by_one)
+        assert np.array_equal(velocity(system, x[1], threads=count), one_by_one[1])
     batch = np.empty_like(x)
-    pairwise.velocity_batch(system, pairwise.dims(d), x, batch)
+    velocity_batch(system, unrolled(d), x, batch)
     assert np.array_equal(batch, one_by_one)
 
 
@@ -256,10 +258,10 @@ def test_bits_do_not_depend_on_threads_chunks_or_batches(d, share, mask):
 @pytest.mark.usefixtures("one_blas_thread")
 def test_first_rows_do_not_depend_on_later_tokens(d):
     # To the bit for d < 8; BLAS may round a taller product differently.
-    system = pairwise.system(random_model(d, 20.0, seed=7))
+    system = prepare(random_model(d, 20.0, seed=7))
     x = pk.sphere.uniform(300, d, seed=8)
     cut, whole = serial(system, x[:100]), serial(system, x)[:100]
-    assert worst(cut, whole) <= (0 if d < pairwise.SMALL_D else 100 * EPS)
+    assert worst(cut, whole) <= (0 if d < SMALL_D else 100 * EPS)
 
 
 def test_compiled_shape_constants():
@@ -277,7 +279,7 @@ def test_machine_code_from_the_cache_runs(tmp_path):
         from parkade.engine import pairwise
         model, x = pk.Attention(2), pk.sphere.uniform(5, 2, seed=1)
         if sys.argv[1] == "callee":
-            pairwise.velocity(pairwise.system(model), x)
+            velocity(prepare(model), x)
         else:
             pk.simulate(model, x, 1.0, method="explicit")
     """

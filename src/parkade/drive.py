@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from parkade.attention import Attention
-from parkade.engine import METHODS, pairwise, threads
+from parkade.engine import METHODS, threads
+from parkade.engine.system import SMALL_D, System, prepare, unrolled
 from parkade.engine.vectors import noise_speed
+from parkade.engine.velocity import PARALLEL_SECONDS
 from parkade.errors import ParkadeError
 from parkade.plan import Plan
 from parkade.progress import say_if_slow
 from parkade.types import Array
 
-_CHUNK_SECONDS = 0.05
+_CHUNK_SECONDS = 0.01
 _CHUNK_STEPS = 256
 _CHUNK_BYTES = 2**26
 
@@ -59,28 +61,27 @@ def drive(
     _warm_up(engine, d)
     begun = time.perf_counter()
     frame = plan.frame
-    system, dims = pairwise.system(model, frozen, weights, frame), pairwise.dims(d)
-    pairs = n * (n + 2 * len(frozen)) / (2 if system.causal else 1)
-    cost = 1e-9 * pairs * (d + 8)  # about the seconds of one velocity
+    sums = plan.sums
+    system, dims = prepare(model, frozen, weights, frame, sums.table, sums.accuracy), unrolled(d)
     advance = engine.advance
-    if alone and plan.method == "explicit" and cost > pairwise.PARALLEL_SECONDS:
+    if alone and plan.method == "explicit" and sums.seconds > PARALLEL_SECONDS:
         advance = engine.advance.py_func  # its velocities use all cores
     room = min(
         _CHUNK_STEPS,
-        _CHUNK_SECONDS / (engine.STAGES * cost),
+        _CHUNK_SECONDS / (engine.STAGES * sums.seconds),
         _CHUNK_BYTES / (x0.nbytes * (1 + engine.DENSE)),
     )
     room = max(1, int(room))
     chunk = np.empty(room), np.empty((room, n, d)), np.empty((room, engine.DENSE, n, d))
     x = frame.enter(x0).copy()
-    work = engine.workspace(n, d, causal=system.causal)
+    work = engine.workspace(n, d, causal=system.causal, stores=sums.table is None)
     clock = work.clock
     # A long run passes as many time scales between 1 and 10 as between 1e50 and 1e51.
     passed = math.log1p if plan.method == "implicit" else float
     whole = passed(t_end)
 
     steps = 0
-    loops_only = plan.method == "explicit" and d < pairwise.SMALL_D
+    loops_only = plan.method == "explicit" and d < SMALL_D
     with nullcontext() if loops_only else threads.single_threaded_blas():
         engine.start(system, dims, x, work, t_end, tol)
         while clock[engine.TIME] < t_end:
@@ -98,7 +99,7 @@ def drive(
                 raise ParkadeError("cancelled")
     rejected = int(clock[engine.REJECTED])
     return Outcome(
-        engine="direct sums, tiles" if d < pairwise.SMALL_D else "direct sums, BLAS",
+        engine=sums.describe(d),
         steps=steps,
         rejected=rejected,
         evaluations=engine.STAGES * (steps + rejected),
@@ -107,9 +108,7 @@ def drive(
     )
 
 
-def _trusted_until(
-    system: pairwise.System, x: Array, last_motion: float, t_end: float, tol: float
-) -> float:
+def _trusted_until(system: System, x: Array, last_motion: float, t_end: float, tol: float) -> float:
     """The time beyond which rounding, not the model, may move tokens by more than `tol`.
 
     Causal forces have full relative precision, however small. Under full attention a cluster
@@ -129,17 +128,17 @@ _warm: set[tuple[str, int]] = set()
 
 def _warm_up(engine: Any, d: int) -> None:
     """Compile, or load from the cache, what a run needs; say so if it takes long."""
-    kind = (engine.__name__, min(d, pairwise.SMALL_D))
+    kind = (engine.__name__, min(d, SMALL_D))
     if kind in _warm:
         return
-    dimension = f"d={d}" if d < pairwise.SMALL_D else f"d≥{pairwise.SMALL_D}"
+    dimension = f"d={d}" if d < SMALL_D else f"d≥{SMALL_D}"
     message = (
         f"parkade: compiling the {engine.__name__.rpartition('.')[2]} engine for {dimension} "
         "(up to a minute, once: it is cached)"
     )
     x = np.eye(1, d)
     work = engine.workspace(1, d, causal=True)
-    system, dims = pairwise.system(Attention(d)), pairwise.dims(d)
+    system, dims = prepare(Attention(d)), unrolled(d)
     chunk = np.empty(1), np.empty((1, 1, d)), np.empty((1, engine.DENSE, 1, d))
     with say_if_slow(message):
         engine.start(system, dims, x, work, 1.0, 1e-3)

@@ -18,6 +18,7 @@ from parkade.frame import turn
 from parkade.plan import Method, choose
 from parkade.progress import bar
 from parkade.record import recorder
+from parkade.sums import SumsOption
 from parkade.trajectory import Stats, Trajectory
 from parkade.types import Array
 
@@ -34,6 +35,7 @@ def simulate(
     times: Times = "steps",
     tol: float = 1e-6,
     method: Method = "auto",
+    sums: SumsOption = "auto",
     frozen: ArrayLike | None = None,
     frozen_weights: ArrayLike | None = None,
     progress: bool = False,
@@ -53,6 +55,9 @@ def simulate(
         Largest error of a token in one step, an angle in radians.
     method : "auto", "explicit" or "implicit"
         The integrator; "auto" chooses, and the `stats` of the result say why.
+    sums : "auto", "direct" or "harmonic"
+        How attention is summed: over all pairs, or in linear time by harmonic functions, which
+        needs d = 2 or 3 and KᵀQ a positive multiple of I; "auto" takes the faster one.
     frozen, frozen_weights : (m, d) and (m,) arrays, optional
         Fixed tokens everybody attends to, and their weights in the sums (1 by default).
     progress : bool
@@ -70,7 +75,7 @@ def simulate(
     >>> bool(abs(run.final[:, 2]).max() < 1e-6)  # all on the plane of the two leading directions
     True
     """
-    job = Job(model, t_end, times, tol, method, frozen, frozen_weights)
+    job = Job(model, t_end, times, tol, method, sums, frozen, frozen_weights)
     x0 = check.tokens(tokens, model.d)
     with bar("simulating", show=progress) as report:
         run = job.run(x0, report, lambda: False)
@@ -86,6 +91,7 @@ def simulate_many(
     times: Times = "final",
     tol: float = 1e-6,
     method: Method = "auto",
+    sums: SumsOption = "auto",
     frozen: ArrayLike | None = None,
     frozen_weights: ArrayLike | None = None,
     progress: bool = False,
@@ -103,7 +109,7 @@ def simulate_many(
     >>> [len(run.final) for run in pk.simulate_many(pk.Attention(d=2, beta=9), starts, 10.0)]
     [20, 20, 20]
     """
-    job = Job(model, t_end, times, tol, method, frozen, frozen_weights)
+    job = Job(model, t_end, times, tol, method, sums, frozen, frozen_weights)
     starts = [check.tokens(x, model.d, name=f"tokens[{i}]") for i, x in enumerate(tokens)]
     from parkade.engine.threads import cores
 
@@ -158,6 +164,7 @@ class Job:
         times: Times,
         tol: float,
         method: Method,
+        sums: SumsOption,
         frozen: ArrayLike | None,
         frozen_weights: ArrayLike | None,
     ) -> None:
@@ -169,6 +176,7 @@ class Job:
         if not _MIN_TOL <= self.tol <= _MAX_TOL:
             raise InputError(f"tol must lie in [{_MIN_TOL:g}, {_MAX_TOL:g}], got {self.tol:g}")
         self.method: Method = check.choice("method", method, ("auto", "explicit", "implicit"))
+        self.sums: SumsOption = check.choice("sums", sums, ("auto", "direct", "harmonic"))
         if isinstance(times, str):
             self.times: Array | str = check.choice("times", times, ("steps", "final"))
         else:
@@ -198,7 +206,15 @@ class Job:
         """Integrate from `x0`; `alone` allows several threads within one velocity."""
         from parkade.drive import drive
 
-        plan = choose(self.model, len(x0), self.t_end, self.method, frozen=len(self.frozen) > 0)
+        plan = choose(
+            self.model,
+            len(x0),
+            self.t_end,
+            self.tol,
+            frozen=len(self.frozen),
+            method=self.method,
+            sums=self.sums,
+        )
         frame = plan.frame
         keep = recorder(self.times, x0, plan.method)
         outcome = drive(
@@ -233,5 +249,7 @@ class Job:
                 rejected=outcome.rejected,
                 evaluations=outcome.evaluations,
                 seconds=outcome.seconds,
+                sums=plan.sums.name,
+                sums_reason=plan.sums.reason,
             ),
         )

@@ -1,4 +1,4 @@
-"""Which integrator for which run, and in which frame."""
+"""Which integrator for which run, in which frame, with which sums."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 from parkade.attention import Attention
 from parkade.check import available_memory
 from parkade.frame import Frame, long_run_frame, rest_frame
+from parkade.sums import Sums, SumsOption
+from parkade.sums import choose as choose_sums
 
 Method: TypeAlias = Literal["auto", "explicit", "implicit"]
 
@@ -22,34 +24,57 @@ WHOLE = 400
 
 @dataclass(frozen=True)
 class Plan:
-    """An integrator, the reason for it, and the frame to compute in."""
+    """An integrator, the frame to compute in, the sums, and the reasons for them."""
 
     method: Literal["explicit", "implicit"]
     reason: str
     frame: Frame
+    sums: Sums
 
 
-def choose(model: Attention, n: int, t_end: float, method: Method, *, frozen: bool) -> Plan:
-    """Plan a run of n tokens to t_end; `method` may already say how."""
+def choose(
+    model: Attention,
+    n: int,
+    t_end: float,
+    tol: float,
+    *,
+    frozen: int = 0,
+    method: Method = "auto",
+    sums: SumsOption = "auto",
+) -> Plan:
+    """Plan a run of n tokens, and `frozen` ones, to t_end; the options may already say how."""
+    summing = choose_sums(model, n, tol, sums, frozen)
+    integrator, reason, frame = _integrator(
+        model, n, t_end, method, frozen=frozen > 0, stores=summing.name == "direct"
+    )
+    if integrator == "implicit" and model.mask == "full":
+        summing = choose_sums(model, n, tol, sums, frozen, whole=True)
+    return Plan(integrator, reason, frame, summing)
+
+
+def _integrator(
+    model: Attention, n: int, t_end: float, method: Method, *, frozen: bool, stores: bool
+) -> tuple[Literal["explicit", "implicit"], str, Frame]:
+    """The integrator, why, and the frame; `stores` if implicit runs keep all weights."""
     if method == "explicit":
-        return Plan("explicit", "asked for", rest_frame(model))
+        return "explicit", "asked for", rest_frame(model)
     frame = long_run_frame(model, frozen=frozen)
     if method == "implicit":
-        return Plan("implicit", "asked for", frame)
+        return "implicit", "asked for", frame
     # Explicit steps are bound by the fastest relaxation, about |V|; implicit ones are not,
     # but each costs more, the more so the larger d.
     horizon = t_end * float(np.linalg.norm(model.V, 2))
     if horizon <= SHORT * (1 + model.d / 16):
-        return Plan("explicit", "short run: explicit steps are cheaper", rest_frame(model))
+        return "explicit", "short run: explicit steps are cheaper", rest_frame(model)
     if frame.rotates:
         reason = "tokens turn for ever, in a way no moving frame removes"
-        return Plan("explicit", reason, rest_frame(model))
+        return "explicit", reason, rest_frame(model)
     if model.mask == "full":
         if n * (model.d - 1) <= WHOLE:
-            return Plan("implicit", "long run, and small enough to couple all tokens", frame)
+            return "implicit", "long run, and small enough to couple all tokens", frame
         reason = f"full attention couples all tokens, and n·(d−1) > {WHOLE}"
-        return Plan("explicit", reason, rest_frame(model))
-    if 4.0 * n * n > 0.5 * available_memory():
-        return Plan("explicit", "too many tokens to store their weights", rest_frame(model))
+        return "explicit", reason, rest_frame(model)
+    if stores and 4.0 * n * n > 0.5 * available_memory():
+        return "explicit", "too many tokens to store their weights", rest_frame(model)
     turning = ", in a frame that turns with the tokens" if frame.spin.any() else ""
-    return Plan("implicit", "long causal run" + turning, frame)
+    return "implicit", "long causal run" + turning, frame

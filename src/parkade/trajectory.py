@@ -41,6 +41,8 @@ class Stats:
     rejected: int
     evaluations: int  # velocities of the whole system
     seconds: float
+    sums: str = "direct"  # or "harmonic"
+    sums_reason: str = ""  # why these sums
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,15 +35,16 @@ class Result:
 
 def velocity_batch(quick: bool) -> Result:
     """One velocity of many small systems (Figure 3 runs thousands of them), on one thread."""
-    from parkade.engine import pairwise, threads
+    from parkade.engine import threads, velocity
+    from parkade.engine.system import prepare, unrolled
 
     systems, n, d, beta = 8 if quick else 64, 200, 2, 64.0
     x = np.stack([sphere.uniform(n, d, seed=s) for s in range(systems)])
     out = np.empty_like(x)
-    system, dims = pairwise.system(Attention(d, beta)), pairwise.dims(d)
+    system, dims = prepare(Attention(d, beta)), unrolled(d)
     with threads.single_threaded_blas():
         ours, *others = _race(
-            lambda: pairwise.velocity_batch(system, dims, x, out),
+            lambda: velocity.velocity_batch(system, dims, x, out),
             lambda: baselines.velocity(x, beta),
             lambda: [baselines.velocity(one, beta) for one in x],
             quick=quick,
@@ -81,15 +82,17 @@ def run(quick: bool) -> Result:
 
 def velocity_large_d(quick: bool) -> Result:
     """One velocity of one large system in many dimensions, on all cores."""
-    from parkade.engine import pairwise, threads
+    from parkade.engine import threads
+    from parkade.engine.system import prepare
+    from parkade.engine.velocity import velocity
 
     n, d, beta = 512 if quick else 4096, 64, 8.0
     x = sphere.uniform(n, d, seed=1)
-    system, cores = pairwise.system(Attention(d, beta)), threads.cores()
+    system, cores = prepare(Attention(d, beta)), threads.cores()
 
     def parkade() -> None:
         with threads.single_threaded_blas():  # as in simulate: our threads share out the tiles
-            pairwise.velocity(system, x)
+            velocity(system, x)
 
     ours, other = _race(parkade, lambda: baselines.velocity(x, beta), quick=quick)
     details = _per_pair(d, n * (n + 1) / 2, ours, other, multiply_adds(cores))

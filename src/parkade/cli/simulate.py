@@ -113,6 +113,15 @@ def simulate(
         str,
         typer.Option("--method", metavar="NAME", help="Integrator; auto chooses and says why."),
     ] = "auto",
+    sums: Annotated[
+        str,
+        typer.Option(
+            "--sums",
+            metavar="NAME",
+            help="Attention sums: direct, harmonic (linear time; d = 2 or 3, Q = K = I), or auto, "
+            "the faster one.",
+        ),
+    ] = "auto",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -178,6 +187,7 @@ def simulate(
             times=kept,
             tol=tol,
             method=method,  # type: ignore[arg-type]  # the library checks it
+            sums=sums,  # type: ignore[arg-type]
             frozen=fixed,
             frozen_weights=weights,
             progress=show and not quiet,

@@ -28,11 +28,11 @@ def as_text(run: Trajectory, moved: Array, start: str, written: Mapping[str, Pat
         ("tokens", f"{n} in d={d}, from {start}{_frozen(run)}"),
         ("times", _times(run)),
         ("method", f"{stats.method}: {stats.reason}"),
-        ("engine", f"{stats.engine}; tol {stats.tol:g}"),
+        ("sums", f"{stats.engine}: {stats.sums_reason}"),
         (
             "steps",
             f"{stats.steps} (and {stats.rejected} rejected), {stats.evaluations} velocities, "
-            f"{stats.seconds:.3g} s",
+            f"{stats.seconds:.3g} s, tol {stats.tol:g}",
         ),
         ("moved", f"{np.mean(moved):.3g} on average, {np.max(moved):.3g} at most (radians)"),
         (

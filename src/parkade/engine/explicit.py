@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parkade.engine.pairwise import System, evaluate
+from parkade.engine.system import System
 from parkade.engine.vectors import copy, largest, noise_speed, normalize, note_motion
+from parkade.engine.velocity import evaluate
 from parkade.types import Array
 
 ORDER = 5
@@ -66,7 +67,7 @@ class Work(NamedTuple):
     error: Array  # (n, d)
 
 
-def workspace(n: int, d: int, *, causal: bool) -> Work:
+def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
     """Room for a run of n tokens in dimension d."""
     return Work(np.zeros(5), np.empty((7, n, d)), np.empty((n, d)), np.empty((n, d)))
 

@@ -26,10 +26,11 @@ import numpy as np
 from numba import njit
 
 from parkade import check
-from parkade.engine.linear import Linearization, allocate, linearize, padded
-from parkade.engine.pairwise import System, evaluate
+from parkade.engine.jacobian import forward, linearize
+from parkade.engine.linear import Linearization, allocate, padded
 from parkade.engine.simd import LOG2E, WIDTH
-from parkade.engine.solve import assemble, factorize, growth, invert, solve, solve_whole
+from parkade.engine.solve import assemble, factorize, growth, invert, solve_whole
+from parkade.engine.system import System
 from parkade.engine.tangent import FUSED
 from parkade.engine.vectors import (
     copy,
@@ -39,6 +40,7 @@ from parkade.engine.vectors import (
     normalize,
     note_motion,
 )
+from parkade.engine.velocity import evaluate
 from parkade.types import Array
 
 ORDER = 4
@@ -99,16 +101,16 @@ class Work(NamedTuple):
     inverses: Array  # (n, d-1, padded d-1): of the blocks of causal attention
 
 
-def workspace_bytes(n: int, d: int, *, causal: bool) -> float:
+def workspace_bytes(n: int, d: int, *, causal: bool, stores: bool = True) -> float:
     """Memory a run takes."""
     weights, whole = (4.0 * n * n, 0.0) if causal else (8.0 * n * n, 16.0 * (n * (d - 1.0)) ** 2)
-    return weights + whole + 8.0 * n * d * (4 * d + 20)
+    return (weights if stores else 0.0) + whole + 8.0 * n * d * (4 * d + 20)
 
 
-def workspace(n: int, d: int, *, causal: bool) -> Work:
-    """Room for a run of n tokens in dimension d."""
+def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
+    """Room for a run of n tokens in dimension d, with direct sums (which it stores) or without."""
     check.fits_in_memory(
-        workspace_bytes(n, d, causal=causal),
+        workspace_bytes(n, d, causal=causal, stores=stores),
         f"the implicit method with {n} tokens",
         "use method='explicit', which stores no weights",
     )
@@ -118,7 +120,7 @@ def workspace(n: int, d: int, *, causal: bool) -> Work:
         clock=np.zeros(6),
         growth=np.zeros(n),
         place=np.zeros((n, d)),
-        lin=allocate(n, d, causal=causal),
+        lin=allocate(n, d, causal=causal, stores=stores),
         u=np.zeros((STAGES, d, padded(n))),
         y=np.empty((n, d)),
         slope=np.empty((n, d)),
@@ -244,7 +246,7 @@ def _stages(
             _chart_slope(system, dims, x, work.y, work.slope)
             _combine(_C[s, :s], 1.0 / h, work.u, work.slope, work.slope)
         if system.causal:
-            solve(system, work.lin, work.inverses, work.slope, work.u[s])
+            forward(system, dims, x, work.lin, work.inverses, work.slope, work.u[s])
         else:
             solve_whole(work.lin, work.factors, work.pivots, work.slope, work.u[s])
 
@@ -274,7 +276,7 @@ def advance(
     nothing = np.zeros_like(x)
     count = 0
     while count < times.size and clock[TIME] < t_end:
-        linearize(system, beta_a, x, work.lin)
+        linearize(system, dims, beta_a, x, work.lin)
         if not system.causal:
             assemble(system, work.lin, work.whole)
         speed = largest(work.lin.velocity)

@@ -24,9 +24,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parkade.engine.pairwise import System
 from parkade.engine.simd import LOG2E, MAX_SCORE, exp2
+from parkade.engine.system import System
 from parkade.engine.tangent import FUSED, SUMS, axis, matrix_to_tangent
+from parkade.engine.vectors import scalar
 from parkade.types import Array
 
 PAD = 16
@@ -37,7 +38,9 @@ class Linearization(NamedTuple):
 
     keys: Array  # (d, padded n): x_j
     weights: Array  # p_kj for the other tokens k attends to, row after row, each padded
-    offsets: Array  # (n + 1,) where the rows begin
+    offsets: Array  # (n + 1,) where the rows begin; both are empty with harmonic sums
+    shares: Array  # (2, n): p_kk, and that of the others together
+    lone: Array  # (n,): whether a token is summed directly though others are not
     axes: Array  # (n,): the axes of the tangent coordinates
     pull: Array  # (n, d): a_k
     mean: Array  # (n, d): μ_k
@@ -53,14 +56,16 @@ def padded(n: int) -> int:
     return -(-n // PAD) * PAD
 
 
-def allocate(n: int, d: int, *, causal: bool) -> Linearization:
-    """Room for the linearisation of n tokens in dimension d."""
-    lengths = [padded(k if causal else n) for k in range(n)]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
+def allocate(n: int, d: int, *, causal: bool, stores: bool = True) -> Linearization:
+    """Room for the linearisation of n tokens in dimension d; `stores` all weights or none."""
+    lengths = [padded(k if causal else n) for k in range(n if stores else 0)]
+    offsets = np.cumsum([0, *lengths], dtype=np.int64)
     return Linearization(
         keys=np.zeros((d, padded(n))),
         weights=np.zeros(int(offsets[-1])),
         offsets=offsets,
+        shares=np.empty((2, n)),
+        lone=np.zeros(n, dtype=np.bool_),
         axes=np.empty(n, dtype=np.int64),
         pull=np.empty((n, d)),
         mean=np.empty((n, d)),
@@ -150,16 +155,6 @@ def _add_moments(weights: Array, delta: Array, terms: Array, mean: Array, moment
 
 
 @njit(cache=True, nogil=True)
-def scalar(matrix: Array) -> float:
-    """The number c if a matrix is c·I, else 0: multiples of I need no matrix products."""
-    for r in range(matrix.shape[0]):
-        for c in range(matrix.shape[1]):
-            if matrix[r, c] != (matrix[0, 0] if r == c else 0.0):
-                return 0.0
-    return float(matrix[0, 0])
-
-
-@njit(cache=True, nogil=True)
 def _scale(stack: Array, factor: float, out: Array) -> None:
     flat, target = stack.ravel(), out.ravel()
     for i in range(flat.size):
@@ -193,10 +188,7 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
     """Fill `lin` at the tokens `x`; `beta_a` is βKᵀQ."""
     n, d = x.shape
     m = len(system.weights)
-    for k in range(n):
-        lin.axes[k] = axis(x[k])
-        for c in range(d):
-            lin.keys[c, k] = x[k, c]
+    set_keys(x, lin)
     fixed = np.zeros((d, padded(m)))
     for j in range(m):
         for c in range(d):
@@ -205,7 +197,6 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
     delta, fixed_delta = np.empty_like(lin.keys), np.empty_like(fixed)
     terms = np.empty(max(lin.keys.shape[1], held.size))
     moment = np.empty((d, d))
-    shares = np.empty((2, n))  # p_kk, and that of the others
     for k in range(n):
         weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
         length = 0.0
@@ -254,15 +245,31 @@ def linearize(system: System, beta_a: Array, x: Array, lin: Linearization) -> No
                 moment[c, e] -= mean[c] * mean[e]
                 lin.moments[c, k, e] = moment[c, e]
                 lin.moments[e, k, c] = moment[c, e]
-        shares[0, k], shares[1, k] = self_weight, other
+        lin.shares[0, k], lin.shares[1, k] = self_weight, other
+    set_blocks(system, beta_a, x, lin)
+
+
+@njit(cache=True, nogil=True)
+def set_keys(x: Array, lin: Linearization) -> None:
+    """Set what depends on the tokens only."""
+    for k in range(x.shape[0]):
+        lin.axes[k] = axis(x[k])
+        for c in range(x.shape[1]):
+            lin.keys[c, k] = x[k, c]
+
+
+@njit(cache=True, nogil=True)
+def set_blocks(system: System, beta_a: Array, x: Array, lin: Linearization) -> None:
+    """Set velocities and blocks from the means, pulls, shares and M_k − μ_k μ_kᵀ in lin.moments."""
+    n, d = x.shape
     # V [−(1−p_kk) I − p_kk μ aᵀ + β (M − μμᵀ) A], with products for all tokens at once
     _times(lin.moments, beta_a, lin.products)
     for c in range(d):
         for k in range(n):
-            row, factor = lin.products[c, k], shares[0, k] * lin.mean[k, c]
+            row, factor = lin.products[c, k], lin.shares[0, k] * lin.mean[k, c]
             for e in range(d):
                 row[e] -= factor * lin.pull[k, e]
-            row[c] -= shares[1, k]
+            row[c] -= lin.shares[1, k]
     _times_from_left(system.V, lin.products, lin.moments)
     _tangent_blocks(system, x, lin)
 

@@ -16,7 +16,7 @@ Q, K ≠ I), scores are shifted by the largest one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -24,84 +24,17 @@ from numba.extending import overload
 
 from parkade.engine.simd import (
     LANES,
-    LOG2E,
     MAX_SCORE,
     exp2,
     tile_causal,
     tile_plain,
     tile_weighted,
 )
-from parkade.engine.threads import share_out
-from parkade.frame import Frame, rest_frame
+from parkade.engine.system import System
 from parkade.types import Array
 
-if TYPE_CHECKING:
-    from parkade.attention import Attention
-
-SMALL_D = 8
-"""From this dimension on, two matrix products per tile beat vector loops."""
-
-PARALLEL_SECONDS = 2e-3
-"""Cost of one velocity from which several threads pay."""
-
 _ROWS, _COLUMNS = 128, 256  # BLAS tiles: both operands and the weights stay in the L2 cache
-_CHUNK = 128  # rows per task: a multiple of _ROWS, so that tiles do not depend on it
-
-
-class System(NamedTuple):
-    """A model in the form the compiled code wants."""
-
-    A: Array  # log2(e) β KᵀQ: scores in base 2
-    V: Array
-    B: Array  # V − λI, less the generator of a turning frame
-    frozen: Array  # (m, d)
-    weights: Array  # (m,)
-    causal: bool
-
-
-def system(
-    model: Attention,
-    frozen: Array | None = None,
-    weights: Array | None = None,
-    frame: Frame | None = None,
-) -> System:
-    """Prepare `model`, with optional frozen tokens, for the kernels; tokens in `frame`."""
-    frame = frame or rest_frame(model)
-    fixed = np.empty((0, model.d)) if frozen is None else frozen
-    A = LOG2E * model.beta * model.K.T @ model.Q
-    return System(
-        A=np.ascontiguousarray(frame.enter(frame.enter(A).T).T),
-        V=np.ascontiguousarray(frame.V),
-        B=np.ascontiguousarray(frame.B),
-        frozen=np.ascontiguousarray(frame.enter(fixed)),
-        weights=np.ones(len(fixed)) if weights is None else np.ascontiguousarray(weights),
-        causal=model.mask == "causal",
-    )
-
-
-def dims(d: int) -> tuple[int, ...]:
-    """A tuple whose *length* tells the compiler a small d as a constant; (0,) for large d."""
-    return (0,) * d if d < SMALL_D else (0,)
-
-
-def velocity(system: System, x: Array, threads: int | None = None) -> Array:
-    """dx/dt for one system (n, d) or many (systems, n, d), on all cores or `threads` threads."""
-    batch = np.ascontiguousarray(x).reshape(-1, *x.shape[-2:])
-    out = np.empty_like(batch)
-    share_out(
-        (
-            (velocity_rows, system, dims(x.shape[-1]), one, lo, hi, result)
-            for one, result in zip(batch, out, strict=True)
-            for lo, hi in _chunks(x.shape[-2])
-        ),
-        threads,
-    )
-    return out.reshape(x.shape)
-
-
-def _chunks(n: int) -> list[tuple[int, int]]:
-    """Ranges of rows; the last rows first, because in a causal system they cost most."""
-    return [(lo, min(n, lo + _CHUNK)) for lo in range(0, n, _CHUNK)][::-1]
+CHUNK = 128  # rows per task: a multiple of _ROWS, so that tiles do not depend on it
 
 
 @njit(cache=True, nogil=True)
@@ -110,26 +43,6 @@ def velocity_rows(
 ) -> None:
     """Velocities of the tokens lo ≤ k < hi."""
     rows(system, dims, x, lo, hi, out)
-
-
-@njit(cache=True, nogil=True)
-def velocity_batch(system: System, dims: tuple[int, ...], x: Array, out: Array) -> None:
-    """Velocities of many systems (systems, n, d), on the calling thread."""
-    for s in range(x.shape[0]):
-        rows(system, dims, x[s], 0, x.shape[1], out[s])
-
-
-def evaluate(system: System, dims: tuple[int, ...], x: Array, out: Array) -> None:
-    """Velocity of one system: on all cores from the interpreter, on one in compiled code."""
-    share_out((velocity_rows, system, dims, x, lo, hi, out) for lo, hi in _chunks(len(x)))
-
-
-@overload(evaluate)
-def _evaluate(system: Any, dims: Any, x: Any, out: Any) -> Any:
-    def compiled(system: Any, dims: Any, x: Any, out: Any) -> None:
-        rows(system, dims, x, 0, x.shape[0], out)
-
-    return compiled
 
 
 def rows(system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array) -> None:
@@ -143,7 +56,7 @@ def _choose_rows(system: Any, dims: Any, x: Any, lo: Any, hi: Any, out: Any) -> 
 
     def with_tiles(system: Any, dims: Any, x: Any, lo: Any, hi: Any, out: Any) -> None:
         _means_tiles(system, dims, x, lo, hi, out)
-        _project(system, dims, x, lo, hi, out)
+        project(system, dims, x, lo, hi, out)
 
     def with_blas(system: Any, dims: Any, x: Any, lo: Any, hi: Any, out: Any) -> None:
         _means_blas(system, x, lo, hi, out)
@@ -227,7 +140,7 @@ def _shift_tile(
 
 
 @njit(cache=True, nogil=True)
-def _project(system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array) -> None:
+def project(system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array) -> None:
     """μ_k → P_k (V μ_k + B x_k), in place."""
     d = len(dims)
     q = np.empty(d)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from parkade.engine.linear import Linearization, scalar
-from parkade.engine.pairwise import System
+from parkade.engine.linear import Linearization
 from parkade.engine.simd import add_multiple
+from parkade.engine.system import System
 from parkade.engine.tangent import FUSED, SUMS, from_tangent, to_tangent
+from parkade.engine.vectors import scalar
 from parkade.types import Array
 
 
@@ -117,6 +118,36 @@ def _push_two(
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
+def finish(
+    V: Array,
+    v_scalar: float,
+    keys: Array,
+    axis: int,
+    inverse: Array,
+    k: int,
+    pushed: Array,
+    right: Array,
+    u: Array,
+    room: Array,
+) -> None:
+    """Solve for u_k, given the part Σ_j p_kj [u_j + (δ_j − μ_k) ⟨a_k, u_j⟩] of tokens before it."""
+    d = right.shape[1]
+    x, v, z, solution = room[0, :d], room[1, :d], room[2, : d - 1], room[3, : inverse.shape[1]]
+    for c in range(d):
+        x[c] = keys[c, k]
+        value = right[k, c] + v_scalar * pushed[c]
+        if v_scalar == 0.0:
+            for e in range(d):
+                value += V[c, e] * pushed[e]
+        v[c] = value
+    to_tangent(x, axis, v, z)
+    apply(inverse, z, solution)
+    from_tangent(x, axis, solution, v)
+    for c in range(d):
+        u[c, k] = v[c]
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
 def solve(system: System, lin: Linearization, inverses: Array, right: Array, u: Array) -> None:
     """Solve (diagonal − J) u = right by forward substitution over the tokens.
 
@@ -125,8 +156,7 @@ def solve(system: System, lin: Linearization, inverses: Array, right: Array, u: 
     n, d = right.shape
     v_scalar = scalar(system.V)
     along = np.empty(lin.keys.shape[1])
-    x, v, pushed, z = np.empty(d), np.empty(d), np.empty(d), np.empty(d - 1)
-    solution = np.empty(inverses.shape[2])
+    pushed, room = np.empty(d), np.empty((4, max(d, inverses.shape[2])))
     for k in range(n):
         weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
         count = weights.size
@@ -138,18 +168,7 @@ def solve(system: System, lin: Linearization, inverses: Array, right: Array, u: 
             _push_two(lin.keys, u, weights, along[:count], k, c, pushed)
         if d % 2 == 1:
             _push(lin.keys, u, weights, along[:count], k, d - 1, pushed)
-        for c in range(d):
-            x[c] = lin.keys[c, k]
-            value = right[k, c] + v_scalar * pushed[c]
-            if v_scalar == 0.0:
-                for e in range(d):
-                    value += system.V[c, e] * pushed[e]
-            v[c] = value
-        to_tangent(x, lin.axes[k], v, z)
-        apply(inverses[k], z, solution)
-        from_tangent(x, lin.axes[k], solution, v)
-        for c in range(d):
-            u[c, k] = v[c]
+        finish(system.V, v_scalar, lin.keys, lin.axes[k], inverses[k], k, pushed, right, u, room)
 
 
 @njit(cache=True, nogil=True)

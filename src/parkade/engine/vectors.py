@@ -73,3 +73,13 @@ def normalize(x: Array) -> None:
         scale = 1.0 / np.sqrt(square)
         for c in range(x.shape[1]):
             x[k, c] *= scale
+
+
+@njit(cache=True, nogil=True)
+def scalar(matrix: Array) -> float:
+    """The number c if a matrix is c·I, else 0: multiples of I need no matrix products."""
+    for r in range(matrix.shape[0]):
+        for c in range(matrix.shape[1]):
+            if matrix[r, c] != (matrix[0, 0] if r == c else 0.0):
+                return 0.0
+    return float(matrix[0, 0])

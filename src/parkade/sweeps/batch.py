@@ -43,7 +43,7 @@ def simulate(recipe: Recipe, batch: int, cancelled: Callable[[], bool]) -> dict[
     for i, index in enumerate(members):
         try:
             model, tokens, deltas, radius = recipe.simulation(index)
-            job = Job(model, recipe.t_end, keep, recipe.tol, "auto", None, None)
+            job = Job(model, recipe.t_end, keep, recipe.tol, "auto", recipe.sums, None, None)
             run = job.run(tokens, lambda fraction: None, cancelled, alone=False)
         except ParkadeError as error:
             place = ", ".join(f"{k}={v}" for k, v in recipe.place(index).items())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from parkade.attention import Attention
 from parkade.errors import ParkadeError, StoreError, TrustWarning, WorkerLostError
 from parkade.progress import Report, bar
+from parkade.sums import SumsOption
 from parkade.sweeps import request
 from parkade.sweeps.batch import run_batch
 from parkade.sweeps.recipe import Recipe
@@ -47,6 +48,7 @@ def ensemble(
     radius: float | None = None,
     start: Any = None,
     tol: float = 1e-6,
+    sums: SumsOption = "auto",
     batch: int | None = None,
     store: str | os.PathLike[str] | None = None,
     executor: Executor | Literal["threads", "processes"] | None = None,
@@ -67,7 +69,7 @@ def ensemble(
         Number of tokens: 200 by default, or that of the tokens given as `start`.
     runs : int
         Independent runs at every point of the grid.
-    t_end, tol : float
+    t_end, tol, sums
         As in `simulate`.
     seed : int
         Run i draws from (seed, i) and from nothing else: the result has the same bits
@@ -148,6 +150,7 @@ def ensemble(
         radius=radius,
         tol=tol,
         batch=batch,
+        sums=sums,
     )
     with (
         tempfile.TemporaryDirectory(prefix="parkade-")

@@ -12,6 +12,7 @@ import numpy as np
 
 from parkade.attention import Attention
 from parkade.errors import InputError
+from parkade.sums import SumsOption
 from parkade.sweeps import grid, laws
 from parkade.sweeps.grid import Axis
 from parkade.sweeps.measures import MEASURES, Variable
@@ -19,7 +20,7 @@ from parkade.types import Array
 
 FORMAT = "parkade ensemble 1"
 
-SETTINGS = ("runs", "t_end", "seed", "times", "measure", "radius", "tol", "batch")
+SETTINGS = ("runs", "t_end", "seed", "times", "measure", "radius", "tol", "batch", "sums")
 """What a recipe holds besides the axes of its grid."""
 
 _LONGEST = 60  # characters of a value in a message
@@ -52,6 +53,8 @@ class Recipe:
         Of consumption; None for β^{-1/2}/2.
     batch : int
         Runs in a file of the store.
+    sums : str
+        As in `simulate`; stores that do not say were made with direct ones.
     """
 
     axes: dict[str, Axis]
@@ -63,6 +66,7 @@ class Recipe:
     radius: float | None
     tol: float
     batch: int
+    sums: SumsOption = "direct"
 
     @property
     def dense(self) -> bool:

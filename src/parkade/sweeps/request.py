@@ -33,6 +33,7 @@ def make(
     radius: Any,
     tol: Any,
     batch: Any,
+    sums: Any,
 ) -> Recipe:
     """Check what a user asks for, fill in what was left out, and write it down."""
     given = {name: value for name, value in parameters.items() if value is not None}
@@ -64,11 +65,12 @@ def make(
         radius=None if radius is None else check.positive("radius", radius),
         tol=check.positive("tol", tol),
         batch=_MANY_RUNS if batch is None else check.positive_int("batch", batch),
+        sums=check.choice("sums", sums, ("auto", "direct", "harmonic")),
     )
     if batch is None:
         fair = -(-recipe.total // _SOME_BATCHES)
         recipe = dataclasses.replace(recipe, batch=min(_MANY_RUNS, fair))
-    Job(Attention(2), end, "final", recipe.tol, "auto", None, None)  # its checks are ours
+    Job(Attention(2), end, "final", recipe.tol, "auto", "auto", None, None)  # its checks are ours
     return recipe
 
 

@@ -1,0 +1,268 @@
+"""Attention sums on the circle in linear time: powers of x + iy.
+
+For tokens at angles φ_j and Δ = φ_j − φ_k the weights are a Fourier series,
+
+    w_kj = exp(β(cos Δ − 1)) = c_0 + 2 Σ_m c_m cos mΔ,     c_m = e^{-β} I_m(β)
+
+(M. Abramowitz, I. A. Stegun, Handbook of Mathematical Functions, 1964, eq. 9.6.34), whose terms
+factorise: with z = x + iy, Σ_j cos mΔ = Re conj(z_k^m) S_m, where S_m = Σ_j z_j^m is the same for
+all k, or under the causal mask a running sum. w sin Δ, w (cos Δ − 1) and whatever else the forces
+and their derivatives need are such series with other coefficients.
+
+A token at a time, with the modes in the vector lanes. The coefficients of large m vanish like
+exp(-m²/2β): some 70 modes are exact to rounding at β = 64.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from parkade.engine.emit import (
+    DOUBLE,
+    INT64,
+    Builder,
+    Value,
+    add,
+    constant,
+    fma,
+    loop,
+    multiply,
+    pack,
+    splat,
+    subtract,
+    total,
+    vector,
+)
+from parkade.engine.tangent import FUSED
+from parkade.types import Array
+
+LANES = 8  # modes side by side: two AVX2 registers, so that powers and sums all fit
+
+Complex: TypeAlias = tuple[Value, Value]
+
+# Rows of the table, the coefficients of Σ w, Σ w sin Δ, Σ w (cos Δ − 1), Σ w sin² Δ and
+# Σ w (cos Δ − 1) sin Δ, then the numbers m. Odd functions are series of sines.
+_ODD = (False, True, False, False, True)
+_NUMBER = len(_ODD)
+
+
+def table(beta: float, tail: float) -> Array:
+    """Coefficients of as many modes as leave out less than `tail` of each sum."""
+    from scipy.special import ive
+
+    most = 16 + int(np.sqrt(2 * beta * 800)) + LANES
+    m = np.arange(most + 4.0)
+    c: Array = np.asarray(ive(m, beta), dtype=np.float64)
+
+    def times_cosine(a: Array) -> Array:  # of a function given by the coefficients of cosines
+        product: Array = 0.5 * (np.concatenate([a[1:2], a[:-1]]) + np.append(a[1:], 0.0))
+        return product
+
+    sine = m * c / beta  # (w sin Δ, a series of sines: odd in m)
+    sine_cosine = 0.5 * (np.append(0.0, sine[:-1]) + np.append(sine[1:], 0.0))
+    twice = times_cosine(times_cosine(c))
+    rows = np.stack([c, sine, times_cosine(c) - c, c - twice, sine_cosine - sine, m])
+    rows[:_NUMBER, 1:] *= 2.0
+    # What is left out after M modes, for the slowest of the series.
+    left = np.cumsum(np.abs(rows[:_NUMBER, ::-1]), axis=1)[:, ::-1].max(axis=0)
+    count = int(np.argmax(left <= tail)) if (left <= tail).any() else most
+    size = -(-max(count, 1) // LANES) * LANES
+    return np.ascontiguousarray(rows[:, :size])
+
+
+def seconds(size: int, n: int) -> float:
+    """About what one velocity of n tokens takes on one core, with a table of `size` columns."""
+    return n * (2e-8 + 6e-10 * size)
+
+
+@njit(cache=True, nogil=True)
+def make_scratch(table: Array) -> Array:
+    """Room for the powers of a token."""
+    return np.empty((2, table.shape[1]))
+
+
+def _times(builder: Builder, a: Complex, b: Complex) -> Complex:
+    """The product of complex numbers, or of vectors of them."""
+    real = subtract(builder, multiply(builder, a[0], b[0]), multiply(builder, a[1], b[1]))
+    return real, fma(builder, a[0], b[1], multiply(builder, a[1], b[0]))
+
+
+def _powers(builder: Builder, z: Complex) -> tuple[Complex, Complex]:
+    """(z⁰, …, z^(LANES−1)) as vectors, by doubling, and z^LANES."""
+    powers = [(constant(1.0, DOUBLE), constant(0.0, DOUBLE)), z]
+    step = _times(builder, z, z)
+    while len(powers) < LANES:
+        powers += [_times(builder, power, step) for power in powers]
+        step = _times(builder, step, step)
+    real, imaginary = (pack(builder, [power[part] for power in powers]) for part in range(2))
+    return (real, imaginary), step
+
+
+def _make_sums(count: int, *, join: bool) -> Any:
+    """A function that adds up the first `count` series for one token.
+
+    Arguments: x and y of the token, the state, the table, the scratch, and the result. With
+    `join` the token's powers are added to the local sums afterwards, else they are left in the
+    scratch.
+    """
+
+    @intrinsic
+    def sums(typing: Any, x: Any, y: Any, state: Any, table: Any, scratch: Any, out: Any) -> Any:
+        signature = types.void(types.float64, types.float64, state, table, scratch, out)
+
+        def generate(context: Any, builder: Builder, signature: Any, args: Any) -> Any:
+            arrays = [
+                context.make_array(kind)(context, builder, value)
+                for kind, value in zip(signature.args[2:], args[2:], strict=True)
+            ]
+            state, table, scratch, out = (array.data for array in arrays)
+            size = builder.extract_value(arrays[1].shape, 1)
+            first, step = _powers(builder, (args[0], args[1]))
+            wide_step = splat(builder, step[0], LANES), splat(builder, step[1], LANES)
+
+            def modes(m: Value, carried: list[Value]) -> list[Value]:
+                real, imaginary, *sums = carried
+
+                def at(data: Value, row: int) -> Value:
+                    place = builder.add(builder.mul(size, ir.Constant(INT64, row)), m)
+                    return builder.bitcast(builder.gep(data, [place]), vector(LANES).as_pointer())
+
+                def load(data: Value, row: int) -> Value:
+                    return builder.load(at(data, row), align=8)
+
+                local = load(state, 2), load(state, 3)
+                s_real = add(builder, load(state, 0), local[0])
+                s_imaginary = add(builder, load(state, 1), local[1])
+                # conj(z^m) S_m
+                even = fma(builder, real, s_real, multiply(builder, imaginary, s_imaginary))
+                odd = subtract(
+                    builder,
+                    multiply(builder, real, s_imaginary),
+                    multiply(builder, imaginary, s_real),
+                )
+                grown = [
+                    fma(builder, load(table, row), odd if _ODD[row] else even, sums[row])
+                    for row in range(count)
+                ]
+                for part, power in enumerate((real, imaginary)):
+                    if join:
+                        joined = add(builder, power, local[part])
+                        builder.store(joined, at(state, 2 + part), align=8)
+                    else:
+                        builder.store(power, at(scratch, part), align=8)
+                return [*_times(builder, (real, imaginary), wide_step), *grown]
+
+            start = [*first, *[constant(0.0, vector(LANES))] * count]
+            _, _, *sums = loop(builder, ir.Constant(INT64, 0), size, LANES, start, modes)
+            for row, value in enumerate(sums):
+                place = builder.gep(out, [ir.Constant(INT64, row)])
+                builder.store(total(builder, value), place)
+            return context.get_dummy_value()
+
+        return signature, generate
+
+    return sums
+
+
+_powers_only = _make_sums(0, join=False)
+_two_sums = _make_sums(2, join=True)
+_three_sums = _make_sums(3, join=True)
+_three_sums_alone = _make_sums(3, join=False)
+_five_sums = _make_sums(5, join=True)
+
+
+@njit(cache=True, nogil=True)
+def leaves_near() -> bool:
+    """Whether sums among the tokens of a chunk are left to the caller."""
+    return False
+
+
+@njit(cache=True, nogil=True)
+def far_sums(
+    table: Array,
+    x: Array,
+    lo: int,
+    hi: int,
+    scratch: Array,
+    state: Array,
+    out: Array,
+    radial: bool,
+    join: bool,
+) -> None:
+    """Sums over the tokens in the state, for the tokens lo ≤ k < hi one by one.
+
+    Sets out[k − lo] to Σ w, Σ w (t − 1) and the vector Σ w (x_j − t x), where t = ⟨x_j, x⟩; the
+    second only if `radial`, else to 0. With `join` each token is then added to the local sums.
+    """
+    sums = np.zeros(3)
+    for k in range(lo, hi):
+        a, b = x[k, 0], x[k, 1]
+        if not join:
+            _three_sums_alone(a, b, state, table, scratch, sums)
+        elif radial:
+            _three_sums(a, b, state, table, scratch, sums)
+        else:
+            _two_sums(a, b, state, table, scratch, sums)
+        i = k - lo
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = sums[0], sums[2], -sums[1] * b, sums[1] * a
+
+
+@njit(cache=True, nogil=True)
+def far_second(
+    table: Array,
+    x: Array,
+    lo: int,
+    hi: int,
+    scratch: Array,
+    state: Array,
+    out: Array,
+    second: Array,
+) -> None:
+    """`far_sums`, radial and with joining, and second[k − lo] = Σ w δ (Pδ)ᵀ.
+
+    Here δ = x_j − x, and P projects on the tangent space.
+    """
+    sums = np.empty(5)
+    for k in range(lo, hi):
+        a, b = x[k, 0], x[k, 1]
+        _five_sums(a, b, state, table, scratch, sums)
+        i = k - lo
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = sums[0], sums[2], -sums[1] * b, sums[1] * a
+        # δ = (cos Δ − 1) x + sin Δ τ with the tangent vector τ = (−b, a)
+        first, then = sums[4] * a - sums[3] * b, sums[4] * b + sums[3] * a
+        second[i, 0, 0], second[i, 0, 1] = -first * b, first * a
+        second[i, 1, 0], second[i, 1, 1] = -then * b, then * a
+
+
+@njit(cache=True, nogil=True, fastmath=FUSED)
+def add_features(
+    table: Array, x: Array, mass: Array, lo: int, hi: int, scratch: Array, state: Array
+) -> None:
+    """Add mass_j z_j^m of the tokens lo ≤ j < hi to the local sums."""
+    for j in range(lo, hi):
+        _powers_only(x[j, 0], x[j, 1], state, table, scratch, scratch[0])
+        for part in range(2):
+            power, local = scratch[part], state[2 + part]
+            for m in range(local.size):
+                local[m] += mass[j] * power[m]
+
+
+@njit(cache=True, nogil=True, fastmath=FUSED)
+def add_changes(
+    table: Array, x: Array, u: Array, lo: int, hi: int, scratch: Array, state: Array
+) -> None:
+    """Add how z^m changes when token lo, whose powers are in the scratch, moves by u[:, lo].
+
+    That is i m z^m s, if u is s times (−y, x).
+    """
+    number = table[_NUMBER]
+    s = x[lo, 0] * u[1, lo] - x[lo, 1] * u[0, lo]
+    real, imaginary = state[2], state[3]
+    for m in range(number.size):
+        real[m] -= s * number[m] * scratch[1, m]
+        imaginary[m] += s * number[m] * scratch[0, m]

@@ -1,0 +1,78 @@
+"""Velocities of whole systems, by direct or by harmonic sums, on one or all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba.extending import overload
+
+from parkade.engine import harmonic, pairwise
+from parkade.engine.features import DIMENSIONS
+from parkade.engine.system import System, unrolled
+from parkade.engine.threads import share_out
+from parkade.types import Array
+
+PARALLEL_SECONDS = 4e-4
+"""Cost of one velocity from which several threads pay."""
+
+
+def velocity(system: System, x: Array, threads: int | None = None) -> Array:
+    """dx/dt for one system (n, d) or many (systems, n, d), on all cores or `threads` threads."""
+    batch = np.ascontiguousarray(x).reshape(-1, *x.shape[-2:])
+    out = np.empty_like(batch)
+    kind = unrolled(x.shape[-1])
+    if system.table.size == 0:
+        tasks = (
+            task
+            for one, result in zip(batch, out, strict=True)
+            for task in _direct(system, kind, one, result)
+        )
+        share_out(tasks, threads)
+    elif len(batch) == 1:
+        harmonic.shared(system, kind, batch[0], out[0], threads)
+    else:
+        pairs = zip(batch, out, strict=True)
+        share_out(((harmonic.whole, system, kind, *pair) for pair in pairs), threads)
+    return out.reshape(x.shape)
+
+
+@njit(cache=True, nogil=True)
+def velocity_batch(system: System, dims: tuple[int, ...], x: Array, out: Array) -> None:
+    """Velocities of many systems (systems, n, d), on the calling thread."""
+    for s in range(x.shape[0]):
+        evaluate(system, dims, x[s], out[s])
+
+
+def evaluate(system: System, dims: tuple[int, ...], x: Array, out: Array) -> None:
+    """Velocity of one system: on all cores from the interpreter, on one in compiled code."""
+    if system.table.size > 0:
+        harmonic.shared(system, dims, x, out)
+    else:
+        share_out(_direct(system, dims, x, out))
+
+
+@overload(evaluate)
+def _evaluate(system: Any, dims: Any, x: Any, out: Any) -> Any:
+    def either(system: Any, dims: Any, x: Any, out: Any) -> None:
+        if system.table.size > 0:
+            harmonic.whole(system, dims, x, out)
+        else:
+            pairwise.rows(system, dims, x, 0, x.shape[0], out)
+
+    def direct(system: Any, dims: Any, x: Any, out: Any) -> None:
+        pairwise.rows(system, dims, x, 0, x.shape[0], out)
+
+    return either if len(dims) in DIMENSIONS else direct
+
+
+def _direct(
+    system: System, dims: tuple[int, ...], x: Array, out: Array
+) -> Iterator[tuple[Any, ...]]:
+    """Calls for parts of the rows; the last first, because in a causal system they cost most."""
+    n = len(x)
+    for lo in range(0, n, pairwise.CHUNK)[::-1]:
+        hi = min(n, lo + pairwise.CHUNK)
+        yield pairwise.velocity_rows, system, dims, x, lo, hi, out
