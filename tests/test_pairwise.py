@@ -267,7 +267,7 @@ def test_first_rows_do_not_depend_on_later_tokens(d):
 def test_compiled_shape_constants():
     # Examples above sit on these boundaries; move them along if the constants move.
     assert {LANES - 1, LANES, LANES + 1} <= set(SIZES)
-    for size in (pairwise._ROWS, pairwise._COLUMNS, pairwise._CHUNK):
+    for size in (pairwise._ROWS, pairwise._COLUMNS, pairwise.CHUNK):
         assert {size - 1, size, size + 1} <= set(SIZES)
 
 

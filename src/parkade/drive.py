@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from parkade.attention import Attention
-from parkade.engine import METHODS, threads
+from parkade.engine import METHODS, harmonic, threads
 from parkade.engine.system import SMALL_D, System, prepare, unrolled
-from parkade.engine.vectors import noise_speed
+from parkade.engine.vectors import frobenius, noise_speed
 from parkade.engine.velocity import PARALLEL_SECONDS
-from parkade.errors import ParkadeError
+from parkade.errors import InaccurateSumsError, ParkadeError
 from parkade.plan import Plan
 from parkade.progress import say_if_slow
 from parkade.types import Array
@@ -24,6 +24,9 @@ from parkade.types import Array
 _CHUNK_SECONDS = 0.01
 _CHUNK_STEPS = 256
 _CHUNK_BYTES = 2**26
+
+_CHECK_STEPS = 64  # from one check of harmonic sums to the next
+_CHECKED = 8  # tokens
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def drive(
     passed = math.log1p if plan.method == "implicit" else float
     whole = passed(t_end)
 
-    steps = 0
+    steps = checked = 0
     loops_only = plan.method == "explicit" and d < SMALL_D
     with nullcontext() if loops_only else threads.single_threaded_blas():
         engine.start(system, dims, x, work, t_end, tol)
@@ -92,6 +95,9 @@ def drive(
                     f"tol={tol:g} may be too strict for this model"
                 )
             steps += count
+            if sums.table is not None and (steps >= checked or clock[engine.TIME] >= t_end):
+                _check_sums(system, dims, x, float(clock[engine.TIME]))
+                checked = steps + _CHECK_STEPS
             times, tokens, dense = (part[:count] for part in chunk)
             add(times, frame.leave(tokens), frame.leave(dense))
             report(passed(clock[engine.TIME]) / whole)
@@ -108,6 +114,16 @@ def drive(
     )
 
 
+def _check_sums(system: System, dims: tuple[int, ...], x: Array, t: float) -> None:
+    """Compare harmonic sums with direct ones, for a few tokens."""
+    chosen = np.linspace(0, len(x) - 1, _CHECKED).astype(int)
+    error = harmonic.error(system, dims, x, chosen)
+    if not error <= system.accuracy * max(1.0, frobenius(system.V)):
+        raise InaccurateSumsError(
+            f"at t={t:g} harmonic sums were wrong by {error:.1g} instead of {system.accuracy:.1g}"
+        )
+
+
 def _trusted_until(system: System, x: Array, last_motion: float, t_end: float, tol: float) -> float:
     """The time beyond which rounding, not the model, may move tokens by more than `tol`.
 
@@ -119,7 +135,7 @@ def _trusted_until(system: System, x: Array, last_motion: float, t_end: float, t
     spread = np.ptp(x, axis=0).max()
     if system.causal or spread < tol:
         return math.inf
-    limit = last_motion + tol / noise_speed(system.V)
+    limit = last_motion + tol / noise_speed(system.V, system.accuracy)
     return limit if limit < t_end else math.inf
 
 

@@ -9,6 +9,10 @@ class InputError(ParkadeError, ValueError):
     """The input is wrong: the message says what was got, what was expected, what to do."""
 
 
+class InaccurateSumsError(ParkadeError):
+    """Harmonic sums were found to differ from direct ones by more than they should."""
+
+
 class StoreError(ParkadeError):
     """The store of an ensemble cannot be written."""
 

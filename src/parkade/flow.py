@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -13,12 +14,13 @@ from numpy.typing import ArrayLike
 
 from parkade import check
 from parkade.attention import Attention
-from parkade.errors import InputError, TrustWarning
+from parkade.errors import InaccurateSumsError, InputError, TrustWarning
 from parkade.frame import turn
-from parkade.plan import Method, choose
+from parkade.plan import Method, Plan, choose
 from parkade.progress import bar
 from parkade.record import recorder
 from parkade.sums import SumsOption
+from parkade.sums import choose as choose_sums
 from parkade.trajectory import Stats, Trajectory
 from parkade.types import Array
 
@@ -204,8 +206,6 @@ class Job:
         alone: bool = True,
     ) -> Trajectory:
         """Integrate from `x0`; `alone` allows several threads within one velocity."""
-        from parkade.drive import drive
-
         plan = choose(
             self.model,
             len(x0),
@@ -215,6 +215,25 @@ class Job:
             method=self.method,
             sums=self.sums,
         )
+        try:
+            return self._follow(plan, x0, report, cancelled, alone)
+        except InaccurateSumsError as error:
+            if self.sums == "harmonic":
+                raise InaccurateSumsError(f"{error}; use sums='direct'") from None
+            direct = choose_sums(self.model, len(x0), self.tol, "direct", len(self.frozen))
+            sums = dataclasses.replace(direct, reason=f"done again: {error}")
+            return self._follow(dataclasses.replace(plan, sums=sums), x0, report, cancelled, alone)
+
+    def _follow(
+        self,
+        plan: Plan,
+        x0: Array,
+        report: Callable[[float], None],
+        cancelled: Callable[[], bool],
+        alone: bool,
+    ) -> Trajectory:
+        from parkade.drive import drive
+
         frame = plan.frame
         keep = recorder(self.times, x0, plan.method)
         outcome = drive(

@@ -170,7 +170,7 @@ def advance(
     shared out to all cores; the result is the same, bit for bit.
     """
     clock, stages, y, error = work
-    noise = noise_speed(system.V)
+    noise = noise_speed(system.V, system.accuracy)
     count = 0
     rejected = False
     while count < times.size and clock[TIME] < t_end:

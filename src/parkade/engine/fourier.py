@@ -82,8 +82,8 @@ def seconds(size: int, n: int) -> float:
 
 @njit(cache=True, nogil=True)
 def make_scratch(table: Array) -> Array:
-    """Room for the powers of a token."""
-    return np.empty((2, table.shape[1]))
+    """Room for the powers of a token, and for its sums."""
+    return np.zeros((3, table.shape[1]))
 
 
 def _times(builder: Builder, a: Complex, b: Complex) -> Complex:
@@ -199,7 +199,7 @@ def far_sums(
     Sets out[k − lo] to Σ w, Σ w (t − 1) and the vector Σ w (x_j − t x), where t = ⟨x_j, x⟩; the
     second only if `radial`, else to 0. With `join` each token is then added to the local sums.
     """
-    sums = np.zeros(3)
+    sums = scratch[2]
     for k in range(lo, hi):
         a, b = x[k, 0], x[k, 1]
         if not join:
@@ -227,7 +227,7 @@ def far_second(
 
     Here δ = x_j − x, and P projects on the tangent space.
     """
-    sums = np.empty(5)
+    sums = scratch[2]
     for k in range(lo, hi):
         a, b = x[k, 0], x[k, 1]
         _five_sums(a, b, state, table, scratch, sums)
@@ -245,7 +245,7 @@ def add_features(
 ) -> None:
     """Add mass_j z_j^m of the tokens lo ≤ j < hi to the local sums."""
     for j in range(lo, hi):
-        _powers_only(x[j, 0], x[j, 1], state, table, scratch, scratch[0])
+        _powers_only(x[j, 0], x[j, 1], state, table, scratch, scratch[2])
         for part in range(2):
             power, local = scratch[part], state[2 + part]
             for m in range(local.size):

@@ -19,6 +19,8 @@ same result, bit for bit.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numba import njit
 
@@ -29,7 +31,7 @@ from parkade.engine.features import (
     leaves_near,
     make_scratch,
 )
-from parkade.engine.pairwise import project
+from parkade.engine.pairwise import project, velocity_rows
 from parkade.engine.simd import exp2
 from parkade.engine.system import System
 from parkade.engine.tangent import SUMS
@@ -261,3 +263,14 @@ def shared(
     share_out(
         ((rows, system, dims, x, keys, *group, part.copy(), out) for group, part in calls), threads
     )
+
+
+def error(system: System, dims: tuple[int, ...], x: Array, tokens: Iterable[int]) -> float:
+    """The largest difference between harmonic and direct velocities of some tokens."""
+    fast, exact = np.empty_like(x), np.empty_like(x)
+    whole(system, dims, x, fast)
+    worst = 0.0
+    for k in tokens:
+        velocity_rows(system, dims, x, k, k + 1, exact)
+        worst = max(worst, float(np.abs(fast[k] - exact[k]).max()))
+    return worst

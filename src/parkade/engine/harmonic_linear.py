@@ -25,7 +25,7 @@ from parkade.engine.features import (
 from parkade.engine.harmonic import FOLD, begin, dot, fold, is_lone, make_room, weigh
 from parkade.engine.linear import Linearization, set_blocks, set_keys
 from parkade.engine.simd import LOG2E
-from parkade.engine.solve import finish
+from parkade.engine.solve import finish, finish_room
 from parkade.engine.system import System
 from parkade.engine.tangent import SUMS
 from parkade.engine.vectors import scalar
@@ -174,7 +174,7 @@ def solve(
     state, ledger = np.zeros((4, size)), np.zeros((8, size))
     scratch, room = make_scratch(dims, system.table), make_room(d)
     far, sums, pushed = np.empty((CHUNK, 2 + d)), np.empty(1 + d), np.empty(d)
-    work = np.empty((4, max(d, inverses.shape[2])))
+    work = finish_room(d, inverses)
     v_scalar = scalar(system.V)
     for k0 in range(0, n, chunk):
         k1 = min(n, k0 + chunk)

@@ -271,7 +271,7 @@ def advance(
     n, d = x.shape
     clock, u = work.clock, work.u
     beta_a = system.A / LOG2E
-    noise = noise_speed(system.V)
+    noise = noise_speed(system.V, system.accuracy)
     rates = np.zeros(n)
     nothing = np.zeros_like(x)
     count = 0

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from parkade.engine.simd import LOG2E, MAX_SCORE, exp2
 from parkade.engine.system import System
@@ -38,10 +39,10 @@ class Linearization(NamedTuple):
 
     keys: Array  # (d, padded n): x_j
     weights: Array  # p_kj for the other tokens k attends to, row after row, each padded
-    offsets: Array  # (n + 1,) where the rows begin; both are empty with harmonic sums
+    offsets: NDArray[np.int64]  # (n + 1,) where the rows begin; both are empty with harmonic sums
     shares: Array  # (2, n): p_kk, and that of the others together
-    lone: Array  # (n,): whether a token is summed directly though others are not
-    axes: Array  # (n,): the axes of the tangent coordinates
+    lone: NDArray[np.bool_]  # (n,): whether a token is summed directly though others are not
+    axes: NDArray[np.int64]  # (n,): the axes of the tangent coordinates
     pull: Array  # (n, d): a_k
     mean: Array  # (n, d): μ_k
     velocity: Array  # (n, d): P_k q_k

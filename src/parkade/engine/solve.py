@@ -117,6 +117,12 @@ def _push_two(
     out[c + 1] += total2
 
 
+@njit(cache=True, nogil=True)
+def finish_room(d: int, inverses: Array) -> tuple[Array, Array, Array, Array]:
+    """Room for `finish`."""
+    return np.empty(d), np.empty(d), np.empty(d - 1), np.empty(inverses.shape[2])
+
+
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def finish(
     V: Array,
@@ -128,11 +134,11 @@ def finish(
     pushed: Array,
     right: Array,
     u: Array,
-    room: Array,
+    room: tuple[Array, Array, Array, Array],
 ) -> None:
     """Solve for u_k, given the part Σ_j p_kj [u_j + (δ_j − μ_k) ⟨a_k, u_j⟩] of tokens before it."""
     d = right.shape[1]
-    x, v, z, solution = room[0, :d], room[1, :d], room[2, : d - 1], room[3, : inverse.shape[1]]
+    x, v, z, solution = room
     for c in range(d):
         x[c] = keys[c, k]
         value = right[k, c] + v_scalar * pushed[c]
@@ -156,7 +162,7 @@ def solve(system: System, lin: Linearization, inverses: Array, right: Array, u: 
     n, d = right.shape
     v_scalar = scalar(system.V)
     along = np.empty(lin.keys.shape[1])
-    pushed, room = np.empty(d), np.empty((4, max(d, inverses.shape[2])))
+    pushed, room = np.empty(d), finish_room(d, inverses)
     for k in range(n):
         weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
         count = weights.size

@@ -28,9 +28,9 @@ def largest(v: Array) -> float:
 
 
 @njit(cache=True, nogil=True)
-def noise_speed(V: Array) -> float:
-    """A speed of tokens that rounding alone may give them."""
-    return max(16 * _EPSILON * frobenius(V), 1e-300)  # V may be zero
+def noise_speed(V: Array, accuracy: float) -> float:
+    """A speed of tokens that rounding, or the inaccuracy of their means, may give them."""
+    return max(max(16 * _EPSILON, accuracy) * frobenius(V), 1e-300)  # V may be zero
 
 
 @njit(cache=True, nogil=True)
