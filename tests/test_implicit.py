@@ -26,7 +26,9 @@ def fixed_steps(model, x0, t_end, count):
     taken = implicit.advance(system, dims, x, work, t_end, 1e-6, True, *chunk)
     assert taken == count
     before = x0 if count == 1 else chunk[1][-2]
-    middle = implicit.interpolate(np.array([0.4]), before[None], chunk[1][-1:], chunk[2][-1:])[0]
+    middle = np.empty((1, *before.shape))
+    implicit.interpolate(np.array([0.4]), before[None], chunk[1][-1:], chunk[2][-1:], middle)
+    middle = middle[0]
     return x, middle
 
 
@@ -253,7 +255,7 @@ def test_frozen_tokens_hold_their_captives_for_ever():
 def test_progress_counts_decades():
     reports = []
     x0 = pk.sphere.uniform(60, 2, seed=1)
-    job = pk.flow.Job(pk.Attention(d=2, beta=64.0), 1e60, "final", 1e-6, "auto", None, None)
+    job = pk.flow.Job(pk.Attention(d=2, beta=64.0), 1e60, "final", 1e-6, "auto", "auto", None, None)
     job.run(x0, reports.append, lambda: False)
     # In linear time nothing would seem to happen before the very end.
     assert reports[-1] == 1.0

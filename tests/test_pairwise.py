@@ -276,7 +276,8 @@ def test_machine_code_from_the_cache_runs(tmp_path):
     # there by a fresh process: three processes in a row, as a user's sessions would be.
     script = """if True:
         import sys, parkade as pk
-        from parkade.engine import pairwise
+        from parkade.engine.system import prepare
+        from parkade.engine.velocity import velocity
         model, x = pk.Attention(2), pk.sphere.uniform(5, 2, seed=1)
         if sys.argv[1] == "callee":
             velocity(prepare(model), x)

@@ -37,7 +37,10 @@ def interpolate(
     from parkade.engine import METHODS
 
     theta = (t - times[0]) / (times[1] - times[0])
-    result: Array = METHODS[method].interpolate(theta, *ends, dense)
+    result = np.empty(ends[1].shape)
+    METHODS[method].interpolate(
+        theta, *(np.ascontiguousarray(part) for part in ends), dense, result
+    )
     exact = t == times[1]
     result[exact] = ends[1][exact]
     return result

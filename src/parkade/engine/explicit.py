@@ -213,10 +213,14 @@ def advance(
     return count
 
 
-def interpolate(theta: Array, start: Array, end: Array, dense: Array) -> Array:
+@njit(cache=True, nogil=True)
+def interpolate(theta: Array, start: Array, end: Array, dense: Array, out: Array) -> None:
     """Tokens at fractions `theta` (m,) of steps with given ends (m, n, d) and dense arrays."""
-    u = theta[:, None, None]
-    inner = dense[:, 1] + (1 - u) * dense[:, 2]
-    x = start + u * (end - start + (1 - u) * (dense[:, 0] + u * inner))
-    unit: Array = x / np.linalg.norm(x, axis=-1, keepdims=True)
-    return unit
+    for i in range(theta.size):
+        u = theta[i]
+        for k in range(out.shape[1]):
+            for c in range(out.shape[2]):
+                x = start[i, k, c]
+                inner = dense[i, 0, k, c] + u * (dense[i, 1, k, c] + (1 - u) * dense[i, 2, k, c])
+                out[i, k, c] = x + u * (end[i, k, c] - x + (1 - u) * inner)
+        normalize(out[i])

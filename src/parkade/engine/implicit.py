@@ -334,10 +334,19 @@ def advance(
     return count
 
 
-def interpolate(theta: Array, start: Array, end: Array, dense: Array) -> Array:
+@njit(cache=True, nogil=True, error_model="numpy")
+def interpolate(theta: Array, start: Array, end: Array, dense: Array, out: Array) -> None:
     """Tokens at fractions `theta` (m,) of steps with given ends (m, n, d) and dense arrays."""
-    s = theta[:, None, None]
-    chart = end / np.sum(start * end, axis=-1, keepdims=True) - start
-    x = start + s * (chart + (1 - s) * (dense[:, 0] + s * dense[:, 1]))
-    unit: Array = x / np.linalg.norm(x, axis=-1, keepdims=True)
-    return unit
+    d = out.shape[2]
+    for i in range(theta.size):
+        s = theta[i]
+        for k in range(out.shape[1]):
+            cosine = 0.0
+            for c in range(d):
+                cosine += start[i, k, c] * end[i, k, c]
+            for c in range(d):
+                x = start[i, k, c]
+                chart = end[i, k, c] / cosine - x
+                inner = dense[i, 0, k, c] + s * dense[i, 1, k, c]
+                out[i, k, c] = x + s * (chart + (1 - s) * inner)
+        normalize(out[i])

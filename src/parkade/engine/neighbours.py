@@ -21,15 +21,15 @@ def _square(x: Array, y: Array) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _within(x: Array, y: Array, sine: float, cosine: float) -> bool:
-    """Whether the angle is at most r, with sine and cosine those of r/2 (squared).
+def _near(x: Array, i: int, j: int, sine: float, cosine: float) -> bool:
+    """Whether tokens i and j are at most r apart, with sine and cosine those of r/2 (squared).
 
     tan²(angle/2) = |x − y|²/|x + y|² keeps its precision near 0 and near π.
     """
     minus, plus = 0.0, 0.0
-    for c in range(x.size):
-        minus += (x[c] - y[c]) ** 2
-        plus += (x[c] + y[c]) ** 2
+    for c in range(x.shape[1]):
+        minus += (x[i, c] - x[j, c]) ** 2
+        plus += (x[i, c] + x[j, c]) ** 2
     return minus * cosine <= plus * sine
 
 
@@ -54,7 +54,7 @@ def components(x: Array, radius: float) -> Indices:
             i = 0
             while i < left:
                 j = waiting[i]
-                if labels[j] >= 0 or _within(x[k], x[j], sine, cosine):
+                if labels[j] >= 0 or _near(x, k, j, sine, cosine):
                     if labels[j] < 0:
                         labels[j] = first
                         queue[end] = j
@@ -152,10 +152,16 @@ def count_near(tokens: Array, centers: Indices, radius: float) -> Indices:
     steps, n, _ = tokens.shape
     sine, cosine = np.sin(radius / 2) ** 2, np.cos(radius / 2) ** 2
     counts = np.zeros(steps, dtype=np.int64)
+    usual = np.zeros(n, dtype=np.int64)  # a token stays with its centre: that is tried first
     for t in range(steps):
+        x = tokens[t]
         for k in range(n):
-            for c in centers:
-                if _within(tokens[t, k], tokens[t, c], sine, cosine):
-                    counts[t] += 1
-                    break
+            found = centers.size > 0 and _near(x, k, centers[usual[k]], sine, cosine)
+            if not found:
+                for i in range(centers.size):
+                    if _near(x, k, centers[i], sine, cosine):
+                        found = True
+                        usual[k] = i
+                        break
+            counts[t] += found
     return counts

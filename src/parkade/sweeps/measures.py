@@ -95,10 +95,15 @@ def _consumption(sample: Sample) -> dict[str, ArrayLike]:
 
 
 def _centers(sample: Sample) -> dict[str, ArrayLike]:
-    moved = distance(sample.tokens, sample.run.at(0.0))  # (T, n)
+    start = sample.run.at(0.0)
+
+    def moved(who: NDArray[np.int64]) -> Array:
+        angle: Array = distance(sample.tokens[:, who], start[who]).mean(axis=1)
+        return angle
+
     return {
         "centers": [[len(who) for who in kinds] for kinds in sample.centers],
-        "displacement": [[moved[:, who].mean(axis=1) for who in kinds] for kinds in sample.centers],
+        "displacement": [[moved(who) for who in kinds] for kinds in sample.centers],
     }
 
 
