@@ -45,7 +45,7 @@ def choose(
     `whole` tells that the matrix of all weights is needed.
     """
     pairs = n * (n + 2.0 * frozen) / (2 if model.mask == "causal" else 1)
-    direct = 2e-10 * pairs * (model.d + 8)
+    direct = 1.75e-10 * pairs * (model.d + 8)
     if option == "direct":
         return Sums("direct", "asked for", direct)
     obstacle = _obstacle(model, whole=whole)

@@ -9,12 +9,12 @@ from typing import Any
 
 from numba.extending import overload
 
-from parkade.engine import fourier
+from parkade.engine import fourier, legendre
 
-DIMENSIONS = {2: fourier}
+DIMENSIONS = {2: fourier, 3: legendre}
 """Where harmonic sums are known."""
 
-CHUNK = 64
+CHUNK = legendre.CHUNK
 """The largest number of tokens taken at once."""
 
 

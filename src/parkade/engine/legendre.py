@@ -19,9 +19,9 @@ There are no roots, no poles, and no overflow for L ≤ 1000. With M_lm = Σ_j m
 
 ∇ and H the gradient and Hessian of the polynomial W in R³, P the projection on the tangent space.
 All is linear in the moments M: if tokens move by u_j, these change by Σ_j ⟨∇f_lm(x_j), u_j⟩, and
-W, R and N of the changes are the changes of W, R and N at a fixed x. A `state` (6, size) has, real
-and imaginary, the moments (rows 0, 1), what rounding them lost (2, 3), and the sums since the last
-`fold` (4, 5); pairs (l, m) in the order of m, then of l.
+W, R and N of the changes are the changes of W, R and N at a fixed x. A `state` (4, size) has, real
+and imaginary, the moments (rows 0, 1) and local ones to be added (2, 3); see `harmonic`. Pairs
+(l, m) are in the order of m, then of l.
 """
 
 from decimal import Decimal, localcontext
@@ -81,20 +81,7 @@ def degree(size: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def fold(state: Array) -> None:
-    """Move the sums since the last fold to the moments, and keep what rounding loses."""
-    for c in range(2):
-        for i in range(state.shape[1]):
-            base, local = state[c, i], state[4 + c, i]
-            total = base + local
-            part = total - base
-            lost = (base - (total - part)) + (local - part) + state[2 + c, i]
-            state[c, i] = total + lost
-            state[2 + c, i], state[4 + c, i] = lost - (state[c, i] - total), 0.0
-
-
-@njit(cache=True, nogil=True)
-def scratch(table: Array) -> Array:
+def make_scratch(table: Array) -> Array:
     """Working memory for one thread."""
     return np.zeros(_COLUMNS + _ALL * (degree(table.shape[1]) + 4))
 
@@ -157,8 +144,8 @@ def _sum_tokens(table: Array, m: int, down: int, flat: Array, factor: int, state
         sums = (r0, i0, r1, i1, r2, i2, r3, i3)
         for q in range(min(4, top + 1 - deg)):
             slope = 2.0 * (deg + q - m + 1) if down else 1.0
-            state[4, to + deg + q] += slope * sums[2 * q]
-            state[5, to + deg + q] += slope * sums[2 * q + 1]
+            state[2, to + deg + q] += slope * sums[2 * q]
+            state[3, to + deg + q] += slope * sums[2 * q + 1]
 
 
 @njit(cache=True, nogil=True)
@@ -220,17 +207,17 @@ def _collect(flat: Array, down: int, factor: float, which: int, result: int) -> 
 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
-def far_second(
+def _evaluate(
     table: Array,
-    state: Array,
     x: Array,
     lo: int,
     hi: int,
     scratch: Array,
+    state: Array,
     out: Array,
     second: Array,
 ) -> None:
-    """Do as `far_sums`, and set second (CHUNK, 3, 3) to S, unless it is empty."""
+    """Set out (CHUNK, 5) to W, R and N, and second (CHUNK, 3, 3), unless it is empty, to S."""
     top, beta, flat, full = degree(table.shape[1]), table[3, 0], scratch, second.size > 0
     stride = top + 4
     _load(x, lo, hi, flat)
@@ -244,9 +231,9 @@ def far_second(
                     flat[i + _WZZ * stride] = slope * flat[i + _WZ * stride]
                     flat[i + _RZ * stride] = slope * flat[i + _R * stride]
                 flat[i + _WZ * stride] = slope * flat[i]
-                low = state[2 + c, place + deg] + state[4 + c, place + deg]
-                flat[i] = table[1, place + deg] * (state[c, place + deg] + low)
-                flat[i + _R * stride] = table[2, place + deg] * (state[c, place + deg] + low)
+                moment = state[c, place + deg] + state[2 + c, place + deg]
+                flat[i] = table[1, place + deg] * moment
+                flat[i + _R * stride] = table[2, place + deg] * moment
         for i in range(_SUM, _OUT):
             flat[i] = 0.0
         for deg in range(m, top + 1, 4):
@@ -293,8 +280,54 @@ def far_second(
 
 
 @njit(cache=True, nogil=True)
+def _join(table: Array, x: Array, lo: int, hi: int, scratch: Array, state: Array) -> None:
+    add_features(table, x[lo:hi], np.ones(hi - lo), 0, hi - lo, scratch, state)
+
+
+@njit(cache=True, nogil=True)
 def far_sums(
-    table: Array, state: Array, x: Array, lo: int, hi: int, scratch: Array, out: Array
+    table: Array,
+    x: Array,
+    lo: int,
+    hi: int,
+    scratch: Array,
+    state: Array,
+    out: Array,
+    radial: bool,
+    join: bool,
 ) -> None:
-    """Set out (CHUNK, 5) to W, R and N at the tokens lo ≤ k < hi ≤ lo + CHUNK."""
-    far_second(table, state, x, lo, hi, scratch, out, np.empty((0, 3, 3)))
+    """Set out (CHUNK, 5) to W, R and N at the tokens lo ≤ k < hi ≤ lo + CHUNK.
+
+    R is not cheaper to leave out, whatever `radial` says. With `join` the tokens are then added to
+    the local sums: sums among them are left to the caller.
+    """
+    _evaluate(table, x, lo, hi, scratch, state, out, np.empty((0, 3, 3)))
+    if join:
+        _join(table, x, lo, hi, scratch, state)
+
+
+@njit(cache=True, nogil=True)
+def far_second(
+    table: Array,
+    x: Array,
+    lo: int,
+    hi: int,
+    scratch: Array,
+    state: Array,
+    out: Array,
+    second: Array,
+) -> None:
+    """Do as `far_sums` with joining, and set second (CHUNK, 3, 3) to S."""
+    _evaluate(table, x, lo, hi, scratch, state, out, second)
+    _join(table, x, lo, hi, scratch, state)
+
+
+@njit(cache=True, nogil=True)
+def leaves_near() -> bool:
+    """Whether sums among the tokens of a chunk are left to the caller."""
+    return True
+
+
+def seconds(size: int, n: int) -> float:
+    """About what one velocity of n tokens takes on one core, with a table of `size` columns."""
+    return n * (2.6e-7 + 1e-9 * size)
