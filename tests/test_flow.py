@@ -9,8 +9,7 @@ import pytest
 from conftest import EPS, random_model, worst
 
 import parkade as pk
-from parkade import flow
-from parkade.engine import pairwise
+from parkade import drive, flow
 from parkade.engine.system import SMALL_D
 
 X0 = pk.sphere.uniform(12, 3, seed=1)
@@ -147,7 +146,7 @@ def test_threads_within_a_velocity_do_not_change_bits(d, monkeypatch):
     model, x0 = random_model(d, 4.0, seed=d), pk.sphere.uniform(300, d, seed=2)
     runs = []
     for seconds in (0.0, np.inf):  # always several threads, never
-        monkeypatch.setattr(pairwise, "PARALLEL_SECONDS", seconds)
+        monkeypatch.setattr(drive, "PARALLEL_SECONDS", seconds)
         runs.append(pk.simulate(model, x0, 1.0, method="explicit"))
     assert np.array_equal(runs[0].tokens, runs[1].tokens)
 

@@ -26,6 +26,7 @@ class Result:
     parkade_seconds: float
     target: float
     details: Mapping[str, float] = field(default_factory=dict)
+    sums: str = ""  # parkade's, and why these
 
     @property
     def ratio(self) -> float:
@@ -35,13 +36,16 @@ class Result:
 
 def velocity_batch(quick: bool) -> Result:
     """One velocity of many small systems (Figure 3 runs thousands of them), on one thread."""
+    from parkade import sums
     from parkade.engine import threads, velocity
     from parkade.engine.system import prepare, unrolled
 
     systems, n, d, beta = 8 if quick else 64, 200, 2, 64.0
     x = np.stack([sphere.uniform(n, d, seed=s) for s in range(systems)])
     out = np.empty_like(x)
-    system, dims = prepare(Attention(d, beta)), unrolled(d)
+    chosen = sums.choose(Attention(d, beta), n, 1e-6, "auto", 0)
+    system = prepare(Attention(d, beta), table=chosen.table, accuracy=chosen.accuracy)
+    dims = unrolled(d)
     with threads.single_threaded_blas():
         ours, *others = _race(
             lambda: velocity.velocity_batch(system, dims, x, out),
@@ -49,11 +53,16 @@ def velocity_batch(quick: bool) -> Result:
             lambda: [baselines.velocity(one, beta) for one in x],
             quick=quick,
         )
-        details = _per_pair(d, systems * n * (n + 1) / 2, ours, min(others), multiply_adds(1))
+    exact = np.stack([baselines.velocity(one, beta) for one in x])
+    details = {
+        "ns_per_token": 1e9 * ours / (systems * n),
+        "error_max": float(np.abs(out - exact).max()),
+    }
     # NumPy is written in both usual ways; the faster one is the baseline.
     names = ("NumPy, one batch", "NumPy, system by system")
     name = names[int(np.argmin(others))]
-    return Result("velocity-batch", name, min(others), ours, 25, details)
+    why = f"{chosen.describe(d)}: {chosen.reason}"
+    return Result("velocity-batch", name, min(others), ours, 25, details, why)
 
 
 def run(quick: bool) -> Result:
@@ -69,7 +78,8 @@ def run(quick: bool) -> Result:
             quick=quick,
         )
         exact = simulate(model, x0, t_end, times="final", tol=1e-11).final
-        error = sphere.distance(exact, simulate(model, x0, t_end, times="final").final)
+        ran = simulate(model, x0, t_end, times="final")
+        error = sphere.distance(exact, ran.final)
         euler = sphere.distance(exact, baselines.euler(x0, beta, t_end))
     details = {
         "parkade_error_max": float(np.max(error)),
@@ -77,7 +87,8 @@ def run(quick: bool) -> Result:
         "baseline_error_max": float(np.max(euler)),
         "baseline_error_mean": float(np.mean(euler)),
     }
-    return Result("run", "NumPy, Euler, step 0.05", other, ours, 40, details)
+    why = f"{ran.stats.engine}: {ran.stats.sums_reason}"
+    return Result("run", "NumPy, Euler, step 0.05", other, ours, 40, details, why)
 
 
 def velocity_large_d(quick: bool) -> Result:
@@ -96,13 +107,54 @@ def velocity_large_d(quick: bool) -> Result:
 
     ours, other = _race(parkade, lambda: baselines.velocity(x, beta), quick=quick)
     details = _per_pair(d, n * (n + 1) / 2, ours, other, multiply_adds(cores))
-    return Result("velocity-large-d", "NumPy, all cores", other, ours, 3, details)
+    why = "direct sums, BLAS: harmonic ones are known for d = 2 and 3"
+    return Result("velocity-large-d", "NumPy, all cores", other, ours, 3, details, why)
+
+
+def velocity_circle(quick: bool) -> Result:
+    """One velocity of a million tokens on the circle, on all cores."""
+    return _linear("velocity-circle", 2, 64.0, 2000, quick)
+
+
+def velocity_sphere(quick: bool) -> Result:
+    """One velocity of a million tokens on the sphere S², on all cores."""
+    return _linear("velocity-sphere", 3, 9.0, 300, quick)
+
+
+def _linear(case: str, d: int, beta: float, target: float, quick: bool) -> Result:
+    """Harmonic sums against parkade's own direct ones, which are timed for a part of the rows."""
+    from parkade import sums
+    from parkade.engine import pairwise, threads
+    from parkade.engine.system import prepare, unrolled
+    from parkade.engine.velocity import velocity
+
+    n, parts = 20_000 if quick else 1_000_000, 8
+    model, x = Attention(d, beta), sphere.uniform(n, d, seed=1)
+    chosen = sums.choose(model, n, 1e-6, "auto", 0)
+    system = prepare(model, table=chosen.table, accuracy=chosen.accuracy)
+    direct, dims, out = prepare(model), unrolled(d), np.empty_like(x)
+    # A row costs as much as there are tokens before it: some from every part of the sequence.
+    starts = [(2 * i + 1) * n // (2 * parts) - pairwise.CHUNK // 2 for i in range(parts)]
+    rows = [(k, k + pairwise.CHUNK) for k in starts]
+
+    def some_rows() -> None:
+        threads.share_out((pairwise.velocity_rows, direct, dims, x, *row, out) for row in rows)
+
+    ours, part = _race(lambda: velocity(system, x), some_rows, quick=quick)
+    fast = velocity(system, x)
+    error = max(float(np.abs(fast[lo:hi] - out[lo:hi]).max()) for lo, hi in rows)
+    whole = part * n / (parts * pairwise.CHUNK)
+    details = {"ns_per_token": 1e9 * ours / n, "part_seconds": part, "error_max": error}
+    why = f"{chosen.describe(d)}: {chosen.reason}"
+    return Result(case, "direct sums, extrapolated", whole, ours, target, details, why)
 
 
 CASES: dict[str, Callable[[bool], Result]] = {
     "velocity-batch": velocity_batch,
     "run": run,
     "velocity-large-d": velocity_large_d,
+    "velocity-circle": velocity_circle,
+    "velocity-sphere": velocity_sphere,
 }
 """The cases by name; each takes whether to be quick."""
 

@@ -20,7 +20,9 @@ def bench(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="CASE", help="velocity-batch, run, velocity-large-d.  [default: all]"
+            metavar="CASE",
+            help="velocity-batch, run, velocity-large-d, velocity-circle, velocity-sphere.  "
+            "[default: all]",
         ),
     ] = None,
     quick: Annotated[
@@ -68,7 +70,7 @@ def _print_table(results: list[Result], quick: bool) -> None:
     console.print(table)
     console.print()
     for r in results:
-        console.print(f"{r.case}: {_remark(r)}")
+        console.print(f"{r.case}: {_remark(r)}\n  {r.sums}")
     where = bench.machine()
     console.print(
         f"{where['cores']} × {where['processor']}, Python {where['python']}, "
@@ -85,6 +87,8 @@ def _remark(result: Result) -> str:
             f"largest error {d['parkade_error_max']:.1e} rad, "
             f"the baseline's {d['baseline_error_max']:.1e}"
         )
+    if "ns_per_token" in d:
+        return f"{d['ns_per_token']:.0f} ns per token, largest difference {d['error_max']:.1e}"
     return (
         f"{d['parkade_ns_per_pair']:.2f} ns per pair, NumPy {d['baseline_ns_per_pair']:.1f}, "
         f"arithmetic limit {d['limit_ns_per_pair']:.2f} ({d['share_of_limit']:.0%})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parkade.paper import fig1, fig2, fig3, staircase, table1, verdicts
+from parkade.paper import fig1, fig2, fig3, share, staircase, table1, verdicts
 from parkade.paper.item import Item
 
 FIGURES: dict[str, Item] = {
@@ -13,6 +13,7 @@ FIGURES: dict[str, Item] = {
         fig2.ITEM,
         fig3.ITEM,
         staircase.ITEM,
+        share.ITEM,
         verdicts.ITEM,
     )
 }

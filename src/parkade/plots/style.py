@@ -92,6 +92,11 @@ def new_figure(width: float = COLUMN, height: float = COLUMN) -> Figure:
     return figure
 
 
+def sequence(count: int) -> list[Any]:
+    """Colours for an ordered series, dark to light, that differ in every kind of vision."""
+    return [mpl.colormaps["viridis"](0.9 * i / max(1, count - 1)) for i in range(count)]
+
+
 def axes(ax: Axes | None, width: float = COLUMN, height: float = COLUMN) -> Axes:
     """`ax`, or if it is None the axes of a new figure."""
     if ax is None:

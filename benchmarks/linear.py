@@ -1,0 +1,126 @@
+"""Attention in linear time: growth with n, crossovers, and the life of 100 000 tokens.
+
+    python benchmarks/linear.py            prints tables in Markdown (about ten minutes)
+    python benchmarks/linear.py growth     one of growth, crossover, life, memory
+
+Each life and each memory figure is measured in a process of its own.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import parkade as pk
+from parkade import sums
+from parkade.engine.system import prepare, unrolled
+from parkade.engine.velocity import velocity, velocity_batch
+
+CASES = (("circle", 2, 64.0), ("S²", 3, 9.0))
+
+
+def _best(function: Callable[[], object], seconds: float = 2.0) -> float:
+    """The best time of several calls."""
+    function()
+    best, spent = np.inf, 0.0
+    while spent < seconds:
+        begun = time.perf_counter()
+        function()
+        took = time.perf_counter() - begun
+        best, spent = min(best, took), spent + took
+    return float(best)
+
+
+def _prepared(d: int, beta: float, n: int, option: sums.SumsOption) -> object:
+    model = pk.Attention(d, beta)
+    chosen = sums.choose(model, n, 1e-6, option, 0)
+    return prepare(model, table=chosen.table, accuracy=chosen.accuracy)
+
+
+def growth() -> None:
+    """One velocity on all cores, from 10³ to 10⁶ tokens, and the fitted exponent of n."""
+    print("| tokens on | β | n | s | ns per token |\n|---|---:|---:|---:|---:|")
+    for name, d, beta in CASES:
+        sizes = [10**4, 31_623, 10**5, 316_228, 10**6]
+        found = []
+        for n in sizes:
+            system, x = _prepared(d, beta, n, "harmonic"), pk.sphere.uniform(n, d, seed=1)
+            found.append(_best(lambda s=system, x=x: velocity(s, x)))  # type: ignore[misc]
+            each = 1e9 * found[-1] / n
+            print(f"| {name} | {beta:g} | {n} | {found[-1]:.3g} | {each:.0f} |", flush=True)
+        slope = np.polyfit(np.log(sizes), np.log(found), 1)[0]
+        print(f"| {name} | {beta:g} | exponent | **{slope:.3f}** | |")
+
+
+def crossover() -> None:
+    """Direct and harmonic velocities on one core, and what `simulate` chooses."""
+    print("| tokens on | β | n | direct, µs | harmonic, µs | chosen |")
+    print("|---|---:|---:|---:|---:|---|")
+    for name, d, beta in (("circle", 2, 9.0), ("circle", 2, 64.0), ("S²", 3, 9.0), ("S²", 3, 64.0)):
+        for n in (50, 100, 200, 400) if d == 2 else (400, 800, 1600, 3200):
+            x = pk.sphere.uniform(n, d, seed=1)[None]
+            out, dims = np.empty_like(x), unrolled(d)
+            took = []
+            for option in ("direct", "harmonic"):
+                system = _prepared(d, beta, n, option)
+                call = lambda s=system, x=x, o=out, m=dims: velocity_batch(s, m, x, o)  # noqa: E731
+                took.append(1e6 * _best(call, 0.2))
+            chosen = sums.choose(pk.Attention(d, beta), n, 1e-6, "auto", 0).name
+            print(f"| {name} | {beta:g} | {n} | {took[0]:.0f} | {took[1]:.0f} | {chosen} |")
+
+
+def life() -> None:
+    """100 000 tokens on the circle from a random start to t = 10⁶."""
+    print("| n | t | steps | s | clusters at the end | peak memory, MiB |")
+    print("|---:|---:|---:|---:|---:|---:|")
+    for n in (10**4, 10**5):
+        print(_alone(_life, n), flush=True)
+
+
+def _life(n: int) -> str:
+    model, x0 = pk.Attention(d=2, beta=64.0), pk.sphere.uniform(n, 2, seed=1)
+    pk.simulate(model, x0[:500], 1e3, times="final", sums="harmonic")  # compiles
+    t_end = 1e6
+    begun = time.perf_counter()
+    run = pk.simulate(model, x0, t_end, times=np.geomspace(1, t_end, 25), progress=True)
+    seconds = time.perf_counter() - begun
+    left = len(np.unique(pk.cluster_labels(run.final, pk.clusters.default_radius(model))))
+    steps = run.stats.steps
+    return f"| {n} | {t_end:g} | {steps} | {seconds:.0f} | {left} | {_peak():.0f} |"
+
+
+def memory() -> None:
+    """Peak memory of short runs with up to a million tokens, both methods."""
+    print("| tokens on | method | n | peak memory, MiB |\n|---|---|---:|---:|")
+    for name, d, beta in CASES:
+        for method in ("explicit", "implicit"):
+            for n in (10**5, 10**6):
+                print(f"| {name} | {method} | {n} | {_alone(_memory, d, beta, method, n)} |")
+
+
+def _memory(d: int, beta: float, method: str, n: int) -> str:
+    model, x0 = pk.Attention(d, beta), pk.sphere.uniform(n, d, seed=1)
+    pk.simulate(model, x0, 0.01, times="final", method=method)  # type: ignore[arg-type]
+    return f"{_peak():.0f}"
+
+
+def _alone(function: Callable[..., str], *arguments: object) -> str:
+    """Call in a process of its own, whose peak memory is then that of the call."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(function, arguments)
+
+
+def _peak() -> float:
+    """Peak memory of this process in MiB (Linux counts in KiB)."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or ("growth", "crossover", "life", "memory"):
+        {"growth": growth, "crossover": crossover, "life": life, "memory": memory}[part]()
+        print()
