@@ -60,7 +60,7 @@ def choose(
     accuracy = min(_COARSEST, max(_FINEST, _PER_TOL * tol))
     if option == "auto" and _PER_TOL * tol < _FINEST:
         return Sums("direct", f"tol={tol:g} asks for more than harmonic sums give", direct)
-    table = _table(model.d, rate, accuracy / (4 * (n + frozen)))
+    table = _table(model.d, rate, accuracy / (2 * (n + frozen)))
     cost = functions.seconds(table.shape[1], n) * (1 if model.mask == "causal" else 2)
     if option == "auto" and cost > direct:
         return Sums("direct", f"faster for n={n} tokens", direct)

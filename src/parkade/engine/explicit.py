@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from parkade.engine.system import System
-from parkade.engine.vectors import copy, largest, noise_speed, normalize, note_motion
+from parkade.engine.vectors import combine, copy, largest, noise_speed, normalize, note_motion
 from parkade.engine.velocity import evaluate
 from parkade.types import Array
 
@@ -75,48 +75,37 @@ def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
 @njit(cache=True, nogil=True)
 def _difference(x: Array, y: Array, scale: float, out: Array) -> None:
     """Set out = x − scale·y."""
-    for k in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            out[k, c] = x[k, c] - scale * y[k, c]
+    left, right, result = x.ravel(), y.ravel(), out.ravel()
+    for i in range(result.size):
+        result[i] = left[i] - scale * right[i]
 
 
 @njit(cache=True, nogil=True)
 def _point(s: int, h: float, x: Array, stages: Array, out: Array) -> None:
     """The argument of stage s: x + h Σ A_si stage_i, normalised."""
-    for k in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            total = 0.0
-            for i in range(s):
-                total += _A[s, i] * stages[i, k, c]
-            out[k, c] = x[k, c] + h * total
+    combine(_A[s, :s], stages, out)
+    _difference(x, out, -h, out)
     normalize(out)
 
 
 @njit(cache=True, nogil=True)
 def _estimate(h: float, stages: Array, error: Array) -> float:
     """The largest error of a token in a step."""
-    for k in range(error.shape[0]):
-        for c in range(error.shape[1]):
-            total = 0.0
-            for i in range(7):
-                total += _E[i] * stages[i, k, c]
-            error[k, c] = h * total
-    return largest(error)
+    combine(_E, stages, error)
+    return h * largest(error)
 
 
 @njit(cache=True, nogil=True)
 def _dense(h: float, x: Array, y: Array, stages: Array, out: Array) -> None:
     """What `interpolate` needs of the step from x to y."""
+    combine(_D, stages, out[2])
     for k in range(x.shape[0]):
         for c in range(x.shape[1]):
             step = y[k, c] - x[k, c]
             left = h * stages[0, k, c] - step
-            total = 0.0
-            for i in range(7):
-                total += _D[i] * stages[i, k, c]
             out[0, k, c] = left
             out[1, k, c] = step - h * stages[6, k, c] - left
-            out[2, k, c] = h * total
+            out[2, k, c] *= h
 
 
 @njit(cache=True, nogil=True)

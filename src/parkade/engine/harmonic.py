@@ -183,11 +183,12 @@ def rows(
     fixed = np.ascontiguousarray(system.frozen.T)
     frozen = system.weights.sum()
     radial = scalar(system.V) == 0.0  # else what is radial is projected away
+    empty = system.causal and lo == 0 and len(system.weights) == 0
     own, rate = 0.0 if system.causal else 1.0, system.A[0, 0]
     near = system.causal and leaves_near(dims)
     for k0 in range(lo, hi, CHUNK):
         k1 = min(hi, k0 + CHUNK)
-        if (k0 - lo) % FOLD == 0 and (system.causal or k0 == lo):
+        if (k0 == lo and not empty) or (system.causal and k0 > lo and (k0 - lo) % FOLD == 0):
             fold(state, ledger)
         far_sums(dims, system.table, x, k0, k1, scratch, state, far, radial, system.causal)
         for k in range(k0, k1):
@@ -208,7 +209,7 @@ def rows(
             for c in range(d):
                 out[k, c] = sums[1 + c] / (1.0 + sums[0])
     project(system, dims, x, lo, hi, out)
-    if system.causal:
+    if system.causal and hi < n:
         fold(state, ledger)
 
 

@@ -10,6 +10,7 @@ from numba import njit
 
 from parkade.types import Array
 
+_BLOCK = 512
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -63,9 +64,30 @@ def copy(x: Array, out: Array) -> None:
             out[k, c] = x[k, c]
 
 
+@njit(cache=True, nogil=True)
+def combine(factors: Array, terms: Array, out: Array) -> None:
+    """Set out = Σ_i factors_i terms_i, in blocks that stay in the L1 cache."""
+    flat = out.ravel()
+    for start in range(0, flat.size, _BLOCK):
+        stop = min(flat.size, start + _BLOCK)
+        for e in range(start, stop):
+            flat[e] = 0.0
+        for i in range(factors.size):
+            factor, term = factors[i], terms[i].ravel()
+            if factor != 0.0:
+                for e in range(start, stop):
+                    flat[e] += factor * term[e]
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def normalize(x: Array) -> None:
     """Scale the rows of `x` to unit length."""
+    if x.shape[1] == 2:  # in vector registers
+        for k in range(x.shape[0]):
+            a, b = x[k, 0], x[k, 1]
+            scale = 1.0 / np.sqrt(a * a + b * b)
+            x[k, 0], x[k, 1] = a * scale, b * scale
+        return
     for k in range(x.shape[0]):
         square = 0.0
         for c in range(x.shape[1]):

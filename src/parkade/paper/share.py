@@ -63,7 +63,7 @@ def make(job: Job) -> Made:
     with atomic_write(path) as file:
         file.write("".join(",".join(row) + "\n" for row in table).encode())
     exponents = ", ".join(
-        f"{law.value:.2f} ± {law.error:.2f} at t = {t:g}" for t, law in laws.items()
+        f"{law.value:.2f} ± {law.error:.1g} at t = {t:g}" for t, law in laws.items()
     )
     return Made(
         parameters={
@@ -71,8 +71,8 @@ def make(job: Job) -> Made:
             "Q = K = V": "I", "radius": f"{RADIUS:g}", "T": f"{TIMES[-1]:g}", "seed": f"{job.seed}",
         },
         measured=(
-            "At each of these times a strong centre has captured more tokens, the more there are. A "
-            f"fitted power of n: {exponents} (standard errors). Power 1 is a constant share."
+            "At each of these times a strong centre has captured more tokens, the more there are; "
+            f"the fitted power of n is {exponents} (standard errors). Power 1 is a constant share."
         ),
         pictures=[job.save(figure, "share", caption)],
         tables=[table],
