@@ -38,7 +38,7 @@ def _best(function: Callable[[], object], seconds: float = 2.0) -> float:
 
 def _prepared(d: int, beta: float, n: int, option: sums.SumsOption) -> object:
     model = pk.Attention(d, beta)
-    chosen = sums.choose(model, n, 1e-6, option, 0)
+    chosen = sums.choose(model, n, 1e-6, option)
     return prepare(model, table=chosen.table, accuracy=chosen.accuracy)
 
 
@@ -70,7 +70,7 @@ def crossover() -> None:
                 system = _prepared(d, beta, n, option)
                 call = lambda s=system, x=x, o=out, m=dims: velocity_batch(s, m, x, o)  # noqa: E731
                 took.append(1e6 * _best(call, 0.2))
-            chosen = sums.choose(pk.Attention(d, beta), n, 1e-6, "auto", 0).name
+            chosen = sums.choose(pk.Attention(d, beta), n, 1e-6).name
             print(f"| {name} | {beta:g} | {n} | {took[0]:.0f} | {took[1]:.0f} | {chosen} |")
 
 

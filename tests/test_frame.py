@@ -102,14 +102,14 @@ def test_turn_is_the_matrix_exponential():
     ],
 )
 def test_auto_chooses_and_says_why(model, n, t_end, method, reason):
-    plan = choose(model, n, t_end, "auto", frozen=False)
+    plan = choose(model, n, t_end, 1e-6)
     assert plan.method == method
     assert reason in plan.reason
 
 
 def test_auto_does_not_store_weights_that_do_not_fit(monkeypatch):
     monkeypatch.setattr("parkade.plan.available_memory", lambda: 1e9)
-    plan = choose(pk.Attention(d=2), 100_000, 1e4, "auto", frozen=False)
+    plan = choose(pk.Attention(d=2), 100_000, 1e4, 1e-6, sums="direct")
     assert plan.method == "explicit"
     assert "too many tokens" in plan.reason
 

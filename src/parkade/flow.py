@@ -211,7 +211,7 @@ class Job:
             len(x0),
             self.t_end,
             self.tol,
-            frozen=len(self.frozen),
+            frozen_weights=self.weights,
             method=self.method,
             sums=self.sums,
         )
@@ -220,7 +220,7 @@ class Job:
         except InaccurateSumsError as error:
             if self.sums == "harmonic":
                 raise InaccurateSumsError(f"{error}; use sums='direct'") from None
-            direct = choose_sums(self.model, len(x0), self.tol, "direct", len(self.frozen))
+            direct = choose_sums(self.model, len(x0), self.tol, "direct", self.weights)
             sums = dataclasses.replace(direct, reason=f"done again: {error}")
             return self._follow(dataclasses.replace(plan, sums=sums), x0, report, cancelled, alone)
 

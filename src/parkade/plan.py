@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -12,6 +13,7 @@ from parkade.check import available_memory
 from parkade.frame import Frame, long_run_frame, rest_frame
 from parkade.sums import Sums, SumsOption
 from parkade.sums import choose as choose_sums
+from parkade.types import Array
 
 Method: TypeAlias = Literal["auto", "explicit", "implicit"]
 
@@ -38,17 +40,17 @@ def choose(
     t_end: float,
     tol: float,
     *,
-    frozen: int = 0,
+    frozen_weights: Sequence[float] | Array = (),
     method: Method = "auto",
     sums: SumsOption = "auto",
 ) -> Plan:
-    """Plan a run of n tokens, and `frozen` ones, to t_end; the options may already say how."""
-    summing = choose_sums(model, n, tol, sums, frozen)
+    """Plan a run of n tokens, and maybe frozen ones, to t_end; options may already say how."""
+    summing = choose_sums(model, n, tol, sums, frozen_weights)
     integrator, reason, frame = _integrator(
-        model, n, t_end, method, frozen=frozen > 0, stores=summing.name == "direct"
+        model, n, t_end, method, frozen=len(frozen_weights) > 0, stores=summing.name == "direct"
     )
     if integrator == "implicit" and model.mask == "full":
-        summing = choose_sums(model, n, tol, sums, frozen, whole=True)
+        summing = choose_sums(model, n, tol, sums, frozen_weights, whole=True)
     return Plan(integrator, reason, frame, summing)
 
 

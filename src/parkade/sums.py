@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -38,13 +39,22 @@ class Sums:
 
 
 def choose(
-    model: Attention, n: int, tol: float, option: SumsOption, frozen: int, *, whole: bool = False
+    model: Attention,
+    n: int,
+    tol: float,
+    option: SumsOption = "auto",
+    frozen_weights: Sequence[float] | Array = (),
+    *,
+    whole: bool = False,
 ) -> Sums:
-    """Choose the sums for n tokens, and `frozen` ones, and prepare their coefficients.
+    """Choose the sums for n tokens, and maybe frozen ones, and prepare their coefficients.
 
     `whole` tells that the matrix of all weights is needed.
     """
-    pairs = n * (n + 2.0 * frozen) / (2 if model.mask == "causal" else 1)
+    from parkade.engine.harmonic import ROUNDING
+
+    frozen = float(np.sum(frozen_weights))
+    pairs = n * (n + 2.0 * len(frozen_weights)) / (2 if model.mask == "causal" else 1)
     direct = 1.75e-10 * pairs * (model.d + 8)
     if option == "direct":
         return Sums("direct", "asked for", direct)
@@ -60,6 +70,8 @@ def choose(
     accuracy = min(_COARSEST, max(_FINEST, _PER_TOL * tol))
     if option == "auto" and _PER_TOL * tol < _FINEST:
         return Sums("direct", f"tol={tol:g} asks for more than harmonic sums give", direct)
+    if option == "auto" and ROUNDING * frozen > accuracy:
+        return Sums("direct", f"harmonic sums would drown in frozen weights of {frozen:g}", direct)
     table = _table(model.d, rate, accuracy / (2 * (n + frozen)))
     cost = functions.seconds(table.shape[1], n) * (1 if model.mask == "causal" else 2)
     if option == "auto" and cost > direct:

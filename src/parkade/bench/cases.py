@@ -43,7 +43,7 @@ def velocity_batch(quick: bool) -> Result:
     systems, n, d, beta = 8 if quick else 64, 200, 2, 64.0
     x = np.stack([sphere.uniform(n, d, seed=s) for s in range(systems)])
     out = np.empty_like(x)
-    chosen = sums.choose(Attention(d, beta), n, 1e-6, "auto", 0)
+    chosen = sums.choose(Attention(d, beta), n, 1e-6)
     system = prepare(Attention(d, beta), table=chosen.table, accuracy=chosen.accuracy)
     dims = unrolled(d)
     with threads.single_threaded_blas():
@@ -130,7 +130,7 @@ def _linear(case: str, d: int, beta: float, target: float, quick: bool) -> Resul
 
     n, parts = 20_000 if quick else 1_000_000, 8
     model, x = Attention(d, beta), sphere.uniform(n, d, seed=1)
-    chosen = sums.choose(model, n, 1e-6, "auto", 0)
+    chosen = sums.choose(model, n, 1e-6)
     system = prepare(model, table=chosen.table, accuracy=chosen.accuracy)
     direct, dims, out = prepare(model), unrolled(d), np.empty_like(x)
     # A row costs as much as there are tokens before it: some from every part of the sequence.
