@@ -134,7 +134,7 @@ def _warm_up(engine: Any, d: int) -> None:
         return
     dimension = f"d={d}" if d < pairwise.SMALL_D else f"d≥{pairwise.SMALL_D}"
     message = (
-        f"parkade: compiling the {engine.__name__.rpartition('.')[2]} engine for {dimension} "
+        f"compiling the {engine.__name__.rpartition('.')[2]} engine for {dimension} "
         "(up to a minute, once: it is cached)"
     )
     x = np.eye(1, d)

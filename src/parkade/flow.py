@@ -17,7 +17,7 @@ from parkade.errors import InputError, TrustWarning
 from parkade.frame import turn
 from parkade.plan import Method, choose
 from parkade.progress import bar
-from parkade.record import recorder
+from parkade.record import Recorder, recorder
 from parkade.trajectory import Stats, Trajectory
 from parkade.types import Array
 
@@ -194,13 +194,17 @@ class Job:
         cancelled: Callable[[], bool],
         *,
         alone: bool = True,
+        keep: Recorder | None = None,
     ) -> Trajectory:
-        """Integrate from `x0`; `alone` allows several threads within one velocity."""
+        """Integrate from `x0`; `alone` allows several threads within one velocity.
+
+        With `keep`, that is given the steps, and not what `times` asks for.
+        """
         from parkade.drive import drive
 
         plan = choose(self.model, len(x0), self.t_end, self.method, frozen=len(self.frozen) > 0)
         frame = plan.frame
-        keep = recorder(self.times, x0, plan.method)
+        keep = keep or recorder(self.times, x0, plan.method)
         outcome = drive(
             plan,
             self.model,

@@ -1,0 +1,45 @@
+"""One run of the explorer, from settings to a trajectory and a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from parkade.explorer.build import build
+from parkade.explorer.limits import Limits, Watch
+from parkade.explorer.settings import Settings
+from parkade.flow import Job
+from parkade.progress import Report, say_if_slow
+from parkade.trajectory import Trajectory
+
+TOL = 1e-6
+
+
+@dataclass(frozen=True)
+class Work:
+    """A run that may be made: its settings are right and it is not bound to take too long."""
+
+    settings: Settings
+    limits: Limits
+
+    def __post_init__(self) -> None:
+        self.limits.foresee(self.settings)
+
+    def simulate(self, report: Report, cancelled: Callable[[], bool]) -> tuple[Trajectory, Watch]:
+        """Follow the tokens; the watch goes on watching whatever is done next."""
+        settings, held = self.settings, self.settings.held
+        free = np.delete(settings.start, held, axis=0)
+        frozen = settings.start[held] if len(held) else None
+        job = Job(settings.model, settings.T, "steps", TOL, "auto", frozen, None)
+        watch = Watch(free, self.limits, cancelled)
+        # One thread each: runs of several people share the cores.
+        return job.run(free, report, cancelled, alone=False, keep=watch), watch
+
+    def scene(self, report: Report, cancelled: Callable[[], bool]) -> dict[str, Any]:
+        """Follow the tokens and describe what they did."""
+        run, watch = self.simulate(report, cancelled)
+        with say_if_slow("compiling what finds clusters (once: it is cached)", 3.0):
+            return build(run, self.settings, pause=watch.pause)
