@@ -21,6 +21,7 @@ from parkade.types import Array
 
 _CHUNK_SECONDS = 0.05
 _CHUNK_STEPS = 256
+_FEW_STEPS = 16  # of the first chunk
 _CHUNK_BYTES = 2**26
 
 
@@ -79,12 +80,17 @@ def drive(
     passed = math.log1p if plan.method == "implicit" else float
     whole = passed(t_end)
 
-    steps = 0
+    steps, few = 0, min(room, _FEW_STEPS)
     loops_only = plan.method == "explicit" and d < pairwise.SMALL_D
     with nullcontext() if loops_only else threads.single_threaded_blas():
         engine.start(system, dims, x, work, t_end, tol)
         while clock[engine.TIME] < t_end:
-            count = advance(system, dims, x, work, t_end, tol, False, *chunk)
+            lap = time.perf_counter()
+            some = tuple(part[:few] for part in chunk)
+            count = advance(system, dims, x, work, t_end, tol, False, *some)
+            # The cost is a guess, and a step may be tried many times: go by the clock.
+            lap = time.perf_counter() - lap
+            few = min(room, max(1, int(few * min(4.0, _CHUNK_SECONDS / max(lap, 1e-9)))))
             if count < 0:
                 raise ParkadeError(
                     f"the steps became too short to go on at t={clock[engine.TIME]:g}; "

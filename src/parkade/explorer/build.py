@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade.clusters import cluster_labels, consumption, default_radius
+from parkade.clusters import cluster_labels, consumption, default_radius, merge_tree
 from parkade.errors import InputError
 from parkade.explorer.frames import frame_times
 from parkade.explorer.settings import CENTERS, Settings, separation
@@ -23,6 +23,7 @@ from parkade.types import Array
 FORMAT = "parkade scene 1"
 
 _TOKENS = 2**16  # labels are 16 bits wide
+_MANY = 500  # tokens from which on merges are found less exactly, but still to a pixel
 _C = 4.0  # δ = cβ^{-1/2} for a run that does not say, as in the paper
 
 
@@ -55,7 +56,7 @@ def build(
     frozen, weights = run.frozen, run.frozen_weights
     whole = _put_back(run, held)
     pause()
-    tree = whole.merge_tree()
+    tree = merge_tree(whole, halvings=12 if n <= _MANY else 6)
     pause()
     times = frame_times(whole)
     shown = replace(whole, times=times, tokens=whole.at(times), dense=None)

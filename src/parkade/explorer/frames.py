@@ -15,6 +15,7 @@ MOST = 400
 
 _LEAST = 40  # frames, of however many tokens
 _NUMBERS = 2**22  # coordinates in a scene, as far as the least number of frames allows
+_PAIRS = 4e8  # pairs of tokens to be told apart in them, where it takes all pairs
 _FIRST = 0.01  # the first moment after the start
 _PER_DECADE, _EVEN = 20, (60, 200)  # frames in even steps of log time
 _STEP = 0.04  # radians the fastest token goes between two frames, if there are enough
@@ -23,7 +24,9 @@ _PIECES = 12  # most frames in one even step: what never rests would take them a
 
 def frame_times(run: Trajectory) -> Array:
     """The times of the frames, increasing; some of those kept if there is nothing between."""
-    most = int(np.clip(_NUMBERS // run.tokens[0].size, _LEAST, MOST))
+    n, d = run.tokens.shape[1:]
+    room = min(_NUMBERS / (n * d), _PAIRS / n**2 if d > 2 else MOST)
+    most = int(np.clip(room, _LEAST, MOST))
     if run.dense is None:
         kept = np.unique(run.times)
         some = np.linspace(0, len(kept) - 1, min(most, len(kept)))

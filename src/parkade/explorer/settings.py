@@ -23,8 +23,8 @@ N, D, BETA, C, T = 2000, 64, 1e6, 1e3, 1e60
 SHORTEST = 1e-3
 """The smallest T."""
 
-ENTRY = 1e3
-"""The largest entry of Q, K and V; a larger V would only be a faster clock."""
+ENTRY = 1e-6, 1e3
+"""Size of the entries of Q, K and V, other than 0; another V would only be another clock."""
 
 SEED = 2**53 - 1
 """The largest seed that a browser keeps exactly."""
@@ -183,9 +183,12 @@ def _matrix(name: str, value: Any, d: int) -> Array:
         seed = matrices.whole(f"{name} random:SEED", text.removeprefix(matrices.RANDOM))
         return matrices.gaussian(name, _whole(f"SEED of {name}", seed, 0, SEED), d)
     found = check.matrix(name, matrices.entries(name, text, other="I "), d)
-    if np.abs(found).max() > ENTRY:
+    size = np.abs(found)
+    wrong = found[(size > ENTRY[1]) | ((size < ENTRY[0]) & (size > 0))]
+    if wrong.size:
         raise InputError(
-            f"{name} must have entries from {-ENTRY:g} to {ENTRY:g}, got {np.abs(found).max():g}"
+            f"{name} must have entries that are 0 or from {ENTRY[0]:g} to {ENTRY[1]:g} in size, "
+            f"got {wrong[0]:g}"
         )
     return found
 

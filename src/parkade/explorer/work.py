@@ -20,16 +20,14 @@ TOL = 1e-6
 
 @dataclass(frozen=True)
 class Work:
-    """A run that may be made: its settings are right and it is not bound to take too long."""
+    """A run to be made."""
 
     settings: Settings
     limits: Limits
 
-    def __post_init__(self) -> None:
-        self.limits.foresee(self.settings)
-
     def simulate(self, report: Report, cancelled: Callable[[], bool]) -> tuple[Trajectory, Watch]:
         """Follow the tokens; the watch goes on watching whatever is done next."""
+        self.limits.foresee(self.settings)
         settings, held = self.settings, self.settings.held
         free = np.delete(settings.start, held, axis=0)
         frozen = settings.start[held] if len(held) else None
