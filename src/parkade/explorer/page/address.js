@@ -3,7 +3,6 @@
 // #n=200&d=2&beta=64&…&t=14.2&turn=w,x,y,z&zoom=1&pan=0,0&color=cluster&show=trails,renyi,…&token=5
 // Settings that have their default value, and a view that is as at first, are left out.
 
-import { UPRIGHT, TILTED } from './turn.js';
 import { plain } from './format.js';
 
 export const DEFAULTS = {
@@ -13,11 +12,10 @@ const NUMBERS = new Set(['n', 'd', 'beta', 'c', 'seed', 'T']);
 
 export const TOGGLES = { trails: true, renyi: true, strong: true, caps: true, names: true, group: false };
 
-export const homeTurn = (d) => (d === 2 ? UPRIGHT : TILTED);
-
-export function freshView(d) {
+/** A turn of null is the scene's own: its first token in front. */
+export function freshView() {
   return {
-    u: 0, turn: homeTurn(d), zoom: 1, pan: [0, 0], color: 'cluster', ...TOGGLES, token: null, hover: null,
+    u: 0, turn: null, zoom: 1, pan: [0, 0], color: 'cluster', ...TOGGLES, token: null, hover: null,
   };
 }
 
@@ -31,7 +29,7 @@ export function parseLink(hash, base = DEFAULTS) {
     // Nonsense goes to the server as it is: its answer tells what is wrong with it.
     settings[key] = NUMBERS.has(key) && text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text;
   }
-  const view = freshView(settings.d);
+  const view = freshView();
   const list = (name, length) => {
     const values = (fields.get(name) ?? '').split(',').map(Number);
     return values.length === length && values.every(Number.isFinite) ? values : null;
@@ -63,7 +61,7 @@ export function writeLink(settings, view, t, base = DEFAULTS) {
   }
   if (t !== null) add('t', plain(Number(t.toPrecision(8))));
   const close = (a, b) => a.every((c, i) => Math.abs(c - b[i]) < 5e-4);
-  if (!close(view.turn, homeTurn(settings.d))) add('turn', view.turn.map((c) => c.toFixed(4)).join(','));
+  if (view.turn) add('turn', view.turn.map((c) => c.toFixed(4)).join(','));
   if (Math.abs(view.zoom - 1) > 1e-3) add('zoom', view.zoom.toFixed(3));
   if (!close(view.pan, [0, 0])) add('pan', view.pan.map((c) => c.toFixed(4)).join(','));
   if (view.color !== 'cluster') add('color', view.color);

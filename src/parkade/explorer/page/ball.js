@@ -48,7 +48,7 @@ export function drawBall(pen, box, show, view) {
   }
   drawGuests(pen, stage, scene, theme);
   drawCenters(pen, places, scene, view, theme);
-  if (view.names) drawNames(pen, stage, places, labels, colors, margin, theme);
+  if (view.names) drawNames(pen, stage, places, labels, colors, margin, wardrobe);
   if (token !== null && token < scene.n) drawChosen(pen, stage, places, token, theme, view.names && labels[token] === token);
   return places;
 }
@@ -132,8 +132,9 @@ function outward(stage, x, y, gap) {
   return [(x - stage.x) / length, (y - stage.y) / length].map((c, i) => (i ? y : x) + c * gap);
 }
 
-function drawNames(pen, stage, places, labels, colors, margin, theme) {
-  const sizes = [...clusterSizes(labels)].filter(([, size]) => size > 1);
+function drawNames(pen, stage, places, labels, colors, margin, wardrobe) {
+  const { theme } = wardrobe;
+  const sizes = [...clusterSizes(labels)].filter(([leader, size]) => size > 1 && wardrobe.leaders[leader]);
   if (sizes.length > NAMED) return;
   sizes.sort((a, b) => b[1] - a[1]);
   const taken = [];

@@ -35,8 +35,8 @@ export function drawYears(pen, stage, scene, u, theme) {
   pen.textAlign = 'center';
   pen.textBaseline = 'middle';
   for (let k = Math.ceil(Math.log10(scene.first)); k <= last; k++) {
-    if (k % step) continue;
     const radius = depthOf(stage, u, scene.moment(10 ** k));
+    if (k % step || radius < 0.3 * stage.radius) continue;
     pen.globalAlpha = 0.7;
     pen.strokeStyle = theme.line;
     pen.lineWidth = 0.7;

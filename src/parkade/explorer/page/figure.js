@@ -53,11 +53,11 @@ export function figureSvg(show, view) {
   return new Blob([pen.toString(`${caption(show.scene)}, t = ${short(show.scene.time(view.u))}`)], { type: 'image/svg+xml' });
 }
 
-export function figureCanvas(scale) {
+export function figureCanvas(scale, options = {}) {
   const canvas = document.createElement('canvas');
   canvas.width = FIGURE.width * scale;
   canvas.height = FIGURE.height * scale;
-  const pen = canvas.getContext('2d', { alpha: false });
+  const pen = canvas.getContext('2d', { alpha: false, ...options });
   pen.scale(scale, scale);
   return { canvas, pen };
 }

@@ -91,17 +91,19 @@ export class Gestures {
     if (this.host.scene().d === 2) {
       const [cx, cy] = this.middle();
       const angle = Math.atan2(before[1] - cy, before[0] - cx) - Math.atan2(at[1] - cy, at[0] - cx);
-      view.turn = composed(aboutAxis(0, 0, 1, angle), view.turn);
+      view.turn = composed(aboutAxis(0, 0, 1, angle), this.now());
       return;
     }
-    const rate = 1 / (0.425 * this.size * Math.max(1, view.zoom));
+    const rate = 1 / (0.44 * this.size * Math.max(1, view.zoom));
     this.roll((at[0] - before[0]) * rate, (at[1] - before[1]) * rate);
   }
 
+  now() { return this.host.view().turn ?? this.host.scene().home; }
+
   roll(right, down) {
     const view = this.host.view();
-    if (this.host.scene().d === 2) view.turn = composed(aboutAxis(0, 0, 1, -right - down), view.turn);
-    else view.turn = composed(composed(aboutAxis(0, 1, 0, right), aboutAxis(1, 0, 0, down)), view.turn);
+    if (this.host.scene().d === 2) view.turn = composed(aboutAxis(0, 0, 1, -right - down), this.now());
+    else view.turn = composed(composed(aboutAxis(0, 1, 0, right), aboutAxis(1, 0, 0, down)), this.now());
   }
 
   pan(dx, dy) {

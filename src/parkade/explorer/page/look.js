@@ -11,9 +11,9 @@ export const SERIF = '"STIX Two Text", "Iowan Old Style", Georgia, "Times New Ro
 export class Stage {
   constructor(box, scene, view) {
     this.box = box;
-    this.matrix = rotationMatrix(view.turn);
+    this.matrix = rotationMatrix(view.turn ?? scene.home);
     // Outside the circle there must be room for arcs and names.
-    const room = scene.d === 2 ? 0.37 : 0.425;
+    const room = scene.d === 2 ? 0.385 : 0.44;
     this.size = Math.min(box.w, box.h);
     this.radius = room * this.size * view.zoom;
     this.x = box.x + box.w / 2 + view.pan[0] * this.size;
@@ -152,7 +152,7 @@ export function trailPieces(show, view, only = null) {
   const trails = new Map();
   const colorAt = (k, f) => {
     if (view.color === 'position') return wardrobe.sequence[k];
-    return wardrobe.leaders[labels[Math.max(f, formed) * n + k]] ?? wardrobe.theme.soft;
+    return wardrobe.leaders[labels[Math.max(f, formed) * n + k]] ?? wardrobe.theme.faint;
   };
   const add = (color, piece) => {
     if (!trails.has(color)) trails.set(color, []);

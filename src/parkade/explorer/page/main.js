@@ -29,7 +29,7 @@ import { AttentionImage } from './matrix.js';
 import { Controls } from './controls.js';
 import { Gestures } from './gestures.js';
 import { Timeline } from './timeline.js';
-import { DEFAULTS, Steps, TOGGLES, freshView, homeTurn, parseLink, writeLink } from './address.js';
+import { DEFAULTS, Steps, TOGGLES, freshView, parseLink, writeLink } from './address.js';
 import { Refusal, fetchFile, fetchPresets, fetchScene } from './server.js';
 import { figurePng, figureSvg } from './figure.js';
 import { recordGif, recordVideo, videoType } from './record.js';
@@ -93,6 +93,7 @@ function drawAll() {
   const eaten = penFor('consumption');
   drawConsumption(eaten.pen, eaten.box, scene, view, theme);
   drawAttention(scene, theme);
+  byId('reset-view').hidden = !view.turn && view.zoom === 1 && !view.pan[0] && !view.pan[1];
   showMoment(scene, view, timeline.playing);
   showToken(scene, view);
 }
@@ -195,7 +196,7 @@ let hurry = null;
 /** New settings from the controls; while a slider moves, a short rest starts the run. */
 function change(next, done) {
   if (next.d !== settings.d) {
-    view.turn = homeTurn(next.d);
+    view.turn = null;
     view.zoom = 1;
     view.pan = [0, 0];
   }
@@ -377,7 +378,7 @@ function showToggles() {
 }
 
 function resetView() {
-  Object.assign(view, { turn: homeTurn(settings.d), zoom: 1, pan: [0, 0] });
+  Object.assign(view, { turn: null, zoom: 1, pan: [0, 0] });
   draw();
   remember();
 }
@@ -482,7 +483,7 @@ function takePreset(name) {
   timeline.pause();
   settings = { ...DEFAULTS, ...preset.settings };
   const { color, trails, renyi, strong, caps, names, group } = view;
-  view = { ...freshView(settings.d), color, trails, renyi, strong, caps, names, group };
+  view = { ...freshView(), color, trails, renyi, strong, caps, names, group };
   wishedTime = 0;
   controls.show(settings);
   showPreset();
@@ -581,7 +582,7 @@ window.parkade = {
     do {
       await new Promise((resolve) => { setTimeout(resolve, 80); });
       await new Promise((resolve) => { requestAnimationFrame(resolve); });
-    } while (run !== null || queued);
+    } while (run !== null || (queued && !timeline.playing));
   },
 };
 

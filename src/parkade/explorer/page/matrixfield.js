@@ -1,7 +1,7 @@
 // A matrix among the settings: the identity, its eigenvalues, all its entries, or random.
 
 import { make, symbols, typedNumber } from './dom.js';
-import { plain } from './format.js';
+import { plain, subscript } from './format.js';
 
 const GRID = 5; // matrices up to this size are edited entry by entry
 const SLIDERS = 8;
@@ -106,7 +106,7 @@ export class MatrixField {
         slider.addEventListener('input', () => { box.value = plain(Number(slider.value)); this.read(kind, false); });
         slider.addEventListener('change', () => this.read(kind, true));
         this.sliders.push(slider);
-        parts.push(make('div', { className: 'eigenvalue' }, make('span', {}, ...symbols('*λ*'), String(i + 1)), slider, box));
+        parts.push(make('div', { className: 'eigenvalue' }, make('span', {}, ...symbols('*λ*'), subscript(i + 1)), slider, box));
       }
     } else if (kind === 'matrix' && d <= GRID) {
       const grid = make('div', { className: 'entries', role: 'group', 'aria-label': `${name}, all entries` });

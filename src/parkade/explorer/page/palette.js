@@ -35,23 +35,21 @@ export function sequenceColor(k, n, theme) {
 
 /**
  * A colour for each leader: ink for the first token, then in the order in which they last.
- * A token that is alone only for the while until clusters form gets none.
+ * Who leads only while clusters are forming gets none, so that the colours come with the clusters.
  */
 export function clusterColors(scene, theme) {
-  const colors = new Array(scene.n).fill(null);
+  const { n, labels, count, moments } = scene;
+  const colors = new Array(n).fill(null);
   const list = theme.dark ? DARK_LEADERS : LEADERS;
-  // How long a leader has followers, in frames; that ranks even where there is no merge tree.
-  const life = new Float64Array(scene.n);
-  for (let f = 0; f < scene.count; f++) {
-    const length = f ? scene.moments[f] - scene.moments[f - 1] : 0;
-    const seen = new Uint16Array(scene.n);
-    for (let k = 0; k < scene.n; k++) seen[scene.labels[f * scene.n + k]]++;
-    for (let k = 0; k < scene.n; k++) if (seen[k] > 1) life[k] += length;
+  // How long each token leads others, on the time line; what stands at the end counts anyway.
+  const life = new Float64Array(n);
+  for (let f = scene.formed; f < count; f++) {
+    const length = f === count - 1 ? 1e-6 : moments[f + 1] - moments[f];
+    const sizes = new Uint16Array(n);
+    for (let k = 0; k < n; k++) sizes[labels[f * n + k]]++;
+    for (let k = 1; k < n; k++) if (sizes[k] > 1 || (sizes[k] && scene.clusters[f] <= 12)) life[k] += length;
   }
-  const lastFrame = (scene.count - 1) * scene.n;
-  const few = scene.clusters[scene.count - 1] <= 24;
-  for (let k = 0; k < scene.n; k++) if (few && scene.labels[lastFrame + k] === k) life[k] += 1e-9;
-  const order = [...life.keys()].filter((k) => k > 0 && life[k] > 0);
+  const order = [...life.keys()].filter((k) => life[k] > 0);
   order.sort((a, b) => life[b] - life[a] || a - b);
   order.forEach((leader, rank) => {
     const color = list[rank % list.length];

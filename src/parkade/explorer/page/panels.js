@@ -80,7 +80,7 @@ export function showToken(scene, view) {
   byId('token-clear').hidden = view.token === null;
   if (document.activeElement !== box) box.value = k === null ? '' : String(k + 1);
   if (k === null || k >= scene.n) {
-    text.textContent = 'Point at a token, or type its number.';
+    text.textContent = 'Point at a token to follow it everywhere; click it, or type its number, to keep it.';
     return;
   }
   const facts = tokenFacts(scene, view, k);

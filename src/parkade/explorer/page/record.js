@@ -52,7 +52,7 @@ export async function recordVideo(show, view, speed, signal, onProgress) {
 
 /** The animation in half the size and at fewer pictures a second, for places without video. */
 export async function recordGif(show, view, speed, signal, onProgress) {
-  const { canvas, pen } = figureCanvas(0.5);
+  const { canvas, pen } = figureCanvas(0.5, { willReadFrequently: true });
   const frames = [];
   const seconds = Math.min(10, Timeline.seconds(show.scene) / speed);
   for (const moment of moments(show.scene, view, GIF_RATE, seconds)) {

@@ -2,6 +2,8 @@
 //
 // Moments are told as u in [0, 1]: t = 0 at u = 0, then equal ratios of t take equal lengths.
 
+import { UPRIGHT, facing } from './turn.js';
+
 const HEAD = 0.04; // share of the time line between t = 0 and the first frame after it
 
 function bytes(text) {
@@ -34,6 +36,8 @@ export class Scene {
     this.formed = state ? this.frameAt(this.moment(state.start)).frame + 1 : this.count - 1;
     this.space = this.d === 2 ? 2 : 3;
     this.drawn = this.project();
+    // The first token starts on the near side: it is the one to watch.
+    this.home = this.d === 2 ? UPRIGHT : facing(this.drawn);
     this.pace = this.measurePace();
   }
 
@@ -83,7 +87,7 @@ export class Scene {
   /** Number of clusters; by the merges where there are, since these never wobble. */
   clustersAt(u) {
     if (!this.merges) return this.clusters[this.frameAt(u).frame];
-    const t = this.time(u);
+    const t = this.time(u) * (1 + 1e-9); // the time of a merge, there and back, is after it
     let arrived = 0;
     while (arrived < this.arrivals.length && this.arrivals[arrived] <= t) arrived++;
     return this.n - arrived;

@@ -3,7 +3,7 @@
 import { timeSpan } from './charts.js';
 
 const SECONDS = 14; // a whole run at speed 1, and a bit more for each decade
-const PER_DECADE = 0.3;
+const PER_DECADE = 0.2;
 
 export class Timeline {
   /** `host` gives view(), scene(), and hears moved(), done(), playing(flag). */

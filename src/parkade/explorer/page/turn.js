@@ -2,9 +2,6 @@
 
 export const UPRIGHT = [1, 0, 0, 0];
 
-// A view from a little above, so that the sphere looks like one.
-export const TILTED = normalised([0.88, -0.42, -0.2, -0.1]);
-
 function normalised(q) {
   const size = Math.hypot(...q);
   return q.map((c) => c / size);
@@ -25,6 +22,13 @@ export function composed(a, b) {
 export function aboutAxis(x, y, z, angle) {
   const s = Math.sin(angle / 2);
   return [Math.cos(angle / 2), s * x, s * y, s * z];
+}
+
+/** The third axis up, seen from where a point is a little to the right, and not far from its height. */
+export function facing([x, y, z]) {
+  const azimuth = Math.atan2(y, x) - 0.45;
+  const height = Math.min(0.5, Math.max(-0.3, 0.6 * Math.asin(Math.min(1, Math.max(-1, z))))) || 0.2;
+  return composed(aboutAxis(1, 0, 0, height - Math.PI / 2), aboutAxis(0, 0, 1, -Math.PI / 2 - azimuth));
 }
 
 /** The rotation matrix, row by row. */
