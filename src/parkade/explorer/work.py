@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from parkade import check
 from parkade.explorer.build import build
 from parkade.explorer.limits import Limits, Watch
 from parkade.explorer.settings import Settings
@@ -29,7 +30,8 @@ class Work:
         """Follow the tokens; the watch goes on watching whatever is done next."""
         self.limits.foresee(self.settings)
         settings, held = self.settings, self.settings.held
-        free = np.delete(settings.start, held, axis=0)
+        # Checked as `simulate` does, so that both give the same bits.
+        free = check.tokens(np.delete(settings.start, held, axis=0))
         frozen = settings.start[held] if len(held) else None
         job = Job(settings.model, settings.T, "steps", TOL, "auto", frozen, None)
         watch = Watch(free, self.limits, cancelled)
