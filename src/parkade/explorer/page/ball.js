@@ -14,7 +14,7 @@ export function drawBall(pen, box, show, view) {
   const stage = new Stage(box, scene, view);
   const tokens = scene.drawnAt(view.u);
   const labels = scene.labelsAt(view.u);
-  const colors = wardrobe.dress(view.color, labels);
+  const colors = wardrobe.dress(view.color, scene.frameAt(view.u).frame);
   const places = stage.putAll(tokens, scene.n);
   const trails = view.trails ? trailPieces(show, view) : null;
   let margin = 0.03;
@@ -25,7 +25,7 @@ export function drawBall(pen, box, show, view) {
       drawPast(pen, stage, scene, trails, view.u, tokens);
     }
     if (view.caps) margin = drawArcs(pen, stage, scene, view, theme);
-    drawHalos(pen, places, labels, colors, () => true);
+    drawHalos(pen, places, labels, colors, wardrobe, () => true);
     drawTokens(pen, places, colors, scene, view, theme, true);
   } else {
     drawGround(pen, stage, scene, theme);
@@ -35,7 +35,7 @@ export function drawBall(pen, box, show, view) {
       drawLeading(pen, stage, scene, theme, front);
       if (view.caps) drawCaps(pen, stage, scene, view, theme, front);
       if (view.trails) drawTrails(pen, stage, scene, trails, tokens, front);
-      drawHalos(pen, places, labels, colors, (k) => places[3 * k + 2] >= 0 === front);
+      drawHalos(pen, places, labels, colors, wardrobe, (k) => places[3 * k + 2] >= 0 === front);
       drawTokens(pen, places, colors, scene, view, theme, front);
     }
   }
@@ -53,32 +53,52 @@ export function drawBall(pen, box, show, view) {
   return places;
 }
 
-function tokenRadius(scene, stageSize) {
-  return Math.max(2, Math.min(4.6, (stageSize / 110) * (scene.n > 500 ? 0.6 : scene.n > 100 ? 0.8 : 1)));
-}
+const CROWD = 300; // from here on tokens are painted colour by colour, not one by one
 
 function drawTokens(pen, places, colors, scene, view, theme, front) {
-  const order = [];
-  for (let k = 0; k < scene.n; k++) if (places[3 * k + 2] >= 0 === front) order.push(k);
-  // Deepest first; later tokens under earlier ones, since earlier ones lead.
-  order.sort((a, b) => places[3 * a + 2] - places[3 * b + 2] || b - a);
-  const base = tokenRadius(scene, 480);
-  for (const k of order) {
-    const depth = places[3 * k + 2];
-    const r = base * (0.82 + 0.22 * Math.max(-0.6, depth));
-    pen.globalAlpha = front ? 1 : 0.38;
-    disc(pen, places[3 * k], places[3 * k + 1], r + 0.9, theme.ball);
-    disc(pen, places[3 * k], places[3 * k + 1], r, colors[k]);
+  const { n } = scene;
+  const base = n > 500 ? 2.6 : n > 100 ? 3.5 : 4.4;
+  const shown = [];
+  for (let k = 0; k < n; k++) if (places[3 * k + 2] >= 0 === front) shown.push(k);
+  pen.globalAlpha = front ? 1 : 0.38;
+  if (n > CROWD) {
+    paintDiscs(pen, places, shown, base + 0.8, theme.ball);
+    const groups = new Map();
+    for (const k of shown) {
+      if (!groups.has(colors[k])) groups.set(colors[k], []);
+      groups.get(colors[k]).push(k);
+    }
+    for (const [color, members] of groups) paintDiscs(pen, places, members, base, color);
+  } else {
+    // Deepest first; later tokens under earlier ones, since earlier ones lead.
+    shown.sort((a, b) => places[3 * a + 2] - places[3 * b + 2] || b - a);
+    for (const k of shown) {
+      const r = base * (0.82 + 0.22 * Math.max(-0.6, places[3 * k + 2]));
+      disc(pen, places[3 * k], places[3 * k + 1], r + 0.9, theme.ball);
+      disc(pen, places[3 * k], places[3 * k + 1], r, colors[k]);
+    }
   }
   pen.globalAlpha = 1;
 }
 
+function paintDiscs(pen, places, members, r, color) {
+  pen.fillStyle = color;
+  pen.beginPath();
+  for (const k of members) {
+    pen.moveTo(places[3 * k] + r, places[3 * k + 1]);
+    pen.arc(places[3 * k], places[3 * k + 1], r, 0, 2 * Math.PI);
+  }
+  pen.fill();
+}
+
+const haloRadius = (size) => Math.min(30, 5 + 2.1 * Math.sqrt(size));
+
 /** A pale disc under each cluster, its area growing with the number of tokens. */
-function drawHalos(pen, places, labels, colors, wanted) {
+function drawHalos(pen, places, labels, colors, wardrobe, wanted) {
   for (const [leader, size] of clusterSizes(labels)) {
-    if (size < 2 || !wanted(leader)) continue;
+    if (size < 2 || !wardrobe.leaders[leader] || !wanted(leader)) continue;
     pen.globalAlpha = 0.17;
-    disc(pen, places[3 * leader], places[3 * leader + 1], 5 + 2.1 * Math.sqrt(size), colors[leader]);
+    disc(pen, places[3 * leader], places[3 * leader + 1], haloRadius(size), colors[leader]);
     pen.globalAlpha = 1;
   }
 }
@@ -143,13 +163,13 @@ function drawNames(pen, stage, places, labels, colors, margin, wardrobe) {
   for (const [leader, size] of sizes) {
     const front = places[3 * leader + 2] >= 0;
     const [px, py] = [places[3 * leader], places[3 * leader + 1]];
-    const gap = circle ? margin * stage.radius + 14 : 19 + 2.1 * Math.sqrt(size);
+    const gap = circle ? margin * stage.radius + 14 : 14 + haloRadius(size);
     const [x, y] = outward(stage, px, py, gap);
     if (taken.some(([a, b]) => Math.abs(a - x) < 46 && Math.abs(b - y) < 15)) continue;
     taken.push([x, y]);
     const lean = (x - px) / gap;
     pen.textAlign = lean > 0.35 ? 'left' : lean < -0.35 ? 'right' : 'center';
-    pen.globalAlpha = front ? 1 : 0.45;
+    pen.globalAlpha = front ? 1 : 0.6;
     pen.font = `italic 15px ${SERIF}`;
     const name = tokenName(leader);
     const width = pen.measureText(name).width;

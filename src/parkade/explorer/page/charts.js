@@ -69,7 +69,7 @@ function drawUntrusted(pen, box, top, bottom, scene, theme) {
   pen.fillStyle = theme.strong;
   pen.fillRect(x, top, right - x, bottom - top);
   pen.globalAlpha = 1;
-  if (right - x < 130) return;
+  if (right - x < 200) return;
   pen.font = `11px ${SANS}`;
   pen.textAlign = 'right';
   pen.textBaseline = 'top';

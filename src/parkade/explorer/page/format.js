@@ -34,4 +34,4 @@ export const percent = (share) =>
 export const counted = (k, noun) => `${k} ${noun}${k === 1 ? '' : 's'}`;
 
 /** A float as short as it can be without losing anything, for links. */
-export const plain = (x) => String(x).replace('e+', 'e');
+export const plain = (x) => (Math.abs(x) >= 1e6 ? x.toExponential() : String(x)).replace('e+', 'e');

@@ -40,6 +40,7 @@ export class Gestures {
   }
 
   down(event) {
+    if (!this.host.scene()) return;
     this.canvas.setPointerCapture(event.pointerId);
     this.pointers.set(event.pointerId, this.point(event));
     if (this.pointers.size === 1) this.moved = 0;
@@ -132,6 +133,7 @@ export class Gestures {
 
   wheel(event) {
     event.preventDefault();
+    if (!this.host.scene()) return;
     const lines = event.deltaMode === 1 ? 20 : 1;
     this.zoom(Math.exp(-event.deltaY * lines * 0.0016), ...this.point(event));
     this.host.changed();
@@ -147,7 +149,7 @@ export class Gestures {
   key(event) {
     const step = event.shiftKey ? 0.35 : 0.09;
     const ways = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] };
-    if (!ways[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!ways[event.key] || !this.host.scene() || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     this.roll(...ways[event.key]);
     this.host.changed();

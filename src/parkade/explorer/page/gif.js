@@ -1,20 +1,23 @@
-// A writer of animated GIFs: a palette of 216 colours and greys, and LZW.
+// A writer of animated GIFs: a palette of the most frequent colours, and LZW.
 
-const LEVELS = [0, 51, 102, 153, 204, 255];
-
+/** 256 colours: the means of the fullest cells of a coarse cube of colours. */
 function gifPalette(frames) {
-  // The most frequent colours of the frames, in steps of eight; the cube catches the rest.
-  const counts = new Map();
+  const cells = new Map();
   for (const pixels of frames) {
     for (let i = 0; i < pixels.length; i += 4) {
-      const key = ((pixels[i] >> 3) << 10) | ((pixels[i + 1] >> 3) << 5) | (pixels[i + 2] >> 3);
-      counts.set(key, (counts.get(key) ?? 0) + 1);
+      const [r, g, b] = [pixels[i], pixels[i + 1], pixels[i + 2]];
+      const key = ((r >> 3) << 10) | ((g >> 3) << 5) | (b >> 3);
+      const cell = cells.get(key);
+      if (cell) {
+        cell[0]++;
+        cell[1] += r;
+        cell[2] += g;
+        cell[3] += b;
+      } else cells.set(key, [1, r, g, b]);
     }
   }
-  const wide = (five) => (five << 3) | (five >> 2);
-  const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 192);
-  const colors = most.map(([key]) => [wide(key >> 10), wide((key >> 5) & 31), wide(key & 31)]);
-  for (const r of LEVELS) for (const g of LEVELS) for (const b of LEVELS) if (colors.length < 256 && (r + g + b) % 102 === 0) colors.push([r, g, b]);
+  const most = [...cells.values()].sort((a, b) => b[0] - a[0]).slice(0, 256);
+  const colors = most.map(([count, ...sums]) => sums.map((sum) => Math.round(sum / count)));
   while (colors.length < 256) colors.push([0, 0, 0]);
   return colors;
 }

@@ -43,15 +43,26 @@ export class Stage {
 /** Colours that hold for a whole run: made once for a scene and a theme. */
 export class Wardrobe {
   constructor(scene, theme) {
+    const { n, labels } = scene;
     this.theme = theme;
+    this.n = n;
     this.leaders = clusterColors(scene, theme);
-    this.sequence = Array.from({ length: scene.n }, (_, k) => sequenceColor(k, scene.n, theme));
+    this.sequence = Array.from({ length: n }, (_, k) => sequenceColor(k, n, theme));
+    // Whose colour each token wears at each frame: that of its last cluster that had one.
+    this.worn = labels.slice();
+    for (let i = n * Math.max(1, scene.formed); i < labels.length; i++) {
+      if (this.leaders[labels[i]] === null) this.worn[i] = this.worn[i - n];
+    }
   }
 
-  /** One colour for each token. */
-  dress(mode, labels) {
-    if (mode === 'position') return this.sequence;
-    return Array.from(labels, (leader) => this.leaders[leader] ?? this.theme.soft);
+  color(mode, k, frame) {
+    if (mode === 'position') return this.sequence[k];
+    return this.leaders[this.worn[frame * this.n + k]];
+  }
+
+  /** One colour for each token; those without a cluster are grey. */
+  dress(mode, frame) {
+    return Array.from({ length: this.n }, (_, k) => this.color(mode, k, frame) ?? this.theme.soft);
   }
 }
 
@@ -139,6 +150,8 @@ export function pathVertices(scene) {
   });
 }
 
+export const TRAILS = 600; // more paths than this would only be a haze
+
 /**
  * The paths up to u in pieces of one colour: a Map from colours to pieces { token, frames, open },
  * where an open piece goes on to where the token is now. A piece wears the colour of the cluster
@@ -146,20 +159,17 @@ export function pathVertices(scene) {
  */
 export function trailPieces(show, view, only = null) {
   const { scene, wardrobe, paths } = show;
-  const { n, labels } = scene;
+  const { n } = scene;
   const { frame } = scene.frameAt(view.u);
   const formed = Math.min(frame, scene.formed);
   const trails = new Map();
-  const colorAt = (k, f) => {
-    if (view.color === 'position') return wardrobe.sequence[k];
-    return wardrobe.leaders[labels[Math.max(f, formed) * n + k]] ?? wardrobe.theme.faint;
-  };
+  const colorAt = (k, f) => wardrobe.color(view.color, k, Math.max(f, formed)) ?? wardrobe.theme.faint;
   const add = (color, piece) => {
     if (!trails.has(color)) trails.set(color, []);
     trails.get(color).push(piece);
   };
-  for (let k = 0; k < n; k++) {
-    if (only !== null && k !== only) continue;
+  const stride = only === null ? Math.ceil(n / TRAILS) : 1;
+  for (let k = only ?? 0; k <= (only ?? n - 1); k += stride) {
     let color = colorAt(k, 0);
     let frames = [0];
     for (const f of paths[k]) {

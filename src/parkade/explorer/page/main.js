@@ -21,23 +21,23 @@
 
 import { byId, make } from './dom.js';
 import { Scene } from './scene.js';
-import { Wardrobe, pathVertices } from './look.js';
+import { TRAILS, Wardrobe, pathVertices } from './look.js';
 import { themeColors } from './palette.js';
 import { drawBall } from './ball.js';
 import { drawConsumption, drawStaircase } from './charts.js';
-import { AttentionImage } from './matrix.js';
+import { AttentionPanel } from './attention.js';
 import { Controls } from './controls.js';
 import { Gestures } from './gestures.js';
 import { Timeline } from './timeline.js';
-import { DEFAULTS, Steps, TOGGLES, freshView, parseLink, writeLink } from './address.js';
-import { Refusal, fetchFile, fetchPresets, fetchScene } from './server.js';
-import { figurePng, figureSvg } from './figure.js';
-import { recordGif, recordVideo, videoType } from './record.js';
-import { percent, tokenName } from './format.js';
+import { DEFAULTS, Steps, TOGGLES, parseLink, writeLink } from './address.js';
+import { Refusal, fetchPresets } from './server.js';
+import { Progress } from './progress.js';
+import { Runner } from './runner.js';
+import { Takeaway } from './takeaway.js';
+import { percent } from './format.js';
 import { showFacts, showMoment, showStatus, showTheory, showTip, showToken, toast } from './panels.js';
 import { listenToKeys } from './keys.js';
 
-const SLOW = 150; // milliseconds before a run shows that it takes time
 const root = document.documentElement;
 const inlined = byId('scene');
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
@@ -47,20 +47,16 @@ const own = inlined ? JSON.parse(inlined.textContent) : null;
 const base = own ? { ...DEFAULTS, n: own.n, d: own.d, ...own.settings } : DEFAULTS;
 const asked = parseLink(location.hash, base);
 
-let { settings } = asked; // of the scene shown, or being computed
+let { settings } = asked; // as the controls show them, while a slider moves too
+let settled = settings; // as the link tells them
 let view = asked.view;
 let wishedTime = asked.t;
 let show = null; // { scene, wardrobe, paths }
 let places = new Float64Array(0);
-let run = null; // AbortController of the run under way
 let presets = [];
-let lastPointer = null;
 
 // ---- drawing -------------------------------------------------------------------------------
 
-const attention = new AttentionImage();
-let attentionKey = '';
-let attentionTime = 0;
 let queued = false;
 
 function draw() {
@@ -92,30 +88,10 @@ function drawAll() {
   drawStaircase(line.pen, line.box, scene, view, theme);
   const eaten = penFor('consumption');
   drawConsumption(eaten.pen, eaten.box, scene, view, theme);
-  drawAttention(scene, theme);
+  attention.draw(penFor('attention'), theme, timeline.playing);
   byId('reset-view').hidden = !view.turn && view.zoom === 1 && !view.pan[0] && !view.pan[1];
   showMoment(scene, view, timeline.playing);
   showToken(scene, view);
-}
-
-function attentionBox(box) {
-  const side = Math.min(box.w, box.h);
-  return { x: 0, y: 0, w: side, h: side };
-}
-
-function drawAttention(scene, theme) {
-  const { pen, box } = penFor('attention');
-  const area = attentionBox(box);
-  const side = Math.floor(area.w * (window.devicePixelRatio || 1));
-  const key = `${view.u} ${view.group} ${side}`;
-  // Many tokens have many pairs: while they move, the image may lag a little.
-  const late = performance.now() - attentionTime < (scene.n > 150 ? 90 : 0) * (1 + scene.n / 500);
-  if (key !== attentionKey && !(late && timeline.playing)) {
-    attention.update(scene, view.u, view.group, side, theme);
-    attentionKey = key;
-    attentionTime = performance.now();
-  }
-  attention.draw(pen, area, scene, view, theme);
 }
 
 // The theme is the reader's, not the view's: it stays out of links.
@@ -125,10 +101,9 @@ function chosenTheme() {
 
 function restyle(name = chosenTheme() ?? (darkness.matches ? 'dark' : 'light')) {
   root.dataset.theme = name;
-  explainAttention(null);
+  attention.renew();
   if (!show) return;
   show.wardrobe = new Wardrobe(show.scene, themeColors(name === 'dark'));
-  attentionKey = '';
   draw();
 }
 
@@ -140,8 +115,9 @@ function switchTheme() {
 
 // ---- state and link ------------------------------------------------------------------------
 
-const linkNow = () => writeLink(settings, view, show ? show.scene.time(view.u) : wishedTime, base);
+const linkNow = () => writeLink(settled, view, show ? show.scene.time(view.u) : wishedTime, base);
 const steps = new Steps(() => restore());
+let keeping = null;
 
 function showSteps() {
   byId('undo').disabled = !steps.canUndo;
@@ -149,12 +125,12 @@ function showSteps() {
 }
 
 /** A step that undo takes back. */
-function commit() {
-  steps.push(linkNow());
+function commit(link = null) {
+  clearTimeout(keeping);
+  settled = settings;
+  steps.push(link ?? linkNow());
   showSteps();
 }
-
-let keeping = null;
 
 /** Only the view has moved on: the address follows when it has come to rest. */
 function remember() {
@@ -164,120 +140,51 @@ function remember() {
 
 /** Back or forward was pressed: the address is the truth. */
 function restore() {
-  clearTimeout(keeping);
   timeline.pause();
   clearTimeout(keeping);
   const past = parseLink(location.hash, base);
   view = past.view;
-  wishedTime = past.t;
+  settings = past.settings;
+  settled = settings;
   showToggles();
   showSteps();
-  const same = Object.keys(DEFAULTS).every((key) => past.settings[key] === settings[key]);
-  if (own || (same && show)) {
-    settings = past.settings;
-    placeInTime();
+  const shown = show && (own || sameSettings(show.settings, settings));
+  if (shown) {
+    runner.cancel();
+    if (past.t !== null) view.u = show.scene.moment(past.t);
+    root.dataset.state = 'ready';
     draw();
-    return;
   }
-  settings = past.settings;
-  controls?.show(settings);
+  if (own) return;
+  controls.show(settings);
+  controls.complain(null);
   showPreset();
+  if (shown) return;
+  wishedTime = past.t;
   compute();
 }
 
-function placeInTime() {
-  if (wishedTime !== null) view.u = show.scene.moment(Math.min(wishedTime, show.scene.end));
-}
+const sameSettings = (a, b) => Object.keys(DEFAULTS).every((key) => a[key] === b[key]);
 
 // ---- running -------------------------------------------------------------------------------
 
 let hurry = null;
 
-/** New settings from the controls; while a slider moves, a short rest starts the run. */
+/** New settings from the controls; while a slider moves, a run begins every now and then. */
 function change(next, done) {
-  if (next.d !== settings.d) {
-    view.turn = null;
-    view.zoom = 1;
-    view.pan = [0, 0];
-  }
-  if (show && wishedTime === null) wishedTime = view.u >= 1 ? null : show.scene.time(view.u);
-  atEnd = atEnd || Boolean(show && view.u >= 1);
+  if (next.d !== settings.d) Object.assign(view, { turn: null, zoom: 1, pan: [0, 0] });
   settings = next;
   showPreset();
-  clearTimeout(hurry);
   if (done) {
     commit();
     compute();
-  } else hurry = setTimeout(compute, 60);
+  } else hurry ??= setTimeout(() => compute(), 120);
 }
 
-let atEnd = false;
-let computed = ''; // settings of the scene shown or under way
-
-async function compute(options = {}) {
+function compute(options) {
   clearTimeout(hurry);
-  const wanted = JSON.stringify(settings);
-  if (wanted === computed && !options.again) return;
-  computed = wanted;
-  run?.abort();
-  const mine = new AbortController();
-  run = mine;
-  root.dataset.state = 'computing';
-  const slow = setTimeout(() => showProgress(null), SLOW);
-  try {
-    const data = await fetchScene(settings, {
-      signal: mine.signal,
-      onProgress: (share) => { if (!byId('progress').hidden) showProgress(share); else lastShare = share; },
-      onNote: (note) => { showProgress(null); byId('progress-text').textContent = note; },
-    });
-    if (run !== mine) return;
-    controls.complain(null);
-    present(new Scene(data), options.play);
-  } catch (error) {
-    if (run !== mine) return;
-    computed = '';
-    root.dataset.state = show ? 'ready' : 'error';
-    if (error.name === 'AbortError') return;
-    if (!(error instanceof Refusal)) throw error;
-    root.dataset.state = 'error';
-    controls.complain(error.message, error.field);
-    if (!error.field) say(error.message);
-  } finally {
-    clearTimeout(slow);
-    if (run === mine) {
-      run = null;
-      hideProgress();
-    }
-  }
-}
-
-let lastShare = 0;
-
-function showProgress(share) {
-  lastShare = share ?? lastShare;
-  byId('progress').hidden = false;
-  byId('ball').classList.add('stale');
-  const percentage = Math.round(100 * lastShare);
-  byId('progress-bar').style.width = `${percentage}%`;
-  byId('progress-bar').setAttribute('aria-valuenow', String(percentage));
-  if (share !== null) byId('progress-text').textContent = `computing… ${percentage} %`;
-}
-
-function hideProgress() {
-  lastShare = 0;
-  byId('progress').hidden = true;
-  byId('progress-text').textContent = 'computing…';
-  byId('ball').classList.remove('stale');
-}
-
-function cancel() {
-  const mine = run;
-  run = null;
-  mine?.abort();
-  computed = '';
-  hideProgress();
-  root.dataset.state = show ? 'ready' : 'error';
-  toast('Cancelled.');
+  hurry = null;
+  runner.start(settings, options);
 }
 
 function say(sentence) {
@@ -285,26 +192,50 @@ function say(sentence) {
   byId('message').hidden = !sentence;
 }
 
-/** A scene has come: show it, where the reader was in time. */
+const progress = new Progress();
+const runner = new Runner(progress, {
+  begun() { root.dataset.state = 'computing'; },
+  arrived(data, { play }) {
+    controls.complain(null);
+    present(new Scene(data), play);
+  },
+  refused(error) {
+    root.dataset.state = 'error';
+    controls.complain(error.message, error.field);
+    if (!error.field) say(error.message);
+  },
+});
+
+/** A scene has come: show it, where the reader was in time, or from its start. */
 function present(scene, play) {
-  const fresh = show === null;
-  show = { scene, paths: pathVertices(scene), wardrobe: new Wardrobe(scene, themeColors(root.dataset.theme === 'dark')) };
-  attentionKey = '';
-  say(null);
-  if (play || (fresh && wishedTime === null)) view.u = calm.matches ? 1 : 0;
-  else if (atEnd) view.u = 1;
-  else placeInTime();
-  if (scene.count === 1) view.u = 1;
-  atEnd = false;
-  const moving = (play || (fresh && wishedTime === null)) && !calm.matches && scene.count > 1;
+  const begins = play || (show === null && wishedTime === null);
+  const moving = begins && !calm.matches && scene.count > 1;
+  const here = wishedTime ?? (show && view.u < 1 ? show.scene.time(view.u) : Infinity);
   wishedTime = null;
+  view.u = scene.moment(moving ? 0 : begins ? Infinity : here);
+  show = {
+    scene, settings, paths: pathVertices(scene), wardrobe: new Wardrobe(scene, themeColors(root.dataset.theme === 'dark')),
+  };
   if (view.token !== null && view.token >= scene.n) view.token = null;
   view.hover = null;
+  attention.renew();
+  say(null);
+  describe(scene);
+  root.dataset.state = 'ready';
+  timeline.renew();
+  drawAll();
+  if (moving) timeline.play();
+  else remember();
+  told.resolve();
+}
+
+function describe(scene) {
   showTip(scene, view, null);
   byId('token').max = String(scene.n);
   byId('frozen-key').hidden = !scene.frozen.length;
   byId('show-caps').disabled = scene.d > 3;
   byId('show-caps').title = scene.d > 3 ? 'Caps cannot be drawn along principal axes' : '';
+  byId('show-trails').title = scene.n > TRAILS ? `Trails of every ${Math.ceil(scene.n / TRAILS)}th token` : '';
   byId('axes-note').hidden = !scene.axes;
   if (scene.axes) {
     const share = scene.axes.variance.reduce((a, b) => a + b, 0);
@@ -314,12 +245,38 @@ function present(scene, play) {
   showTheory(scene);
   showStatus(scene);
   if (own) showFacts(scene);
-  root.dataset.state = 'ready';
-  timeline.renew();
-  drawAll();
-  if (moving) timeline.play();
-  else remember();
-  told.resolve();
+}
+
+// ---- presets -------------------------------------------------------------------------------
+
+function showPreset() {
+  const found = presets.find((preset) => sameSettings({ ...DEFAULTS, ...preset.settings }, settings));
+  byId('preset').value = found?.name ?? '';
+  byId('about').textContent = found?.about ?? '';
+}
+
+function takePreset(name) {
+  const preset = presets.find((p) => p.name === name);
+  if (!preset) return;
+  timeline.pause();
+  settings = { ...DEFAULTS, ...preset.settings };
+  Object.assign(view, { turn: null, zoom: 1, pan: [0, 0], token: null });
+  controls.show(settings);
+  showPreset();
+  // Its scene has not come: the link does not tell a time yet.
+  commit(writeLink(settings, view, null, base));
+  compute({ play: true, again: true });
+}
+
+async function loadPresets() {
+  try {
+    presets = await fetchPresets();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return; // the run tells that the server is away
+  }
+  byId('preset').append(...presets.map(({ name, title }) => make('option', { value: name, textContent: title })));
+  showPreset();
 }
 
 // ---- what the reader does ------------------------------------------------------------------
@@ -335,25 +292,30 @@ const timeline = new Timeline(byId('timeline'), {
   },
 });
 
+function hover(token, event = null) {
+  if (!show || (token === null && view.hover === null)) return;
+  view.hover = token;
+  showTip(show.scene, view, event);
+  draw();
+}
+
 const gestures = new Gestures(byId('ball'), {
   view: () => view,
-  scene: () => show.scene,
+  scene: () => show?.scene,
   places: () => places,
   changed: draw,
   done: remember,
-  hovered(token, event) {
-    lastPointer = event ?? lastPointer;
-    if (!show || (token === view.hover && token === null)) return;
-    view.hover = token;
-    showTip(show.scene, view, event);
-    draw();
-  },
+  hovered: hover,
   chosen: (token) => choose(token === view.token ? null : token),
+});
+
+const attention = new AttentionPanel({
+  view: () => view, scene: () => show?.scene, pointed: hover, chosen: choose,
 });
 
 function choose(token) {
   view.token = token;
-  if (show) draw();
+  draw();
   remember();
 }
 
@@ -374,7 +336,7 @@ function toggle(name) {
 
 function showToggles() {
   for (const name of Object.keys(TOGGLES)) byId(`show-${name}`).setAttribute('aria-pressed', String(view[name]));
-  for (const color of ['cluster', 'position']) byId(`color-${color}`).setAttribute('aria-checked', String(view.color === color));
+  for (const color of ['cluster', 'position']) byId(`color-${color}`).setAttribute('aria-pressed', String(view.color === color));
 }
 
 function resetView() {
@@ -384,6 +346,7 @@ function resetView() {
 }
 
 async function copyLink() {
+  clearTimeout(keeping);
   steps.keep(linkNow());
   try {
     await navigator.clipboard.writeText(location.href);
@@ -393,120 +356,16 @@ async function copyLink() {
   }
 }
 
-function attentionAt(event) {
-  const canvas = byId('attention');
-  const box = canvas.getBoundingClientRect();
-  return attention.pick(attentionBox({ w: box.width, h: box.height }), event.clientX - box.left, event.clientY - box.top, show.scene.n);
-}
+const takeaway = new Takeaway(progress, {
+  show: () => show, view: () => view, settings: () => settings, speed: () => timeline.speed, pause: () => timeline.pause(),
+});
 
-function explainAttention(event) {
-  const pair = event && show ? attentionAt(event) : null;
-  const text = byId('attention-text');
-  if (!pair) {
-    if (show && view.hover !== null) { view.hover = null; draw(); }
-    text.replaceChildren('Row ', make('i', { textContent: 'k' }), ': whom token ', make('i', { textContent: 'k' }), ' attends to; darker is more.');
-    if (root.dataset.theme === 'dark') text.lastChild.textContent = ' attends to; brighter is more.';
-    return;
+function cancel() {
+  if (!takeaway.cancel()) {
+    runner.cancel();
+    root.dataset.state = show ? 'ready' : 'error';
   }
-  const [k, j] = pair;
-  const { scene } = show;
-  const weight = scene.attentionRow(scene.tokensAt(view.u), k, new Float64Array(scene.n))[j];
-  view.hover = k;
-  const hidden = scene.mask === 'causal' && j > k && !scene.frozenSet.has(j);
-  text.textContent = hidden ? `${tokenName(j)} comes after ${tokenName(k)}, which cannot see it.` : `${tokenName(k)} attends to ${tokenName(j)} by ${percent(weight)}.`;
-  draw();
-}
-
-// ---- downloads -----------------------------------------------------------------------------
-
-const fileName = (ending) => `parkade-${settings.mask === 'full' ? 'full-' : ''}n${show.scene.n}-d${show.scene.d}-beta${show.scene.beta}.${ending}`;
-
-function offer(blob, name) {
-  const address = URL.createObjectURL(blob);
-  make('a', { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 60000);
-}
-
-let recording = null;
-
-async function download(kind) {
-  byId('downloads').open = false;
-  if (!show) return;
-  try {
-    if (kind === 'png') offer(await figurePng(show, view), fileName('png'));
-    else if (kind === 'svg') offer(figureSvg(show, view), fileName('svg'));
-    else if (kind === 'video' || kind === 'gif') await film(kind);
-    else {
-      toast(kind === 'npz' ? 'Fetching the run…' : 'Writing the page…');
-      offer(await fetchFile(kind, settings), fileName(kind));
-      toast(kind === 'npz' ? 'The run is saved: load it with parkade.load.' : 'The page is saved: it plays offline, from a file.');
-    }
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    toast(error.message);
-  }
-}
-
-async function film(kind) {
-  if (kind === 'video' && !videoType()) {
-    toast('This browser cannot record video; take the GIF instead.');
-    return;
-  }
-  recording?.abort();
-  recording = new AbortController();
-  timeline.pause();
-  const record = kind === 'video' ? recordVideo : recordGif;
-  const hear = (share) => {
-    showProgress(share);
-    byId('ball').classList.remove('stale');
-    byId('progress-text').textContent = `recording… ${Math.round(100 * share)} %`;
-  };
-  const blob = await record(show, { ...view }, timeline.speed, recording.signal, hear);
-  recording = null;
-  hideProgress();
-  if (blob) offer(blob, fileName(kind === 'gif' ? 'gif' : blob.type.split('/')[1]));
-}
-
-// ---- presets -------------------------------------------------------------------------------
-
-const sameSettings = (a, b) => Object.keys(DEFAULTS).every((key) => a[key] === b[key]);
-
-function showPreset() {
-  const found = presets.find((preset) => sameSettings({ ...DEFAULTS, ...preset.settings }, settings));
-  byId('preset').value = found?.name ?? '';
-  byId('about').textContent = found?.about ?? '';
-}
-
-function takePreset(name) {
-  const preset = presets.find((p) => p.name === name);
-  if (!preset) return;
-  timeline.pause();
-  settings = { ...DEFAULTS, ...preset.settings };
-  const { color, trails, renyi, strong, caps, names, group } = view;
-  view = { ...freshView(), color, trails, renyi, strong, caps, names, group };
-  wishedTime = 0;
-  controls.show(settings);
-  showPreset();
-  commitSettings();
-  wishedTime = null;
-  compute({ play: true, again: true });
-}
-
-/** The step's link before its scene has come: at its start. */
-function commitSettings() {
-  steps.push(writeLink(settings, view, null, base));
-  showSteps();
-}
-
-async function loadPresets() {
-  try {
-    presets = await fetchPresets();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return;
-  }
-  byId('preset').append(...presets.map(({ name, title }) => make('option', { value: name, textContent: title })));
-  showPreset();
+  toast('Cancelled.');
 }
 
 // ---- beginning -----------------------------------------------------------------------------
@@ -518,33 +377,30 @@ const controls = own ? null : new Controls(settings, change);
 
 const press = (id, action) => byId(id).addEventListener('click', action);
 press('play', () => timeline.toggle());
-press('previous', () => timeline.hop(-1));
-press('next', () => timeline.hop(1));
+press('previous', () => show && timeline.hop(-1));
+press('next', () => show && timeline.hop(1));
 press('undo', () => steps.undo());
 press('redo', () => steps.redo());
 press('link', copyLink);
 press('theme', switchTheme);
 press('help-open', () => byId('help').showModal());
-press('cancel', () => (recording ? recording.abort() : cancel()));
+press('cancel', cancel);
 press('reset-view', resetView);
 press('token-clear', () => choose(null));
+// A real jump would change the address, which is the state.
+press('skip', (event) => { event.preventDefault(); byId('ball').focus(); });
 for (const name of Object.keys(TOGGLES)) press(`show-${name}`, () => toggle(name));
 for (const color of ['cluster', 'position']) press(`color-${color}`, () => setColor(color));
-for (const kind of ['png', 'svg', 'video', 'gif', 'npz', 'html']) press(`download-${kind}`, () => download(kind));
 byId('preset').addEventListener('change', (event) => takePreset(event.target.value));
 byId('speed').addEventListener('change', (event) => { timeline.speed = Number(event.target.value); });
 byId('token').addEventListener('input', (event) => {
   const k = Number(event.target.value);
   choose(event.target.value !== '' && Number.isInteger(k) && k >= 1 && show && k <= show.scene.n ? k - 1 : null);
 });
-byId('attention').addEventListener('pointermove', explainAttention);
-byId('attention').addEventListener('pointerleave', () => explainAttention(null));
-byId('attention').addEventListener('click', (event) => { const pair = show && attentionAt(event); if (pair) choose(pair[0]); });
 document.addEventListener('pointerdown', (event) => { if (!byId('downloads').contains(event.target)) byId('downloads').open = false; });
 darkness.addEventListener('change', () => restyle());
-new ResizeObserver(draw).observe(byId('ball-box'));
-new ResizeObserver(draw).observe(byId('attention-box'));
-new ResizeObserver(draw).observe(byId('timeline-box'));
+const sizes = new ResizeObserver(draw);
+for (const id of ['ball-box', 'attention-box', 'timeline-box']) sizes.observe(byId(id));
 
 listenToKeys({
   space: () => timeline.toggle(),
@@ -555,9 +411,10 @@ listenToKeys({
     if (!show) return;
     const { n } = show.scene;
     choose(view.token === null ? (step > 0 ? 0 : n - 1) : (view.token + step + n) % n);
+    showToken(show.scene, view);
     byId('summary').textContent = byId('token-text').textContent;
   },
-  none() { view.hover = null; choose(null); byId('downloads').open = false; },
+  none() { hover(null); choose(null); byId('downloads').open = false; },
   zoom: (factor) => show && gestures.zoomMiddle(factor),
   reset: resetView,
   color: () => setColor(view.color === 'cluster' ? 'position' : 'cluster'),
@@ -582,7 +439,7 @@ window.parkade = {
     do {
       await new Promise((resolve) => { setTimeout(resolve, 80); });
       await new Promise((resolve) => { requestAnimationFrame(resolve); });
-    } while (run !== null || (queued && !timeline.playing));
+    } while (runner.busy || (queued && !timeline.playing));
   },
 };
 

@@ -39,11 +39,12 @@ export class AttentionImage {
     this.canvas.height = side;
     const pen = this.canvas.getContext('2d');
     const image = pen.createImageData(side, side);
+    // Weights are smaller the more tokens there are; a power below one keeps small ones visible.
+    const dark = Math.min(1, 20 / n);
     for (let i = 0; i < side; i++) {
       for (let j = 0; j < side; j++) {
         const share = sums[i * side + j] / (counts[i] * counts[j]);
-        // A power below one keeps the many small weights visible.
-        const [r, g, b] = this.table[Math.min(255, Math.round(255 * share ** 0.4))];
+        const [r, g, b] = this.table[Math.min(255, Math.round(255 * (share / dark) ** 0.4))];
         image.data.set([r, g, b, 255], 4 * (i * side + j));
       }
     }

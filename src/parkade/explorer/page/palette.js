@@ -1,7 +1,8 @@
 // Colours. Clusters wear Okabe and Ito's, which stay apart in every kind of colour vision.
 
-const LEADERS = ['#D55E00', '#0072B2', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#7A5C3E'];
-const DARK_LEADERS = ['#F07F2E', '#3D9BDC', '#1DBF92', '#DD94BC', '#F2B53A', '#8ACDF3', '#B08E6A'];
+// Vermillion is the last, since it marks the strong centres.
+const LEADERS = ['#0072B2', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#7A5C3E', '#D55E00'];
+const DARK_LEADERS = ['#3D9BDC', '#1DBF92', '#DD94BC', '#F2B53A', '#8ACDF3', '#B08E6A', '#F07F2E'];
 
 // Viridis, without its palest end on white and without its darkest end on black.
 const SEQUENCE = ['#440154', '#472D7B', '#3B528B', '#2C728E', '#21918C', '#28AE80', '#5EC962', '#ADDC30'];
@@ -49,7 +50,9 @@ export function clusterColors(scene, theme) {
     for (let k = 0; k < n; k++) sizes[labels[f * n + k]]++;
     for (let k = 1; k < n; k++) if (sizes[k] > 1 || (sizes[k] && scene.clusters[f] <= 12)) life[k] += length;
   }
-  const order = [...life.keys()].filter((k) => life[k] > 0);
+  // In a merge, followers that lag behind lead one another for a moment: that is no cluster.
+  const last = (count - 1) * n;
+  const order = [...life.keys()].filter((k) => life[k] > 0.004 || (life[k] > 0 && labels[last + k] === k));
   order.sort((a, b) => life[b] - life[a] || a - b);
   order.forEach((leader, rank) => {
     const color = list[rank % list.length];

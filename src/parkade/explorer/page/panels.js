@@ -70,7 +70,7 @@ export function tokenFacts(scene, view, k) {
   let center = scene.strong.has(k) ? 'strong Rényi centre' : scene.renyi.has(k) ? 'Rényi centre' : 'no centre';
   if (k === 0) center += ', the first token';
   if (scene.frozenSet.has(k)) center += ', frozen';
-  return { name: tokenName(k), cluster, center, drift: `drift ${degrees(scene.drift(tokens, k))} from its start`, tokens };
+  return { name: tokenName(k), cluster, center, drift: `Drift ${degrees(scene.drift(tokens, k))} from its start`, tokens };
 }
 
 export function showToken(scene, view) {
@@ -87,7 +87,7 @@ export function showToken(scene, view) {
   const row = scene.attentionRow(facts.tokens, k, new Float64Array(scene.n));
   let best = 0;
   for (let j = 1; j < scene.n; j++) if (row[j] > row[best]) best = j;
-  const heeds = scene.frozenSet.has(k) ? 'moves for nobody' : `attends to itself by ${percent(row[k])}${best === k ? '' : `, most to ${tokenName(best)} (${percent(row[best])})`}`;
+  const heeds = scene.frozenSet.has(k) ? 'Moves for nobody' : `Attends to itself by ${percent(row[k])}${best === k ? '' : `, most to ${tokenName(best)} (${percent(row[best])})`}`;
   text.replaceChildren(make('b', { textContent: `${facts.name} ` }), `${facts.cluster}; ${facts.center}.`, make('br'), `${facts.drift}.`, make('br'), `${heeds}.`);
 }
 
@@ -121,6 +121,11 @@ export function showFacts(scene) {
   byId('facts').querySelector('dl').replaceChildren(
     ...rows.flatMap(([name, value]) => [make('dt', { textContent: name }), make('dd', { textContent: String(value) })]),
   );
+  // A file that was mailed must explain itself.
+  if (byId('facts').hidden) {
+    byId('facts').prepend(byId('equation'));
+    byId('facts').append(...[...document.querySelectorAll('#help > p')].map((p) => p.cloneNode(true)));
+  }
   byId('facts').hidden = false;
 }
 

@@ -136,6 +136,19 @@ export class Scene {
     return row;
   }
 
+  /**
+   * A basis of the leading eigenspace L of V, if it is easy to tell: of a diagonal V, and if L
+   * is not everything. Null otherwise.
+   */
+  leading() {
+    const { V, d } = this;
+    if (V.some((row, i) => row.some((entry, j) => i !== j && entry !== 0))) return null;
+    const top = Math.max(...V.map((row, i) => row[i]));
+    const basis = V.map((row, i) => i).filter((i) => V[i][i] === top);
+    if (basis.length === d) return null;
+    return basis.map((i) => V.map((_, j) => (i === j ? 1 : 0)));
+  }
+
   /** A point of the model's space as it is drawn. */
   drawnPoint(point) {
     if (!this.axes) return point;

@@ -1,6 +1,6 @@
 // The ball in three dimensions: its shade, meridians, caps and trails, back and front.
 
-import { SANS } from './look.js';
+import { SANS, SERIF, rimmedText } from './look.js';
 import { percent } from './format.js';
 
 const FULL = 2 * Math.PI;
@@ -80,17 +80,41 @@ export function drawGraticule(pen, stage, theme, front) {
   pen.globalAlpha = 1;
 }
 
-/** The leading eigenspace L of V, if it is a plane (a great circle) or a line (two poles). */
+/** The leading eigenspace L of V: a plane (a great circle) or a line (the two points ±ξ). */
 export function drawLeading(pen, stage, scene, theme, front) {
-  const basis = scene.theory?.basis;
-  if (!basis || scene.d !== 3 || basis.length !== 2) return;
+  const basis = scene.d === 3 ? scene.leading() : null;
+  if (!basis) return;
   pen.strokeStyle = theme.accent;
-  pen.globalAlpha = front ? 0.6 : 0.2;
-  pen.lineWidth = 1.4;
-  pen.beginPath();
-  const normal = cross(basis[0], basis[1]);
-  trace(pen, stage, capRim(normal, Math.PI / 2), front);
-  pen.stroke();
+  pen.globalAlpha = front ? 0.75 : 0.25;
+  pen.lineWidth = 1.6;
+  const name = (text, point, dx) => {
+    const at = [0, 0, 0];
+    stage.put(point, 0, at, 0);
+    if ((at[2] >= 0) !== front) return;
+    pen.font = `italic 16px ${SERIF}`;
+    pen.textAlign = 'left';
+    pen.textBaseline = 'bottom';
+    rimmedText(pen, text, at[0] + dx, at[1] - dx / 2, theme.accent, theme.ball);
+  };
+  if (basis.length === 2) {
+    pen.beginPath();
+    const rim = capRim(cross(basis[0], basis[1]), Math.PI / 2);
+    trace(pen, stage, rim, front);
+    pen.stroke();
+    // The name stands where the circle is nearest to the viewer.
+    const depth = (i) => stage.matrix[6] * rim[i] + stage.matrix[7] * rim[i + 1] + stage.matrix[8] * rim[i + 2];
+    let near = 0;
+    for (let i = 0; i < rim.length; i += 3) if (depth(i) > depth(near)) near = i;
+    name('L', rim.slice(near, near + 3), 4);
+  } else {
+    for (const [sign, text] of [[1, 'ξ'], [-1, '−ξ']]) {
+      const pole = basis[0].map((c) => sign * c);
+      pen.beginPath();
+      trace(pen, stage, capRim(pole, 0.09, 24), front);
+      pen.stroke();
+      name(text, pole, 12);
+    }
+  }
   pen.globalAlpha = 1;
 }
 
@@ -101,7 +125,7 @@ export function drawCaps(pen, stage, scene, view, theme, front) {
     pen.strokeStyle = color;
     pen.lineWidth = width;
     pen.setLineDash(dash);
-    pen.globalAlpha = front ? 0.5 : 0.14;
+    pen.globalAlpha = front ? 0.42 : 0.12;
     pen.beginPath();
     for (const k of set) trace(pen, stage, capRim(scene.frames.subarray(3 * k, 3 * k + 3), delta), front);
     pen.stroke();
