@@ -176,7 +176,11 @@ function drawNames(pen, stage, places, labels, colors, margin, wardrobe) {
     const count = ` ×${size}`;
     pen.font = `11px ${SANS}`;
     const more = pen.measureText(count).width;
-    const left = pen.textAlign === 'left' ? x : pen.textAlign === 'right' ? x - width - more : x - (width + more) / 2;
+    const wished = pen.textAlign === 'left' ? x : pen.textAlign === 'right' ? x - width - more : x - (width + more) / 2;
+    // On a narrow screen a name moves in rather than being cut.
+    const { x: edge, w } = stage.box;
+    const seen = px > edge && px < edge + w;
+    const left = seen ? Math.min(Math.max(wished, edge + 2), edge + w - width - more - 2) : wished;
     pen.textAlign = 'left';
     rimmedText(pen, count, left + width, y, theme.soft, theme.paper);
     pen.font = `italic 15px ${SERIF}`;

@@ -19,7 +19,7 @@ const placeOf = (box, u) => {
 export function decadeTicks(scene, width) {
   const low = Math.ceil(Math.log10(scene.first) - 1e-9);
   const high = Math.floor(Math.log10(scene.end) + 1e-9);
-  const room = Math.max(2, Math.floor(width / 58));
+  const room = Math.max(2, Math.floor(width / 50));
   const step = [1, 2, 5, 10, 20, 50].find((s) => (high - low) / s <= room) ?? 100;
   const ticks = [];
   for (let k = low; k <= high; k++) if (k % step === 0) ticks.push(k);
@@ -49,7 +49,7 @@ function drawTimeAxis(pen, box, y, scene, theme, labels = true) {
     const x = placeOf(box, scene.moment(10 ** k));
     if (x - left > 24) pen.fillText(tenTo(k), x, y + 7);
   }
-  pen.fillText('0', left, y + 7);
+  pen.fillText(short(scene.count > 1 ? scene.times[0] : 0), left, y + 7);
 }
 
 function drawNow(pen, x, top, bottom, theme) {

@@ -26,7 +26,8 @@ export const tenTo = (k) => (k === 0 ? '1' : k === 1 ? '10' : `10${superscript(k
 /** The name of a token, counted from 1 as in the paper. */
 export const tokenName = (index) => `x${subscript(index + 1)}`;
 
-export const degrees = (angle) => `${short((angle * 180) / Math.PI)}°`;
+// Positions come in single precision: smaller angles than this are rounding.
+export const degrees = (angle) => `${angle < 1e-6 ? 0 : short((angle * 180) / Math.PI)}°`;
 
 export const percent = (share) =>
   `${share > 0 && share < 0.01 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;

@@ -13,7 +13,7 @@ export class Stage {
     this.box = box;
     this.matrix = rotationMatrix(view.turn ?? scene.home);
     // Outside the circle there must be room for arcs and names.
-    const room = scene.d === 2 ? 0.385 : 0.44;
+    const room = scene.d === 2 ? (box.w < 420 ? 0.36 : 0.385) : 0.44;
     this.size = Math.min(box.w, box.h);
     this.radius = room * this.size * view.zoom;
     this.x = box.x + box.w / 2 + view.pan[0] * this.size;

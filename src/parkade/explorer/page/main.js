@@ -34,7 +34,7 @@ import { Refusal, fetchPresets } from './server.js';
 import { Progress } from './progress.js';
 import { Runner } from './runner.js';
 import { Takeaway } from './takeaway.js';
-import { percent } from './format.js';
+import { percent, tokenName } from './format.js';
 import { showFacts, showMoment, showStatus, showTheory, showTip, showToken, toast } from './panels.js';
 import { listenToKeys } from './keys.js';
 
@@ -90,8 +90,18 @@ function drawAll() {
   drawConsumption(eaten.pen, eaten.box, scene, view, theme);
   attention.draw(penFor('attention'), theme, timeline.playing);
   byId('reset-view').hidden = !view.turn && view.zoom === 1 && !view.pan[0] && !view.pan[1];
+  showPositionKey();
   showMoment(scene, view, timeline.playing);
   showToken(scene, view);
+}
+
+/** Which colour is early and which is late. */
+function showPositionKey() {
+  byId('position-key').hidden = view.color !== 'position';
+  const { sequence } = show.wardrobe;
+  const stops = Array.from({ length: 9 }, (_, i) => sequence[Math.round((i / 8) * (sequence.length - 1))]);
+  byId('position-scale').style.background = `linear-gradient(to right, ${stops.join(', ')})`;
+  byId('position-last').textContent = tokenName(sequence.length - 1);
 }
 
 // The theme is the reader's, not the view's: it stays out of links.

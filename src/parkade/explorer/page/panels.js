@@ -113,6 +113,7 @@ export function showFacts(scene) {
   const s = scene.settings;
   const rows = [['n', scene.n], ['d', scene.d], ['β', short(scene.beta)], ['δ', short(scene.delta)]];
   if (s) rows.push(['V', s.V], ['Q', s.Q], ['K', s.K]);
+  else if (scene.V.every((row, i) => row.every((x, j) => x === (i === j ? 1 : 0)))) rows.push(['V', 'I']);
   else if (scene.d <= 4) rows.push(['V', scene.V.map((row) => row.map((x) => short(x)).join(', ')).join('; ')]);
   rows.push(['T', short(scene.end)]);
   if (s) rows.push(['seed', s.seed]);
