@@ -29,8 +29,10 @@ export const tokenName = (index) => `x${subscript(index + 1)}`;
 // Positions come in single precision: smaller angles than this are rounding.
 export const degrees = (angle) => `${angle < 1e-6 ? 0 : short((angle * 180) / Math.PI)}°`;
 
-export const percent = (share) =>
-  `${share > 0 && share < 0.01 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;
+export function percent(share) {
+  if (share > 0 && share < 0.001) return 'less than 0.1 %';
+  return `${share > 0 && share < 0.01 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;
+}
 
 export const counted = (k, noun) => `${k} ${noun}${k === 1 ? '' : 's'}`;
 

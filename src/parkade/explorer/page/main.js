@@ -17,7 +17,12 @@
 // <html> has data-state = "computing" | "ready" | "error", data-theme, data-mode; #time has data-playing.
 // Controls have the ids n, d, beta, c, T (each with a -slider), V, Q, K (a select; entries V-0,
 // V-0-1, V-seed, V-text), mask-causal, mask-full, frozen-none, frozen-renyi, frozen-strong, seed,
-// seed-next, preset; errors stand in FIELD-error, form-error or message.
+// seed-next, preset; errors stand in FIELD-error, form-error or message. Then: play, previous, next,
+// speed, timeline (a slider), t, clusters; color-cluster, color-position, show-trails, show-renyi,
+// show-strong, show-caps, show-names, show-group, reset-view; ball, tip, token, token-clear,
+// token-text; attention, attention-text; consumption, consumed-renyi, consumed-strong; predicted,
+// seen, verdict; progress, progress-bar, cancel; undo, redo, link, theme, help-open, help;
+// downloads (details) with download-png, -svg, -video, -gif, -npz, -html; status, summary, toast.
 
 import { byId, make } from './dom.js';
 import { Scene } from './scene.js';
@@ -212,7 +217,7 @@ const runner = new Runner(progress, {
   refused(error) {
     root.dataset.state = 'error';
     controls.complain(error.message, error.field);
-    if (!error.field) say(error.message);
+    if (!error.field || !show) say(error.message);
   },
 });
 
