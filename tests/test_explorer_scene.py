@@ -65,12 +65,12 @@ def test_labels_and_clusters_are_those_of_the_library(shown):
         (e.absorbed, e.into, e.size) for e in tree.events
     ]
     assert [m["t"] for m in found["merges"]] == pytest.approx(
-        [e.time for e in tree.events], rel=1e-3
+        [e.time for e in tree.events], rel=5e-3
     )
     assert [p["clusters"] for p in found["plateaus"]] == [p.clusters for p in tree.plateaus]
     for mine, theirs in zip(found["plateaus"], tree.plateaus, strict=True):
-        assert mine["start"] == pytest.approx(theirs.start, rel=1e-3)
-        assert mine["end"] == pytest.approx(theirs.end, rel=1e-3)
+        assert mine["start"] == pytest.approx(theirs.start, rel=5e-3)
+        assert mine["end"] == pytest.approx(theirs.end, rel=5e-3)
         assert mine["lifetime"] == pytest.approx(mine["end"] - mine["start"])
 
 

@@ -23,7 +23,7 @@ from parkade.types import Array
 FORMAT = "parkade scene 1"
 
 _TOKENS = 2**16  # labels are 16 bits wide
-_MANY = 500  # tokens from which on merges are found less exactly, but still to a pixel
+_HALVINGS = 8  # a merge is found to a pixel
 _C = 4.0  # δ = cβ^{-1/2} for a run that does not say, as in the paper
 
 
@@ -56,7 +56,7 @@ def build(
     frozen, weights = run.frozen, run.frozen_weights
     whole = _put_back(run, held)
     pause()
-    tree = merge_tree(whole, halvings=12 if n <= _MANY else 6)
+    tree = merge_tree(whole, halvings=_HALVINGS)
     pause()
     times = frame_times(whole)
     shown = replace(whole, times=times, tokens=whole.at(times), dense=None)

@@ -83,8 +83,10 @@ class Task:
         told, said, beat, queued = -1.0, 0, 0.0, False
         try:
             while not result.done():
+                # Those who wait are many, and looking at them takes time from those who work.
+                tick = BEAT if queued and not self.future.running() else TICK
                 await asyncio.wait(
-                    {result, leaving}, timeout=TICK, return_when=asyncio.FIRST_COMPLETED
+                    {result, leaving}, timeout=tick, return_when=asyncio.FIRST_COMPLETED
                 )
                 if leaving.done():
                     return

@@ -69,13 +69,13 @@ def _presets() -> Iterator[Preset]:
         "full",
         "Full attention",
         "Everybody attends to everybody: clusters have no leader, and all of them drift.",
-        Settings(n=64, d=3, mask="full"),
+        Settings(mask="full"),
     )
     yield Preset(
         "high",
         "Eight dimensions, three of them leading",
         "Tokens first fall into the leading directions of V, then cluster there.",
-        Settings(n=64, d=8, beta=16.0, V="1,1,1,0.5,0.5,0.5,0.5,0.5", T=1e4),
+        Settings(n=48, d=8, beta=16.0, V="1,1,1,0.5,0.5,0.5,0.5,0.5", T=1e4),
     )
 
 

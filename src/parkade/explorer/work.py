@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from parkade import check
+from parkade.engine.threads import single_threaded_blas
 from parkade.explorer.build import build
 from parkade.explorer.limits import Limits, Watch
 from parkade.explorer.settings import Settings
@@ -41,5 +42,6 @@ class Work:
     def scene(self, report: Report, cancelled: Callable[[], bool]) -> dict[str, Any]:
         """Follow the tokens and describe what they did."""
         run, watch = self.simulate(report, cancelled)
-        with say_if_slow("compiling what finds clusters (once: it is cached)", 3.0):
+        slow = say_if_slow("compiling what finds clusters (once: it is cached)", 3.0)
+        with slow, single_threaded_blas():
             return build(run, self.settings, pause=watch.pause)
