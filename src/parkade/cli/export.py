@@ -9,10 +9,7 @@ import typer
 
 from parkade.cli.guard import guarded, interruptible
 
-EXAMPLES = (
-    "parkade simulate --n 200 --d 2 --beta 64 --t-end 1e60 -o run.npz",
-    "parkade export run.npz -o page.html",
-)
+EXAMPLES = ("parkade export run.npz", "parkade export run.npz -o page.html")
 
 
 @guarded

@@ -29,7 +29,8 @@ class Work:
 
     def simulate(self, report: Report, cancelled: Callable[[], bool]) -> tuple[Trajectory, Watch]:
         """Follow the tokens; the watch goes on watching whatever is done next."""
-        self.limits.foresee(self.settings)
+        with say_if_slow("compiling what finds centres (once: it is cached)"):
+            self.limits.foresee(self.settings)
         settings, held = self.settings, self.settings.held
         # Checked as `simulate` does, so that both give the same bits.
         free = check.tokens(np.delete(settings.start, held, axis=0))
