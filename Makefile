@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test bench clean
+.PHONY: help reproduce test browser bench clean
 
 help: ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -19,11 +19,18 @@ $(VENV)/installed: pyproject.toml
 reproduce: $(VENV)/installed ## run the paper's simulations and draw its figures into results/
 	$(BIN)/parkade reproduce all --output results
 
-test: $(VENV)/installed ## linters, types and every test
+test: $(VENV)/installed browser ## linters, types and every test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto --dist worksteal
+
+# Debian's where it can be installed, or else Playwright's own.
+AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
+browser: $(VENV)/installed ## see to a Chromium, which the tests of the explorer's page drive
+	@command -v chromium || command -v chromium-browser || command -v google-chrome \
+	|| { $(AS_ROOT) apt-get update && $(AS_ROOT) apt-get install --yes --no-install-recommends chromium fonts-liberation; } \
+	|| $(BIN)/playwright install chromium
 
 bench: $(VENV)/installed ## measure the speed against named baselines
 	$(BIN)/parkade bench

@@ -48,7 +48,9 @@ def test_entry_point_is_installed() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, f"parkade {pk.__version__}\n", "")
 
 
-@pytest.mark.parametrize("command", ["simulate", "sweep", "reproduce", "bench"])
+@pytest.mark.parametrize(
+    "command", ["simulate", "explore", "export", "sweep", "reproduce", "bench"]
+)
 def test_help_shows_an_example_and_fits_80_columns(
     command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

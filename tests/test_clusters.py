@@ -287,6 +287,7 @@ def test_the_default_radius_is_a_tenth_of_the_shortest_range():
         ({"radius": 0}, "radius must be > 0"),
         ({"radius": 4}, "below π"),
         ({"persistence": 1}, "persistence must be > 1"),
+        ({"halvings": 0}, "halvings must be a whole number ≥ 1, got 0"),
     ],
 )
 def test_merge_tree_refuses_bad_input(arguments, message):

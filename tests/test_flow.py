@@ -123,6 +123,27 @@ def test_times_may_be_denser_or_sparser_than_steps(count):
     assert worst(run.tokens, pk.simulate(MODEL, X0, 5.0).at(times)) <= 4 * EPS
 
 
+@pytest.mark.parametrize("mask", ["causal", "full"])
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+def test_steps_do_not_depend_on_the_chunks(monkeypatch, mask, method):
+    model, x0 = pk.Attention(d=3, beta=9.0, mask=mask), pk.sphere.uniform(12, 3, seed=1)
+    run = pk.simulate(model, x0, 30.0, method=method)
+    monkeypatch.setattr("parkade.drive._CHUNK_STEPS", 7)
+    monkeypatch.setattr("parkade.drive._FEW_STEPS", 2)
+    again = pk.simulate(model, x0, 30.0, method=method)
+    assert np.array_equal(run.times, again.times)
+    assert np.array_equal(run.tokens, again.tokens)
+
+
+def test_long_chunks_become_short(monkeypatch):
+    """Nobody who asks to stop waits for hundreds of steps that take longer than foreseen."""
+    monkeypatch.setattr("parkade.drive._CHUNK_SECONDS", 1e-9)
+    told = []
+    job = flow.Job(pk.Attention(d=2), 30.0, "steps", 1e-6, "explicit", None, None)
+    run = job.run(pk.sphere.uniform(5, 2, seed=1), told.append, lambda: False)
+    assert len(told) >= run.stats.steps - 1
+
+
 def test_final_keeps_the_end_only():
     run = pk.simulate(MODEL, X0, 5.0, times="final")
     assert run.times.tolist() == [5.0]

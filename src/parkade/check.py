@@ -27,7 +27,7 @@ def array(name: str, value: Any) -> Array:
             raise TypeError("complex numbers have no place here")
         result = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be real numbers, got {_brief(value)}: {error}") from None
+        raise InputError(f"{name} must be real numbers, got {brief(value)}: {error}") from None
     if not np.isfinite(result).all():
         where = np.argwhere(~np.isfinite(result))[0].tolist()
         place = f" at index {', '.join(map(str, where))}" if where else ""
@@ -55,7 +55,7 @@ def positive_int(name: str, value: Any) -> int:
     """`value` as an int ≥ 1."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
         return int(value)
-    raise InputError(f"{name} must be a whole number ≥ 1, got {_brief(value)}")
+    raise InputError(f"{name} must be a whole number ≥ 1, got {brief(value)}")
 
 
 def dimension(value: Any) -> int:
@@ -72,7 +72,7 @@ def choice(name: str, value: Any, options: Sequence[Choice]) -> Choice:
         if isinstance(value, str) and value == option:
             return option
     expected = ", ".join(repr(option) for option in options)
-    raise InputError(f"{name} must be one of {expected}, got {_brief(value)}")
+    raise InputError(f"{name} must be one of {expected}, got {brief(value)}")
 
 
 def chosen(
@@ -143,7 +143,7 @@ def generator(seed: Seed) -> np.random.Generator:
         if seed is not None and seed < 0:
             raise InputError(f"seed must be ≥ 0, got {seed}")
         return np.random.default_rng(seed)
-    raise InputError(f"seed must be an int or a numpy Generator, got {_brief(seed)}")
+    raise InputError(f"seed must be an int or a numpy Generator, got {brief(seed)}")
 
 
 def fits_in_memory(size: float, what: str, remedy: str) -> None:
@@ -165,6 +165,7 @@ def available_memory() -> float:
         return float("inf")
 
 
-def _brief(value: Any) -> str:
+def brief(value: Any) -> str:
+    """What was got, short enough for a message."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

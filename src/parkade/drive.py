@@ -21,11 +21,12 @@ from parkade.plan import Plan
 from parkade.progress import say_if_slow
 from parkade.types import Array
 
-_CHUNK_SECONDS = 0.01
+_CHUNK_SECONDS = 0.05
 _CHUNK_STEPS = 256
+_FEW_STEPS = 16  # of the first chunk
 _CHUNK_BYTES = 2**26
 
-_CHECK_STEPS = 64  # from one check of harmonic sums to the next
+_CHECK_STEPS = 256  # from one check of harmonic sums to the next
 _CHECKED = 8  # tokens
 
 
@@ -83,21 +84,27 @@ def drive(
     passed = math.log1p if plan.method == "implicit" else float
     whole = passed(t_end)
 
-    steps = checked = 0
+    steps, check_at = 0, _CHECK_STEPS
+    few = min(room, _FEW_STEPS)
     loops_only = plan.method == "explicit" and d < SMALL_D
     with nullcontext() if loops_only else threads.single_threaded_blas():
         engine.start(system, dims, x, work, t_end, tol)
         while clock[engine.TIME] < t_end:
-            count = advance(system, dims, x, work, t_end, tol, False, *chunk)
+            lap = time.perf_counter()
+            some = tuple(part[:few] for part in chunk)
+            count = advance(system, dims, x, work, t_end, tol, False, *some)
+            # The cost is a guess, and a step may be tried many times: go by the clock.
+            lap = time.perf_counter() - lap
+            few = min(room, max(1, int(few * min(4.0, _CHUNK_SECONDS / max(lap, 1e-9)))))
             if count < 0:
                 raise ParkadeError(
                     f"the steps became too short to go on at t={clock[engine.TIME]:g}; "
                     f"tol={tol:g} may be too strict for this model"
                 )
             steps += count
-            if sums.table is not None and (steps >= checked or clock[engine.TIME] >= t_end):
+            if sums.table is not None and (steps >= check_at or clock[engine.TIME] >= t_end):
                 _check_sums(system, dims, x, float(clock[engine.TIME]))
-                checked = steps + _CHECK_STEPS
+                check_at = steps + _CHECK_STEPS
             times, tokens, dense = (part[:count] for part in chunk)
             add(times, frame.leave(tokens), frame.leave(dense))
             report(passed(clock[engine.TIME]) / whole)
@@ -149,7 +156,7 @@ def _warm_up(engine: Any, d: int) -> None:
         return
     dimension = f"d={d}" if d < SMALL_D else f"d≥{SMALL_D}"
     message = (
-        f"parkade: compiling the {engine.__name__.rpartition('.')[2]} engine for {dimension} "
+        f"compiling the {engine.__name__.rpartition('.')[2]} engine for {dimension} "
         "(up to a minute, once: it is cached)"
     )
     x = np.eye(1, d)

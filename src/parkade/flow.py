@@ -18,7 +18,7 @@ from parkade.errors import InaccurateSumsError, InputError, TrustWarning
 from parkade.frame import turn
 from parkade.plan import Method, Plan, choose
 from parkade.progress import bar
-from parkade.record import recorder
+from parkade.record import Recorder, recorder
 from parkade.sums import SumsOption
 from parkade.sums import choose as choose_sums
 from parkade.trajectory import Stats, Trajectory
@@ -204,8 +204,12 @@ class Job:
         cancelled: Callable[[], bool],
         *,
         alone: bool = True,
+        keep: Callable[[], Recorder] | None = None,
     ) -> Trajectory:
-        """Integrate from `x0`; `alone` allows several threads within one velocity."""
+        """Integrate from `x0`; `alone` allows several threads within one velocity.
+
+        With `keep`, what it returns is given the steps, and not what `times` asks for.
+        """
         plan = choose(
             self.model,
             len(x0),
@@ -216,13 +220,14 @@ class Job:
             sums=self.sums,
         )
         try:
-            return self._follow(plan, x0, report, cancelled, alone)
+            return self._follow(plan, x0, report, cancelled, alone, keep)
         except InaccurateSumsError as error:
             if self.sums == "harmonic":
                 raise InaccurateSumsError(f"{error}; use sums='direct'") from None
             direct = choose_sums(self.model, len(x0), self.tol, "direct", self.weights)
             sums = dataclasses.replace(direct, reason=f"done again: {error}")
-            return self._follow(dataclasses.replace(plan, sums=sums), x0, report, cancelled, alone)
+            plan = dataclasses.replace(plan, sums=sums)
+            return self._follow(plan, x0, report, cancelled, alone, keep)
 
     def _follow(
         self,
@@ -231,11 +236,12 @@ class Job:
         report: Callable[[float], None],
         cancelled: Callable[[], bool],
         alone: bool,
+        keep: Callable[[], Recorder] | None,
     ) -> Trajectory:
         from parkade.drive import drive
 
         frame = plan.frame
-        keep = recorder(self.times, x0, plan.method)
+        kept = keep() if keep else recorder(self.times, x0, plan.method)
         outcome = drive(
             plan,
             self.model,
@@ -244,12 +250,12 @@ class Job:
             self.tol,
             frozen=self.frozen,
             weights=self.weights,
-            add=keep.add,
+            add=kept.add,
             report=report,
             cancelled=cancelled,
             alone=alone,
         )
-        times, tokens, dense = keep.result()
+        times, tokens, dense = kept.result()
         return Trajectory(
             model=self.model,
             times=times,

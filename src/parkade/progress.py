@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 Report = Callable[[float], None]
 """Takes the fraction done, between 0 and 1."""
@@ -43,10 +44,18 @@ def bar(label: str, *, show: bool = True, instead: Report | None = None) -> Iter
         yield lambda fraction: progress.update(task, completed=fraction)
 
 
+def _to_standard_error(message: str) -> None:
+    print(f"parkade: {message}", file=sys.stderr, flush=True)
+
+
+tell: ContextVar[Callable[[str], None]] = ContextVar("tell", default=_to_standard_error)
+"""Who is told, from another thread, why nothing happens: standard error by default."""
+
+
 @contextmanager
 def say_if_slow(message: str, seconds: float = 1.5) -> Iterator[None]:
-    """Print `message` to standard error if the block takes longer than `seconds`."""
-    timer = threading.Timer(seconds, print, (message,), {"file": sys.stderr, "flush": True})
+    """Tell `message` if the block takes longer than `seconds`."""
+    timer = threading.Timer(seconds, tell.get(), (message,))
     timer.daemon = True
     timer.start()
     try:

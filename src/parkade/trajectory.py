@@ -24,6 +24,7 @@ from parkade.types import Array
 if TYPE_CHECKING:
     import xarray
 
+    from parkade.explorer.export import Page
     from parkade.timeline import MergeTree
 
 _FORMAT = "parkade trajectory 1"
@@ -141,6 +142,16 @@ class Trajectory:
         from parkade.clusters import merge_tree
 
         return merge_tree(self, radius, persistence)
+
+    def show(self) -> Page:
+        """The run as a page to play with: a notebook shows it, `Page.text` is one HTML file.
+
+        It is the explorer's, with all it needs inside: no server, no network.
+        """
+        from parkade.explorer.build import build
+        from parkade.explorer.export import Page, page
+
+        return Page(page(build(self)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole run to one .npz file, which is complete or not there at all."""

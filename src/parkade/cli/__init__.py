@@ -15,6 +15,10 @@ import typer
 
 from parkade.cli.bench import EXAMPLES as EXAMPLES_BENCH
 from parkade.cli.bench import bench
+from parkade.cli.explore import EXAMPLES as EXAMPLES_EXPLORE
+from parkade.cli.explore import explore
+from parkade.cli.export import EXAMPLES as EXAMPLES_EXPORT
+from parkade.cli.export import export
 from parkade.cli.guard import INTERRUPTED
 from parkade.cli.reproduce import EXAMPLES as EXAMPLES_REPRODUCE
 from parkade.cli.reproduce import reproduce
@@ -49,6 +53,8 @@ def _help(text: str | None, examples: Sequence[str], file: str = "") -> str:
 
 app.command(cls=Simulate, help=_help(simulate.__doc__, EXAMPLES_SIMULATE))(simulate)
 app.command(help=_help(timeline.__doc__, EXAMPLES_TIMELINE))(timeline)
+app.command(help=_help(explore.__doc__, EXAMPLES_EXPLORE))(explore)
+app.command(help=_help(export.__doc__, EXAMPLES_EXPORT))(export)
 app.command(help=_help(sweep.__doc__, EXAMPLES_SWEEP, FILE_SWEEP))(sweep)
 app.command(help=_help(reproduce.__doc__, EXAMPLES_REPRODUCE))(reproduce)
 app.command(help=_help(verify.__doc__, EXAMPLES_VERIFY))(verify)

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from parkade import check
+from parkade import matrices as text_to
 from parkade.errors import InputError
 from parkade.types import Array
 
@@ -62,43 +63,21 @@ def matrices(texts: Mapping[str, str], d: int | None) -> tuple[dict[str, Array],
     """
     found: dict[str, Array] = {}
     for name, text in texts.items():
-        if not text.startswith("random:"):
+        if not text.startswith(text_to.RANDOM):
             found[name] = _matrix(f"--{name}", text)
     if d is None:
         d = next((len(m) for m in found.values() if m.ndim), 3)
     for name, text in texts.items():
-        if text.startswith("random:"):
-            seed = _whole(f"--{name} random:SEED", text.removeprefix("random:"))
-            found[name] = _gaussian(name, seed, check.dimension(d))
+        if text.startswith(text_to.RANDOM):
+            seed = text_to.whole(f"--{name} random:SEED", text.removeprefix(text_to.RANDOM))
+            found[name] = text_to.gaussian(name, seed, check.dimension(d))
     return found, d
 
 
 def _matrix(option: str, text: str) -> Array:
     if Path(text).suffix.lower() in _SUFFIXES:
         return table(option, Path(text))
-    try:
-        rows = [[float(entry) for entry in row.split(",")] for row in text.split(";")]
-    except ValueError:
-        raise InputError(
-            f"{option} must be a number, a diagonal like 1,1,-1, rows like '0,-1;1,0', "
-            f"a {', '.join(_SUFFIXES)} file or random:SEED, got {text!r}"
-        ) from None
-    if len({len(row) for row in rows}) > 1:
-        lengths = ", ".join(str(len(row)) for row in rows)
-        raise InputError(f"{option} must have rows of one length, got rows of {lengths} numbers")
-    if len(rows) > 1:
-        return np.array(rows)
-    return np.array(rows[0] if len(rows[0]) > 1 else rows[0][0])
-
-
-def _gaussian(name: str, seed: int, d: int) -> Array:
-    """Entries N(0, 1/d), so that eigenvalues fill the unit disc.
-
-    The name is part of the seed: Q, K, V and the tokens of one seed are independent.
-    """
-    sequence = np.random.SeedSequence(seed, spawn_key=(ord(name),))
-    entries: Array = np.random.default_rng(sequence).standard_normal((d, d)) / np.sqrt(d)
-    return entries
+    return text_to.entries(option, text, other=f"a {', '.join(_SUFFIXES)} file ")
 
 
 def times(text: str) -> Array | Literal["steps", "final"]:
@@ -118,7 +97,7 @@ def times(text: str) -> Array | Literal["steps", "final"]:
         (count_text,) = fields[2:]
     except ValueError:
         raise _bad_times(text) from None
-    count = check.positive_int("COUNT of --times", _whole("COUNT of --times", count_text))
+    count = check.positive_int("COUNT of --times", text_to.whole("COUNT of --times", count_text))
     check.fits_in_memory(8.0 * count, f"a list of {count} times", "ask for fewer")
     start, stop = check.number("START of --times", start), check.number("STOP of --times", stop)
     if kind == "lin":
@@ -133,13 +112,3 @@ def _bad_times(text: str) -> InputError:
         "--times must be steps, final, numbers separated by commas, lin:START:STOP:COUNT "
         f"or log:START:STOP:COUNT, got {text!r}"
     )
-
-
-def _whole(what: str, text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise InputError(f"{what} must be a whole number ≥ 0, got {text!r}")
-    return value

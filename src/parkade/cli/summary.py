@@ -43,7 +43,7 @@ def as_text(run: Trajectory, moved: Array, start: str, written: Mapping[str, Pat
     if run.trusted_until < run.times[-1]:
         lines.append(("beware", f"past t={run.trusted_until:.3g} rounding may move the tokens"))
     lines += [
-        ("wrote", f"{path} ({_size(path.stat().st_size)})")
+        ("wrote", f"{path} ({size(path.stat().st_size)})")
         for path in written.values()
         if path is not None
     ]
@@ -97,7 +97,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _size(size: float) -> str:
+def size(size: float) -> str:
+    """A number of bytes, in the unit that suits it."""
     for unit in ("B", "kB", "MB"):
         if size < 1000:
             return f"{size:.3g} {unit}"

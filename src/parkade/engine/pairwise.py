@@ -65,7 +65,8 @@ def _choose_rows(system: Any, dims: Any, x: Any, lo: Any, hi: Any, out: Any) -> 
     return with_tiles if small else with_blas
 
 
-@njit(cache=True, nogil=True)
+# What is not finite stays so, and its step is rejected.
+@njit(cache=True, nogil=True, error_model="numpy")
 def _means_tiles(
     system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array
 ) -> None:
@@ -156,7 +157,8 @@ def project(system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, o
             out[k, c] = q[c] - radial * x[k, c]
 
 
-@njit(cache=True, nogil=True)
+# What is not finite stays so, and its step is rejected.
+@njit(cache=True, nogil=True, error_model="numpy")
 def _means_blas(system: System, x: Array, lo: int, hi: int, out: Array) -> None:
     """μ_k for large d: scores and sums by matrix products, exp in between.
 

@@ -58,7 +58,8 @@ def make(variant: Variant, job: Job) -> Made:
     """Simulate every panel from the same random start and draw them."""
     from parkade import plots
     from parkade.plots import style
-    from parkade.plots.ending import APART, draw_ending
+    from parkade.plots.ending import draw_ending
+    from parkade.theory.words import APART
 
     rng = np.random.default_rng(job.seed)
     start = sphere.uniform(N, 3, rng)

@@ -5,24 +5,11 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from parkade.parking import renyi_centers
 from parkade.plots import ball, style
 from parkade.plots.ball import sphere
 from parkade.sphere import from_angles
-from parkade.theory import final_configuration
+from parkade.theory import final_configuration, words
 from parkade.trajectory import Trajectory
-
-APART = 0.05
-"""Final tokens closer than this angle count as one point."""
-
-_PLACES = {
-    "one point": " of L",
-    "two points": " ±ξ",
-    "cloud": " around L",
-    "two clouds": " around ±ξ",
-    "rotation": " in L",
-    "outside": "",
-}
 
 
 @style.context()
@@ -41,13 +28,6 @@ def draw_ending(run: Trajectory, name: str, ax: Axes) -> tuple[str, str]:
     elif final.dim == 1:
         ends = np.array([final.basis[:, 0], -final.basis[:, 0]]) @ view
         ax.plot(ends[:, 0], ends[:, 1], "x", color=style.GREEN, markersize=8, zorder=2.4)
-    expected = final.kind + _PLACES[final.kind]
-    if final.status == "theorem":
-        expected = "one point, x₁(0), for t → ∞"
-    count = len(renyi_centers(run.final, APART))
-    seen = f"{count} point{'s' * (count != 1)}"
-    if final.dim < 3:
-        degrees = np.degrees(final.angles(run.final).max())
-        seen += f", within {degrees:.0f}° of L" if degrees > 0.1 else " in L"
+    expected, seen = words.expected(final), words.seen(final, run.final)
     ax.set_title(f"{name}\nexpected: {expected}\nseen: {seen}", linespacing=1.35)
     return expected, seen

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from parkade.errors import InputError
+from parkade.motion import way
 from parkade.plots import style
-from parkade.sphere import distance
 from parkade.trajectory import Trajectory
 from parkade.types import Array
 
@@ -42,9 +42,7 @@ def path_times(run: Trajectory) -> Array:
     """
     if run.dense is None:
         return np.unique(run.times)
-    # In a turning frame one step may hold many turns, which its two ends do not show.
-    turned = np.linalg.norm(run.spin, 2) * np.diff(run.times)
-    length = np.concatenate([[0.0], np.cumsum(_longest_moves(run.tokens) + turned)])
+    length = way(run)
     count = int(np.ceil(length[-1] / STEP)) + 1
     marks = np.arange(min(count, MOST)) * STEP
     times = np.interp(marks, length, run.times)
@@ -75,14 +73,3 @@ def say_how_far(ax: Axes, run: Trajectory, times: Array) -> None:
 def start(run: Trajectory) -> tuple[float, Array] | None:
     """The first time a run kept and its tokens, or None if it kept only its end."""
     return (float(run.times[0]), run.tokens[0]) if run.times[0] < run.times[-1] else None
-
-
-def _longest_moves(tokens: Array) -> Array:
-    """The longest way any token went in each step, (T-1,)."""
-    steps = len(tokens) - 1
-    result = np.empty(steps)
-    some = max(1, _CHUNK // tokens[0].size)
-    for i in range(0, steps, some):
-        piece = tokens[i : i + some + 1]
-        result[i : i + some] = distance(piece[1:], piece[:-1]).max(axis=1)
-    return result

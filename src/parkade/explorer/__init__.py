@@ -1,0 +1,25 @@
+"""The explorer: look at tokens cluster, in the browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parkade.explorer.limits import Limits
+from parkade.explorer.settings import Settings
+from parkade.explorer.work import Work
+
+__all__ = ["Limits", "Settings", "scene"]
+
+
+def scene(settings: Settings | dict[str, Any]) -> dict[str, Any]:
+    """Run these settings and return all that the page draws, ready for JSON.
+
+    Examples
+    --------
+    >>> from parkade.explorer import scene
+    >>> shown = scene({"n": 20, "d": 2, "beta": 64, "T": 10})
+    >>> shown["n"], len(shown["times"]) == len(shown["clusters"])
+    (20, True)
+    """
+    chosen = settings if isinstance(settings, Settings) else Settings.read(settings)
+    return Work(chosen, Limits()).scene(lambda fraction: None, lambda: False)

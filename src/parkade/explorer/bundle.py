@@ -1,0 +1,79 @@
+"""The modules of the page as one script: a file opened from a disk cannot import others."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from parkade.errors import ParkadeError
+
+_IMPORT = re.compile(
+    r"""^import \s+ (?: \{ (?P<names>[^}]*) \} | \* \s+ as \s+ (?P<all>[\w$]+) ) \s+
+    from \s+ (?P<quote>['"]) \./ (?P<file>[\w.-]+\.js) (?P=quote) ;? [ ]* $""",
+    re.MULTILINE | re.VERBOSE,
+)
+_EXPORT = re.compile(
+    r"^export\s+(?=(?:async\s+function\*?|function\*?|class|const)\s+(?P<name>[\w$]+))",
+    re.MULTILINE,
+)
+_LIST = re.compile(r"^export\s*\{(?P<names>[^}]*)\}\s*;?[ ]*$", re.MULTILINE)
+_LEFT = re.compile(
+    r"^(?:import|export)\b.*|^(?!\s*(?://|\*)).*\bimport\s*(?:\(|\.\s*meta\b)", re.MULTILINE
+)
+
+
+def bundle(entry: Path) -> str:
+    """One script that does what the module `entry` does, with all that it imports.
+
+    Every module becomes a function that is called once, those it needs first, and returns
+    what it exports. That takes modules that import by name or as a whole from ``./``, without
+    going round in circles, and export functions, classes and constants.
+    """
+    done: dict[str, str] = {}
+    _add(entry, done, ())
+    return "\n".join(done.values())
+
+
+def _add(path: Path, done: dict[str, str], above: tuple[str, ...]) -> None:
+    """Put the module at `path`, and before it what it imports, into `done`."""
+    if path.name in done:
+        return
+    if path.name in above:
+        raise ParkadeError(f"the modules {' → '.join([*above, path.name])} import in a circle")
+    source = path.read_text(encoding="utf-8")
+    for found in _IMPORT.finditer(source):
+        _add(path.with_name(found["file"]), done, (*above, path.name))
+    exports = [found["name"] for found in _EXPORT.finditer(source)]
+    body = _EXPORT.sub("", _IMPORT.sub(_taken, source))
+    for found in _LIST.finditer(body):
+        exports += [_pair(name, " as ", "{1}: {0}") for name in _names(found["names"])]
+    body = _LIST.sub("", body)
+    left = _LEFT.search(body)
+    if left or "</script" in source or "<!--" in source:
+        what = left[0].strip() if left else "a tag"
+        raise ParkadeError(f"{path.name} cannot be put into one file with others: {what}")
+    result = f"return {{ {', '.join(exports)} }};"
+    done[path.name] = f"const {_variable(path.name)} = (() => {{\n{body}\n{result}\n}})();"
+
+
+def _taken(found: re.Match[str]) -> str:
+    """An import, as a constant."""
+    names = found["all"]
+    if names is None:
+        renamed = [_pair(name, " as ", "{0}: {1}") for name in _names(found["names"])]
+        names = f"{{ {', '.join(renamed)} }}"
+    # As many lines as before, so that errors are found where they are.
+    return f"const {names} = {_variable(found['file'])};" + "\n" * found[0].count("\n")
+
+
+def _names(text: str) -> list[str]:
+    return [" ".join(name.split()) for name in text.split(",") if name.strip()]
+
+
+def _pair(name: str, between: str, form: str) -> str:
+    inner, found, outer = name.partition(between)
+    return form.format(inner, outer) if found else name
+
+
+def _variable(file: str) -> str:
+    return "$" + re.sub(r"\W", "_", file.removesuffix(".js"))

@@ -1,0 +1,90 @@
+"""A run as one HTML file, which plays anywhere: script, style and data are inside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from parkade.errors import ParkadeError
+from parkade.explorer.bundle import bundle
+
+PAGE = Path(__file__).parent / "page"
+"""Where the page is."""
+
+_STYLE = re.compile(r'<link rel="stylesheet" href="/static/([\w.-]+)">')
+_ICON = re.compile(r'(<link rel="icon" href=")/static/([\w.-]+\.svg)(">)')
+_SCRIPT = re.compile(r'<script type="module" src="/static/([\w.-]+)"></script>')
+_OUTSIDE = re.compile(r"""\b(?:src|href)\s*=\s*["']?(?:/|\w+://)[^"'\s>]*""")
+
+
+class Page:
+    """A self-contained page, which a notebook shows and a browser opens from a file."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return f"<a page of {len(self.text) / 1e6:.2g} MB; a notebook shows it>"
+
+    def _repr_html_(self) -> str:
+        # Apart from the notebook: the page can run its own script, and not touch the rest.
+        return (
+            f'<iframe srcdoc="{html.escape(self.text)}" sandbox="allow-scripts allow-downloads" '
+            'title="parkade explorer" width="100%" height="760" style="border: 0"></iframe>'
+        )
+
+
+def page(scene: dict[str, Any]) -> str:
+    """The page with a scene inside, as the text of an HTML file."""
+    # Nothing in the data can look like the end of its element.
+    data = json.dumps(scene, allow_nan=False).replace("<", "\\u003c")
+    before, after = _template()
+    return f'{before}<script type="application/json" id="scene">{data}</script>\n{after}'
+
+
+@cache
+def _template() -> tuple[str, str]:
+    """The page up to where the scene belongs, and from there on."""
+    text = (PAGE / "index.html").read_text(encoding="utf-8")
+    allowed: dict[str, list[str]] = {"script": [], "style": []}
+
+    def inline(kind: str, body: str) -> str:
+        body = f"\n{body}\n"
+        digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        allowed[kind].append(f"'sha256-{digest}'")
+        return body
+
+    def style(found: re.Match[str]) -> str:
+        body = (PAGE / found[1]).read_text(encoding="utf-8")
+        return f"<style>{inline('style', body)}</style>"
+
+    def icon(found: re.Match[str]) -> str:
+        picture = base64.b64encode((PAGE / found[2]).read_bytes()).decode()
+        return f"{found[1]}data:image/svg+xml;base64,{picture}{found[3]}"
+
+    text = _ICON.sub(icon, _STYLE.sub(style, text))
+    found = _SCRIPT.search(text)
+    if found is None or len(_SCRIPT.findall(text)) != 1:
+        raise ParkadeError("the page must have one module script")
+    script = f'<script type="module">{inline("script", bundle(PAGE / found[1]))}</script>'
+    before, after = text[: found.start()], text[found.end() :]
+    left = _OUTSIDE.search(before + after)
+    if left:
+        raise ParkadeError(f"the page cannot stand alone: it refers to {left[0]}")
+    # No network at all, and no script but this one.
+    policy = (
+        f"default-src 'none'; script-src {' '.join(allowed['script'])}; "
+        f"style-src {' '.join(allowed['style'])}; img-src data: blob:; media-src blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    before, count = re.subn(r'<meta charset="utf-8">', lambda m: f"{m[0]}\n{meta}", before, count=1)
+    if not count:
+        raise ParkadeError('the page must say <meta charset="utf-8">')
+    return before, script + after

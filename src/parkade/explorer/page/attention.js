@@ -1,0 +1,68 @@
+// The panel of the attention matrix: drawn when the moment changes, and read by pointing.
+
+import { byId, make } from './dom.js';
+import { AttentionImage } from './matrix.js';
+import { percent, tokenName } from './format.js';
+
+const square = ({ w, h }) => ({ x: 0, y: 0, w: Math.min(w, h), h: Math.min(w, h) });
+
+export class AttentionPanel {
+  /** `host` gives scene(), view(), and hears pointed(token) and chosen(token). */
+  constructor(host) {
+    this.host = host;
+    this.image = new AttentionImage();
+    this.key = '';
+    this.made = 0;
+    const canvas = byId('attention');
+    canvas.addEventListener('pointermove', (event) => this.explain(this.pick(event)));
+    canvas.addEventListener('pointerleave', () => this.explain(null));
+    canvas.addEventListener('click', (event) => { const pair = this.pick(event); if (pair) host.chosen(pair[0]); });
+  }
+
+  draw({ pen, box }, theme, playing) {
+    const [scene, view] = [this.host.scene(), this.host.view()];
+    const area = square(box);
+    const side = Math.floor(area.w * (window.devicePixelRatio || 1));
+    const key = `${view.u} ${view.group} ${side}`;
+    // Many tokens have many pairs: while they move, the image may lag a little.
+    const late = performance.now() - this.made < (scene.n > 150 ? 90 : 0) * (1 + scene.n / 500);
+    if (this.key === '' || (key !== this.key && !(late && playing))) {
+      this.image.update(scene, view.u, view.group, side, theme);
+      this.key = key;
+      this.made = performance.now();
+    }
+    this.image.draw(pen, area, scene, view, theme);
+  }
+
+  /** Another scene or theme: the image is void. */
+  renew() {
+    this.key = '';
+    this.explain(null);
+  }
+
+  pick(event) {
+    if (!this.host.scene()) return null;
+    const box = event.target.getBoundingClientRect();
+    const area = square({ w: box.width, h: box.height });
+    return this.image.pick(area, event.clientX - box.left, event.clientY - box.top, this.host.scene().n);
+  }
+
+  /** Say in words what the cell [k, j] shows. */
+  explain(pair) {
+    const text = byId('attention-text');
+    this.host.pointed(pair ? pair[0] : null);
+    if (!pair) {
+      const shade = document.documentElement.dataset.theme === 'dark' ? 'brighter' : 'darker';
+      const k = () => make('i', { textContent: 'k' });
+      text.replaceChildren('Row ', k(), ': whom token ', k(), ` attends to; ${shade} is more.`);
+      return;
+    }
+    const [k, j] = pair;
+    const scene = this.host.scene();
+    const weight = scene.attentionRow(scene.tokensAt(this.host.view().u), k, new Float64Array(scene.n))[j];
+    const hidden = scene.mask === 'causal' && j > k && !scene.frozenSet.has(j);
+    text.textContent = scene.frozenSet.has(k) ? `${tokenName(k)} is frozen and attends to nobody.`
+      : hidden ? `${tokenName(j)} comes after ${tokenName(k)}, which cannot see it.`
+        : `${tokenName(k)} attends to ${tokenName(j)} by ${percent(weight)}.`;
+  }
+}

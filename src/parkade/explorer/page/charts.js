@@ -1,0 +1,221 @@
+// The charts over log time: the staircase of clusters with its time line, and consumption.
+
+import { SANS, disc, rimmedText } from './look.js';
+import { counted, percent, short, tenTo } from './format.js';
+
+const LEFT = 42;
+const RIGHT = 14;
+
+/** Pixels of the time line inside a chart's box; the same for drawing and for the pointer. */
+export function timeSpan(box) {
+  return { left: box.x + LEFT, right: box.x + box.w - RIGHT };
+}
+
+const placeOf = (box, u) => {
+  const { left, right } = timeSpan(box);
+  return left + u * (right - left);
+};
+
+export function decadeTicks(scene, width) {
+  const low = Math.ceil(Math.log10(scene.first) - 1e-9);
+  const high = Math.floor(Math.log10(scene.end) + 1e-9);
+  const room = Math.max(2, Math.floor(width / 50));
+  const step = [1, 2, 5, 10, 20, 50].find((s) => (high - low) / s <= room) ?? 100;
+  const ticks = [];
+  for (let k = low; k <= high; k++) if (k % step === 0) ticks.push(k);
+  return ticks;
+}
+
+function drawTimeAxis(pen, box, y, scene, theme, labels = true) {
+  const { left, right } = timeSpan(box);
+  pen.strokeStyle = theme.faint;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  pen.moveTo(left, y);
+  pen.lineTo(right, y);
+  const ticks = decadeTicks(scene, right - left);
+  for (const k of ticks) {
+    const x = placeOf(box, scene.moment(10 ** k));
+    pen.moveTo(x, y);
+    pen.lineTo(x, y + 4);
+  }
+  pen.stroke();
+  if (!labels) return;
+  pen.font = `11px ${SANS}`;
+  pen.fillStyle = theme.soft;
+  pen.textBaseline = 'top';
+  pen.textAlign = 'center';
+  for (const k of ticks) {
+    const x = placeOf(box, scene.moment(10 ** k));
+    if (x - left > 24) pen.fillText(tenTo(k), x, y + 7);
+  }
+  pen.fillText(short(scene.count > 1 ? scene.times[0] : 0), left, y + 7);
+}
+
+function drawNow(pen, x, top, bottom, theme) {
+  pen.strokeStyle = theme.ink;
+  pen.lineWidth = 1.2;
+  pen.beginPath();
+  pen.moveTo(x, top);
+  pen.lineTo(x, bottom);
+  pen.stroke();
+}
+
+function drawUntrusted(pen, box, top, bottom, scene, theme) {
+  if (scene.trusted_until === null || scene.trusted_until >= scene.end) return;
+  const x = placeOf(box, scene.moment(scene.trusted_until));
+  const { right } = timeSpan(box);
+  pen.globalAlpha = 0.14;
+  pen.fillStyle = theme.strong;
+  pen.fillRect(x, top, right - x, bottom - top);
+  pen.globalAlpha = 1;
+  if (right - x < 200) return;
+  pen.font = `11px ${SANS}`;
+  pen.textAlign = 'right';
+  pen.textBaseline = 'top';
+  pen.fillStyle = theme.soft;
+  pen.fillText('rounding decides: not to be trusted', right - 4, top + 3);
+}
+
+/** Steps [u, clusters] of the staircase. */
+function stairs(scene) {
+  if (!scene.merges) return scene.moments.map((u, f) => [u, scene.clusters[f]]);
+  const steps = [[0, scene.n]];
+  for (const t of scene.arrivals) steps.push([scene.moment(t), steps[steps.length - 1][1] - 1]);
+  return steps;
+}
+
+export function drawStaircase(pen, box, scene, view, theme) {
+  const { left, right } = timeSpan(box);
+  const base = box.y + box.h - 26;
+  const top = box.y + 8;
+  const plateaus = scene.plateaus ?? [];
+  // Both scales are logarithmic: so the last clusters have as much room as the first many.
+  const low = Math.log(0.72);
+  const rate = (base - top - 12) / (Math.log(Math.max(2, scene.n)) - low);
+  const height = (count) => base - rate * (Math.log(count) - low);
+  plateaus.forEach(({ start, end, clusters }, i) => {
+    const [a, b] = [placeOf(box, scene.moment(start)), placeOf(box, scene.moment(end))];
+    pen.fillStyle = theme.accent;
+    pen.globalAlpha = i % 2 ? 0.1 : 0.19;
+    pen.fillRect(a, height(clusters), b - a, base - height(clusters));
+    pen.globalAlpha = 1;
+  });
+  drawUntrusted(pen, box, top, base, scene, theme);
+  drawCountAxis(pen, left, scene.n, height, theme);
+  drawTimeAxis(pen, box, base, scene, theme);
+  drawMergeTicks(pen, box, base, scene, theme);
+  pen.strokeStyle = theme.accent;
+  pen.lineWidth = 1.8;
+  pen.lineJoin = 'round';
+  pen.beginPath();
+  stairs(scene).forEach(([u, count], i, all) => {
+    const x = placeOf(box, u);
+    if (i) pen.lineTo(x, height(all[i - 1][1]));
+    else pen.moveTo(x, height(count));
+    pen.lineTo(x, height(count));
+    if (i === all.length - 1) pen.lineTo(right, height(count));
+  });
+  pen.stroke();
+  nameStairs(pen, box, plateaus, scene, height, theme);
+  const x = placeOf(box, view.u);
+  drawNow(pen, x, top - 4, base, theme);
+  disc(pen, x, base, 7.5, theme.paper);
+  disc(pen, x, base, 6, theme.ink);
+}
+
+function drawCountAxis(pen, left, n, height, theme) {
+  pen.font = `11px ${SANS}`;
+  pen.fillStyle = theme.soft;
+  pen.textAlign = 'right';
+  pen.textBaseline = 'middle';
+  let last = Infinity;
+  for (const count of [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]) {
+    if (count > n || last - height(count) < 15) continue;
+    last = height(count);
+    pen.fillText(String(count), left - 8, last);
+  }
+}
+
+function drawMergeTicks(pen, box, base, scene, theme) {
+  pen.strokeStyle = theme.ink;
+  pen.globalAlpha = 0.55;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  let last = -9;
+  for (const t of scene.arrivals) {
+    const x = placeOf(box, scene.moment(t));
+    if (x - last < 0.7) continue;
+    last = x;
+    pen.moveTo(x, base - 5);
+    pen.lineTo(x, base);
+  }
+  pen.stroke();
+  pen.globalAlpha = 1;
+}
+
+/** Names of plateaus, the longest on the log scale first where room is short. */
+function nameStairs(pen, box, plateaus, scene, height, theme) {
+  const { right } = timeSpan(box);
+  pen.font = `12px ${SANS}`;
+  pen.textAlign = 'left';
+  pen.textBaseline = 'bottom';
+  const spots = plateaus.map((p) => ({
+    ...p, x: placeOf(box, scene.moment(p.start)), end: placeOf(box, scene.moment(p.end)),
+  }));
+  spots.sort((a, b) => b.end - b.x - (a.end - a.x));
+  const taken = [];
+  for (const spot of spots) {
+    const last = spot === spots.find((s) => s.end >= right - 1);
+    const text = `${counted(spot.clusters, 'cluster')}${last ? '' : ` for ${short(spot.lifetime, 2)}`}`;
+    const width = pen.measureText(text).width;
+    const x = Math.min(spot.x + 5, right - width);
+    const y = height(spot.clusters) - 3;
+    if (taken.some((r) => x < r.x + r.width + 4 && r.x < x + width + 4 && Math.abs(y - r.y) < 14)) continue;
+    // A name may stand over the lower steps to its right, but not over its own line's past.
+    taken.push({ x, y, width });
+    rimmedText(pen, text, x, y, theme.ink, theme.panel);
+  }
+}
+
+export function drawConsumption(pen, box, scene, view, theme) {
+  const base = box.y + box.h - 22;
+  const top = box.y + 10;
+  const height = (share) => base - (base - top) * share;
+  const { left, right } = timeSpan(box);
+  pen.font = `11px ${SANS}`;
+  pen.textAlign = 'right';
+  pen.textBaseline = 'middle';
+  pen.lineWidth = 0.7;
+  for (const share of [0.5, 1]) {
+    pen.strokeStyle = theme.line;
+    pen.beginPath();
+    pen.moveTo(left, height(share));
+    pen.lineTo(right, height(share));
+    pen.stroke();
+    pen.fillStyle = theme.soft;
+    pen.fillText(percent(share), left - 4, height(share));
+  }
+  drawTimeAxis(pen, box, base, scene, theme);
+  const curve = (values, color, dash) => {
+    pen.strokeStyle = color;
+    pen.lineWidth = 1.8;
+    pen.setLineDash(dash);
+    pen.beginPath();
+    values.forEach((share, f) => {
+      const [x, y] = [placeOf(box, scene.moments[f]), height(share)];
+      if (f) pen.lineTo(x, y);
+      else pen.moveTo(x, y);
+    });
+    pen.stroke();
+    pen.setLineDash([]);
+  };
+  const { renyi, strong } = scene.consumption;
+  curve(renyi, theme.ink, []);
+  curve(strong, theme.strong, []);
+  const x = placeOf(box, view.u);
+  drawNow(pen, x, top - 2, base, theme);
+  const { frame } = scene.frameAt(view.u);
+  disc(pen, x, height(renyi[frame]), 3, theme.ink);
+  disc(pen, x, height(strong[frame]), 3, theme.strong);
+}

@@ -1,0 +1,25 @@
+// Making and finding elements. Data only ever becomes text, never markup.
+
+export const byId = (id) => document.getElementById(id);
+
+/** An element with properties, attributes (those with a dash or `role`, `for`) and children. */
+export function make(name, properties = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key.includes('-') || key === 'role' || key === 'for') element.setAttribute(key, value);
+    else element[key] = value;
+  }
+  element.append(...children);
+  return element;
+}
+
+/** Text in which *x* is set in italics, as mathematics is. */
+export function symbols(text) {
+  return text.split('*').map((part, i) => (i % 2 ? make('i', { textContent: part }) : part));
+}
+
+/** What a person typed, as a number; 10^60, 1e60 and a decimal comma are understood. */
+export function typedNumber(text) {
+  const clean = text.trim().replace(/−/g, '-').replace(/^10\^(\d+)$/, '1e$1').replace(/^(\d+),(\d+)$/, '$1.$2');
+  return clean !== '' && Number.isFinite(Number(clean)) ? Number(clean) : text.trim();
+}

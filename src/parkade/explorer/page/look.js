@@ -1,0 +1,187 @@
+// What the drawings of the sphere and of the circle have in common: the projection to the
+// screen, the colour of each token, and the marks of tokens.
+
+import { rotationMatrix } from './turn.js';
+import { clusterColors, sequenceColor } from './palette.js';
+
+export const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+export const SERIF = '"STIX Two Text", "Iowan Old Style", Georgia, "Times New Roman", "Liberation Serif", serif';
+
+/** Orthographic projection into a box of the screen. */
+export class Stage {
+  constructor(box, scene, view) {
+    this.box = box;
+    this.matrix = rotationMatrix(view.turn ?? scene.home);
+    // Outside the circle there must be room for arcs and names.
+    const room = scene.d === 2 ? (box.w < 420 ? 0.36 : 0.385) : 0.44;
+    this.size = Math.min(box.w, box.h);
+    this.radius = room * this.size * view.zoom;
+    this.x = box.x + box.w / 2 + view.pan[0] * this.size;
+    this.y = box.y + box.h / 2 + view.pan[1] * this.size;
+    this.space = scene.space;
+  }
+
+  /** Screen x, y and depth (towards the viewer) of a point of the ball, into `out` at `o`. */
+  put(point, i, out, o) {
+    const m = this.matrix;
+    const a = point[i];
+    const b = point[i + 1];
+    const c = this.space === 3 ? point[i + 2] : 0;
+    out[o] = this.x + this.radius * (m[0] * a + m[1] * b + m[2] * c);
+    out[o + 1] = this.y - this.radius * (m[3] * a + m[4] * b + m[5] * c);
+    out[o + 2] = this.space === 3 ? m[6] * a + m[7] * b + m[8] * c : 1;
+  }
+
+  /** Screen positions of tokens, n × 3. */
+  putAll(tokens, n) {
+    const out = new Float64Array(3 * n);
+    for (let k = 0; k < n; k++) this.put(tokens, k * this.space, out, 3 * k);
+    return out;
+  }
+}
+
+/** Colours that hold for a whole run: made once for a scene and a theme. */
+export class Wardrobe {
+  constructor(scene, theme) {
+    const { n, labels } = scene;
+    this.theme = theme;
+    this.n = n;
+    this.leaders = clusterColors(scene, theme);
+    this.sequence = Array.from({ length: n }, (_, k) => sequenceColor(k, n, theme));
+    // Whose colour each token wears at each frame: that of its last cluster that had one.
+    this.worn = labels.slice();
+    for (let i = n * Math.max(1, scene.formed); i < labels.length; i++) {
+      if (this.leaders[labels[i]] === null) this.worn[i] = this.worn[i - n];
+    }
+  }
+
+  color(mode, k, frame) {
+    if (mode === 'position') return this.sequence[k];
+    return this.leaders[this.worn[frame * this.n + k]];
+  }
+
+  /** One colour for each token; those without a cluster are grey. */
+  dress(mode, frame) {
+    return Array.from({ length: this.n }, (_, k) => this.color(mode, k, frame) ?? this.theme.soft);
+  }
+}
+
+/** Size of each cluster by its leader. */
+export function clusterSizes(labels) {
+  const sizes = new Map();
+  for (const leader of labels) sizes.set(leader, (sizes.get(leader) ?? 0) + 1);
+  return sizes;
+}
+
+export function disc(pen, x, y, r, color) {
+  pen.fillStyle = color;
+  pen.beginPath();
+  pen.arc(x, y, r, 0, 2 * Math.PI);
+  pen.fill();
+}
+
+export function ring(pen, x, y, r, color, width) {
+  pen.strokeStyle = color;
+  pen.lineWidth = width;
+  pen.beginPath();
+  pen.arc(x, y, r, 0, 2 * Math.PI);
+  pen.stroke();
+}
+
+export function star(pen, x, y, r, color, edge) {
+  pen.beginPath();
+  for (let i = 0; i < 10; i++) {
+    const reach = i % 2 ? 0.45 * r : r;
+    const angle = (i * Math.PI) / 5 - Math.PI / 2;
+    const [px, py] = [x + reach * Math.cos(angle), y + reach * Math.sin(angle)];
+    if (i) pen.lineTo(px, py);
+    else pen.moveTo(px, py);
+  }
+  pen.closePath();
+  pen.lineJoin = 'round';
+  pen.strokeStyle = edge;
+  pen.lineWidth = 3;
+  pen.stroke();
+  pen.fillStyle = color;
+  pen.fill();
+}
+
+export function square(pen, x, y, r, color, edge) {
+  pen.beginPath();
+  pen.rect(x - r, y - r, 2 * r, 2 * r);
+  pen.strokeStyle = edge;
+  pen.lineWidth = 2.5;
+  pen.stroke();
+  pen.fillStyle = color;
+  pen.fill();
+}
+
+/** Text with a rim in the colour of the ground, readable on anything. */
+export function rimmedText(pen, text, x, y, color, edge) {
+  pen.lineJoin = 'round';
+  pen.lineWidth = 3.5;
+  pen.strokeStyle = edge;
+  pen.strokeText(text, x, y);
+  pen.fillStyle = color;
+  pen.fillText(text, x, y);
+}
+
+/**
+ * The frames at which a token's path bends, for every token. Long rests need no points, so
+ * trails stay cheap for thousands of tokens.
+ */
+export function pathVertices(scene) {
+  const { n, space, count, drawn } = scene;
+  const bend = n > 500 ? 0.03 : 0.012;
+  return Array.from({ length: n }, (_, k) => {
+    const kept = [0];
+    let last = 0;
+    for (let f = 1; f < count; f++) {
+      let apart = 0;
+      for (let c = 0; c < space; c++) {
+        apart += (drawn[(f * n + k) * space + c] - drawn[(last * n + k) * space + c]) ** 2;
+      }
+      if (apart < bend * bend) continue;
+      if (f - 1 > last) kept.push(f - 1);
+      kept.push(f);
+      last = f;
+    }
+    return kept;
+  });
+}
+
+export const TRAILS = 600; // more paths than this would only be a haze
+
+/**
+ * The paths up to u in pieces of one colour: a Map from colours to pieces { token, frames, open },
+ * where an open piece goes on to where the token is now. A piece wears the colour of the cluster
+ * the token was in; before clusters had formed, of the one it was about to join.
+ */
+export function trailPieces(show, view, only = null) {
+  const { scene, wardrobe, paths } = show;
+  const { n } = scene;
+  const { frame } = scene.frameAt(view.u);
+  const formed = Math.min(frame, scene.formed);
+  const trails = new Map();
+  const colorAt = (k, f) => wardrobe.color(view.color, k, Math.max(f, formed)) ?? wardrobe.theme.faint;
+  const add = (color, piece) => {
+    if (!trails.has(color)) trails.set(color, []);
+    trails.get(color).push(piece);
+  };
+  const stride = only === null ? Math.ceil(n / TRAILS) : 1;
+  for (let k = only ?? 0; k <= (only ?? n - 1); k += stride) {
+    let color = colorAt(k, 0);
+    let frames = [0];
+    for (const f of paths[k]) {
+      if (f > frame) break;
+      if (f > frames[frames.length - 1]) frames.push(f);
+      const next = colorAt(k, f);
+      if (next === color) continue;
+      add(color, { token: k, frames, open: false });
+      color = next;
+      frames = [f];
+    }
+    add(color, { token: k, frames, open: true });
+  }
+  return trails;
+}

@@ -1,0 +1,47 @@
+// The bar that tells how far something is that takes its time.
+
+import { byId } from './dom.js';
+
+const PATIENCE = 150; // milliseconds; what is done sooner shows no bar
+
+export class Progress {
+  constructor() {
+    this.share = 0;
+    this.verb = 'computing…';
+  }
+
+  /** Something has begun. The picture fades if it is about to be another one. */
+  begin(verb, fades) {
+    this.end();
+    this.verb = verb;
+    this.fades = fades;
+    this.timer = setTimeout(() => this.show(), PATIENCE);
+  }
+
+  show() {
+    clearTimeout(this.timer);
+    byId('progress').hidden = false;
+    byId('ball').classList.toggle('stale', this.fades);
+    this.tell(this.share);
+  }
+
+  tell(share) {
+    this.share = share;
+    const percentage = Math.round(100 * share);
+    byId('progress-bar').style.width = `${percentage}%`;
+    byId('progress-bar').setAttribute('aria-valuenow', String(percentage));
+    byId('progress-text').textContent = share > 0 ? `${this.verb} ${percentage} %` : this.verb;
+  }
+
+  note(sentence) {
+    this.show();
+    byId('progress-text').textContent = sentence;
+  }
+
+  end() {
+    clearTimeout(this.timer);
+    this.share = 0;
+    byId('progress').hidden = true;
+    byId('ball').classList.remove('stale');
+  }
+}

@@ -1,0 +1,246 @@
+// A computed run, unpacked, and what can be asked of it at any moment.
+//
+// Moments are told as u in [0, 1]: t = 0 at u = 0, then equal ratios of t take equal lengths.
+
+import { UPRIGHT, facing } from './turn.js';
+
+const HEAD = 0.04; // share of the time line between t = 0 and the first frame after it
+
+function bytes(text) {
+  const raw = atob(text);
+  const out = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
+  return out.buffer;
+}
+
+export class Scene {
+  constructor(data) {
+    Object.assign(this, data);
+    this.frames = new Float32Array(bytes(data.frames)); // F × n × d
+    this.labels = new Uint16Array(bytes(data.labels)); // F × n
+    this.count = this.times.length;
+    this.end = this.times[this.count - 1];
+    // A saved run may begin late, or have kept its end only.
+    this.head = this.times[0] > 0 ? 0 : HEAD;
+    this.first = this.times.find((t) => t > 0) ?? 1;
+    this.decades = Math.log10(this.end / this.first);
+    this.moments = this.times.map((t) => this.moment(t));
+    this.frozenSet = new Set(this.frozen_tokens);
+    // Fixed tokens that are not among the n: everybody sees them, nobody is them.
+    const weights = this.frozen_weights ?? [];
+    this.guests = this.frozenSet.size ? [] : this.frozen.map((place, i) => ({ place, weight: weights[i] ?? 1 }));
+    this.renyi = new Set(this.centers?.renyi ?? []);
+    this.strong = new Set(this.centers?.strong ?? []);
+    this.arrivals = (this.merges ?? []).map((m) => m.t).sort((a, b) => a - b);
+    const state = (this.plateaus ?? []).find((p) => p.clusters < this.n);
+    this.formed = state ? this.frameAt(this.moment(state.start)).frame + 1 : this.count - 1;
+    this.space = this.d === 2 ? 2 : 3;
+    this.drawn = this.project();
+    // The first token starts on the near side: it is the one to watch.
+    this.home = this.d === 2 ? UPRIGHT : facing(this.drawn);
+    this.pace = this.measurePace();
+  }
+
+  /** Where t lies on the time line, from 0 to 1. */
+  moment(t) {
+    if (t >= this.end) return 1;
+    if (t <= 0) return 0;
+    if (t <= this.first) return this.head * (t / this.first);
+    return Math.min(1, this.head + (1 - this.head) * (Math.log10(t / this.first) / this.decades));
+  }
+
+  time(u) {
+    if (u >= 1 || this.count === 1) return this.end;
+    if (u < this.head) return (this.first * Math.max(u, 0)) / this.head;
+    return this.first * 10 ** (((Math.max(u, 0) - this.head) / (1 - this.head)) * this.decades);
+  }
+
+  /** The frame at or before u, and how far on the way to the next one u is. */
+  frameAt(u) {
+    let low = 0;
+    let high = this.count - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.moments[middle] <= u) low = middle;
+      else high = middle - 1;
+    }
+    const gap = low + 1 < this.count ? this.moments[low + 1] - this.moments[low] : 0;
+    return { frame: low, part: gap > 0 ? Math.min(1, (u - this.moments[low]) / gap) : 0 };
+  }
+
+  /** All tokens at u, n × d: along great circles between frames. */
+  tokensAt(u) {
+    return between(this.frames, this.n, this.d, this.frameAt(u), true);
+  }
+
+  /** The same as drawn: two or three coordinates, for d > 3 along the principal axes. */
+  drawnAt(u) {
+    if (this.drawn === this.frames) return this.tokensAt(u);
+    return between(this.drawn, this.n, 3, this.frameAt(u), false);
+  }
+
+  labelsAt(u) {
+    const { frame } = this.frameAt(u);
+    return this.labels.subarray(frame * this.n, (frame + 1) * this.n);
+  }
+
+  /** Number of clusters; by the merges where there are, since these never wobble. */
+  clustersAt(u) {
+    if (!this.merges) return this.clusters[this.frameAt(u).frame];
+    const t = this.time(u) * (1 + 1e-9); // the time of a merge, there and back, is after it
+    let arrived = 0;
+    while (arrived < this.arrivals.length && this.arrivals[arrived] <= t) arrived++;
+    return this.n - arrived;
+  }
+
+  /** The angle between where a token started and where it is. */
+  drift(tokens, index) {
+    return angleBetween(this.frames, index * this.d, tokens, index * this.d, this.d);
+  }
+
+  /**
+   * Attention weights of row k among `tokens`, into `row`: the share of each token in the sum
+   * that moves token k. A frozen token is seen by all and sees none.
+   */
+  attentionRow(tokens, k, row) {
+    const { n, d, A } = this;
+    row.fill(0);
+    if (this.frozenSet.has(k)) return row;
+    const query = new Float64Array(d);
+    for (let i = 0; i < d; i++) {
+      for (let j = 0; j < d; j++) query[i] += A[i][j] * tokens[k * d + j];
+    }
+    const last = this.mask === 'full' ? n - 1 : k;
+    let top = -Infinity;
+    const outside = this.guests.map(({ place, weight }) => {
+      const score = place.reduce((sum, x, i) => sum + query[i] * x, 0);
+      top = Math.max(top, score);
+      return { score, weight };
+    });
+    const sees = (j) => j <= last || this.frozenSet.has(j);
+    for (let j = 0; j < n; j++) {
+      if (!sees(j)) continue;
+      let score = 0;
+      for (let i = 0; i < d; i++) score += query[i] * tokens[j * d + i];
+      row[j] = score;
+      if (score > top) top = score;
+    }
+    let sum = 0;
+    for (const { score, weight } of outside) sum += weight * Math.exp(score - top);
+    for (let j = 0; j < n; j++) {
+      if (!sees(j)) continue;
+      row[j] = Math.exp(row[j] - top);
+      sum += row[j];
+    }
+    for (let j = 0; j < n; j++) row[j] /= sum;
+    return row;
+  }
+
+  /**
+   * A basis of the leading eigenspace L of V, if it is easy to tell: of a diagonal V, and if L
+   * is not everything. Null otherwise.
+   */
+  leading() {
+    const { V, d } = this;
+    if (V.some((row, i) => row.some((entry, j) => i !== j && entry !== 0))) return null;
+    const top = Math.max(...V.map((row, i) => row[i]));
+    const basis = V.map((row, i) => i).filter((i) => V[i][i] === top);
+    if (basis.length === d) return null;
+    return basis.map((i) => V.map((_, j) => (i === j ? 1 : 0)));
+  }
+
+  /** A point of the model's space as it is drawn. */
+  drawnPoint(point) {
+    if (!this.axes) return point;
+    return this.axes.directions.map((direction) => direction.reduce((sum, c, i) => sum + c * point[i], 0));
+  }
+
+  /** Frames along the principal axes if there are more than three dimensions. */
+  project() {
+    if (!this.axes) return this.frames;
+    const { n, d, count } = this;
+    const out = new Float32Array(count * n * 3);
+    for (let row = 0; row < count * n; row++) {
+      this.axes.directions.forEach((direction, axis) => {
+        let sum = 0;
+        for (let i = 0; i < d; i++) sum += direction[i] * this.frames[row * d + i];
+        out[row * 3 + axis] = sum;
+      });
+    }
+    return out;
+  }
+
+  /**
+   * The clock of the animation at each frame, from 0 to 1: it runs with log time, but slower
+   * while tokens move, so that merges that take no time on the log scale can be watched.
+   */
+  measurePace() {
+    const { n, d, frames } = this;
+    const steps = [0];
+    for (let f = 1; f < this.count; f++) {
+      let most = 0;
+      const stride = Math.max(1, Math.floor(n / 200));
+      for (let k = 0; k < n; k += stride) {
+        const angle = angleBetween(frames, ((f - 1) * n + k) * d, frames, (f * n + k) * d, d);
+        if (angle > most) most = angle;
+      }
+      steps.push(most);
+    }
+    const moved = steps.reduce((a, b) => a + b, 0) || 1;
+    let sum = 0;
+    return steps.map((step, f) => {
+      const length = f ? this.moments[f] - this.moments[f - 1] : 0;
+      sum += 0.45 * length + 0.55 * (step / moved);
+      return sum;
+    });
+  }
+
+  clock(u) {
+    const { frame, part } = this.frameAt(u);
+    const next = this.pace[Math.min(frame + 1, this.count - 1)];
+    return this.pace[frame] + part * (next - this.pace[frame]);
+  }
+
+  momentOfClock(s) {
+    const { pace, moments } = this;
+    let i = 0;
+    while (i + 1 < this.count && pace[i + 1] <= s) i++;
+    if (i + 1 >= this.count) return 1;
+    const gap = pace[i + 1] - pace[i];
+    return moments[i] + (gap > 0 ? (s - pace[i]) / gap : 0) * (moments[i + 1] - moments[i]);
+  }
+}
+
+function angleBetween(a, i, b, j, d) {
+  // The half-angle form keeps small angles exact, where arccos would lose them.
+  let apart = 0;
+  let along = 0;
+  for (let c = 0; c < d; c++) {
+    apart += (a[i + c] - b[j + c]) ** 2;
+    along += (a[i + c] + b[j + c]) ** 2;
+  }
+  return 2 * Math.atan2(Math.sqrt(apart), Math.sqrt(along));
+}
+
+function between(frames, n, d, { frame, part }, onSphere) {
+  const start = frame * n * d;
+  const out = frames.slice(start, start + n * d);
+  if (part === 0) return out;
+  const next = start + n * d;
+  for (let k = 0; k < n; k++) {
+    let a = 1 - part;
+    let b = part;
+    if (onSphere) {
+      const angle = angleBetween(frames, start + k * d, frames, next + k * d, d);
+      const sine = Math.sin(angle);
+      if (sine > 1e-6) {
+        a = Math.sin((1 - part) * angle) / sine;
+        b = Math.sin(part * angle) / sine;
+      }
+    }
+    for (let c = 0; c < d; c++) {
+      out[k * d + c] = a * frames[start + k * d + c] + b * frames[next + k * d + c];
+    }
+  }
+  return out;
+}

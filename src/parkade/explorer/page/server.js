@@ -1,0 +1,64 @@
+// Talking to the server: presets, runs that stream their progress, downloads.
+
+/** What went wrong, in the server's words, and at which setting. */
+export class Refusal extends Error {
+  constructor(sentence, field = null) {
+    super(sentence);
+    this.field = field;
+  }
+}
+
+const LOST = 'The server does not answer. Is “parkade explore” still running?';
+
+async function answer(path, body, signal) {
+  const options = body === undefined ? {} : {
+    method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body),
+  };
+  let response;
+  try {
+    response = await fetch(path, { ...options, signal });
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new Refusal(LOST);
+  }
+  if (response.ok) return response;
+  const told = await response.json().catch(() => ({}));
+  throw new Refusal(told.error ?? `The server answered with status ${response.status}.`, told.field ?? null);
+}
+
+export const fetchPresets = async () => (await answer('/api/presets')).json();
+
+export const fetchFile = async (kind, settings) => (await answer(`/api/download/${kind}`, settings)).blob();
+
+/** Compute a scene; `onProgress` hears shares from 0 to 1 and notes while it takes its time. */
+export async function fetchScene(settings, { signal, onProgress, onNote }) {
+  const response = await answer('/api/run', settings, signal);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  // A scene is one line of megabytes in many pieces: they are joined once, at its end.
+  let pieces = [];
+  const hear = (line) => {
+    if (!line.trim()) return null;
+    const message = JSON.parse(line);
+    if (message.error) throw new Refusal(message.error, message.field ?? null);
+    if (message.progress !== undefined) onProgress(message.progress);
+    if (message.note) onNote(message.note);
+    return message.scene ?? null;
+  };
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      const lines = (done ? '\n' : value).split('\n');
+      for (let i = 0; i < lines.length; i++) {
+        pieces.push(lines[i]);
+        if (i === lines.length - 1) break;
+        const scene = hear(pieces.join(''));
+        pieces = [];
+        if (scene) return scene;
+      }
+      if (done) throw new Refusal('The server ended the run without a result. Try again.');
+    }
+  } catch (error) {
+    if (error instanceof Refusal || error.name === 'AbortError') throw error;
+    throw new Refusal(LOST);
+  }
+}

@@ -1,0 +1,87 @@
+"""Places to start from: the figures of the paper, and what it could not reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parkade.claims import census, table
+from parkade.explorer.settings import Settings
+from parkade.paper import fig1, staircase
+
+
+class Preset(NamedTuple):
+    """Settings with a name."""
+
+    name: str
+    title: str
+    about: str
+    settings: Settings
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the page reads it."""
+        return {**self._asdict(), "settings": self.settings.to_dict()}
+
+
+_ABOUT = {
+    "V = I": "All tokens end where the first began, after clusters that last long.",
+    "V = diag(1, 1, −1)": "Tokens fall into the plane of two leading directions and meet in it.",
+    "V = diag(1, ½, ¼)": "One direction leads: tokens go to its two ends.",
+    "V = diag(−1, −1, −2)": "Values that repel: a cloud around a plane, for ever restless.",
+    "V = diag(−1, −2, −2)": "Values that repel: two clouds around the ends of a line.",
+    "V with eigenvalues 1 ± i, 0": "A complex pair leads: one cluster, turning for ever.",
+}
+
+_CIRCLE: dict[str, Any] = {"n": census.N, "d": 2, "beta": census.BETA}
+
+
+def presets() -> list[Preset]:
+    """All of them, in the order of the menu."""
+    return list(_presets())
+
+
+def _presets() -> Iterator[Preset]:
+    for i, (title, V) in enumerate(fig1.PANELS.items(), start=1):
+        chosen = Settings(n=table.N, d=3, beta=table.BETA, V=_text(V), T=table.T)
+        yield Preset(f"fig1-{i}", f"Figure 1: {title}", _ABOUT[title], chosen)
+    yield Preset(
+        "fig2",
+        "Figure 2: centres on the circle",
+        "Tokens gather around Rényi centres; the strong ones hardly move.",
+        Settings(**_CIRCLE, T=census.END),
+    )
+    yield Preset(
+        "life",
+        "The whole life, to t = 10⁶⁰",
+        "Clusters merge one by one, over fifty decades of time, until one is left.",
+        Settings(**_CIRCLE, T=staircase.T_END),
+    )
+    yield Preset(
+        "frozen",
+        "Frozen centres",
+        "Strong Rényi centres are held where they are, and capture the others (Theorem 5.2).",
+        Settings(**_CIRCLE, frozen="strong", T=1e4),
+    )
+    yield Preset(
+        "full",
+        "Full attention",
+        "Everybody attends to everybody: clusters have no leader, and all of them drift.",
+        Settings(mask="full"),
+    )
+    yield Preset(
+        "high",
+        "Eight dimensions, three of them leading",
+        "Tokens first fall into the leading directions of V, then cluster there.",
+        Settings(n=48, d=8, beta=16.0, V="1,1,1,0.5,0.5,0.5,0.5,0.5", T=1e4),
+    )
+
+
+def _text(V: ArrayLike) -> str:
+    """A diagonal or a matrix as a person would write it."""
+    rows = np.atleast_2d(V)
+    if len(rows) == 1 and (rows == 1).all():
+        return "I"
+    return ";".join(",".join(f"{entry:g}" for entry in row) for row in rows)

@@ -1,0 +1,104 @@
+"""One line of theory for a run: what is predicted, what was seen, and whether they agree."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from parkade import sphere
+from parkade.attention import Attention
+from parkade.claims.ends import WITHIN, distance, rests
+from parkade.claims.table import AT, as_predicted
+from parkade.theory import FinalConfiguration, capture_window, final_configuration, words
+from parkade.trajectory import Trajectory
+from parkade.types import Array
+
+_FEW = 64  # tokens for which it is quick to tell whether they rest for ever
+
+
+def verdict(run: Trajectory) -> dict[str, Any]:
+    """The line for the moving tokens of `run`."""
+    if len(run.frozen):
+        return _among_frozen(run)
+    final = final_configuration(run.model.V)
+    seen = f"{words.seen(final, run.final)} at t = {_time(float(run.times[-1]))}"
+    if run.model.mask == "full":
+        predicted = (
+            "Nobody leads under full attention: the table of final configurations is for the "
+            "causal mask."
+        )
+        return _line(final.kind, predicted, seen, None)
+    agrees = _agrees(run, final)
+    if agrees is None and final.kind in ("one point", "two points"):
+        seen += "; the run ends before it comes to rest"
+    return _line(final.kind, final.sentence, seen, agrees)
+
+
+def _agrees(run: Trajectory, final: FinalConfiguration) -> bool | None:
+    """Whether the end is as predicted; None if it cannot be told, or not yet."""
+    start, end = run.tokens[0], run.final
+    if final.kind == "outside":
+        return None
+    if final.kind == "rotation":
+        return True if final.angles(end).max() < AT else None
+    if final.kind in ("cloud", "two clouds"):
+        # What counts as a cloud is measured on S² only.
+        return as_predicted(final, start, end) if run.model.d == 3 and final.dim < 3 else None
+    if as_predicted(final, start, end):
+        return True
+    # Tokens on their way to a point are no counterexample, unless they rest elsewhere.
+    return False if len(end) <= _FEW and _slow(run) and rests(run.model, end) else None
+
+
+def _slow(run: Trajectory) -> bool:
+    """Whether the end may be a rest: quick to tell, and most are not."""
+    model = run.model
+    A, V = model.K.T @ model.Q, model.V
+    # No token returns faster than this.
+    rate = float(np.linalg.norm(V, 2)) * (2 + 2 * model.beta * float(np.linalg.norm(A, 2)))
+    return float(np.abs(model.velocity(run.final)).max()) < 1e-3 * WITHIN * rate
+
+
+def _among_frozen(run: Trajectory) -> dict[str, Any]:
+    """Theorem 5.2, where it speaks."""
+    near = distance(run.final, run.frozen)
+    seen = (
+        f"every free token within {near:.2g} rad of one of the {len(run.frozen)} frozen tokens at "
+        f"t = {_time(float(run.times[-1]))}"
+    )
+    if not _plain(run.model):
+        predicted = "Theorem 5.2 on frozen centres is for the circle with Q = K = V = I, β > 0."
+        return _line("frozen", predicted, seen, None)
+    beta = run.model.beta
+    window = capture_window(
+        N=len(run.final) + float(run.frozen_weights.sum()),
+        c=_closest(run.frozen) * math.sqrt(beta),
+        beta=beta,
+    )
+    if window.eps is None or run.frozen_weights.min() < 1:
+        return _line("frozen", window.sentence, seen, None)
+    reach = window.eps / math.sqrt(beta)
+    predicted = f"Every free token ends within {reach:.2g} rad of a frozen one. {window.sentence}"
+    return _line("frozen", predicted, seen, True if near <= reach else None)
+
+
+def _plain(model: Attention) -> bool:
+    """Whether it is the circle with Q = K = V = I."""
+    same = all(np.array_equal(getattr(model, m), np.eye(2)) for m in "QKV")
+    return model.d == 2 and model.beta > 0 and same
+
+
+def _closest(points: Array) -> float:
+    """The smallest distance between two of the points; π if there is one."""
+    gaps = [float(sphere.distance(points[i + 1 :], p).min()) for i, p in enumerate(points[:-1])]
+    return min(gaps, default=math.pi)
+
+
+def _line(kind: str, predicted: str, seen: str, agrees: bool | None) -> dict[str, Any]:
+    return {"kind": kind, "predicted": predicted, "seen": seen, "agrees": agrees}
+
+
+def _time(t: float) -> str:
+    return f"{t:.4g}".replace("e+0", "e").replace("e+", "e")

@@ -1,0 +1,1 @@
+"""The explorer's page, driven in a real Chromium."""
