@@ -59,8 +59,9 @@ def short_lived():
 @pytest.fixture(scope="package")
 def browser():
     """A Chromium with a profile of its own."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=60_000)
     with sync_playwright() as playwright:
         found = next(filter(None, map(shutil.which, BROWSERS)), None)
         if found is None and not Path(playwright.chromium.executable_path).exists():
@@ -77,12 +78,13 @@ def browser():
 def opened(browser, server):
     """Makes readers, each with a fresh context: opened(link, **options) opens a page.
 
-    Options are those of Playwright's contexts. Unless told otherwise, the reader prefers reduced
-    motion, so that a page shows the end of its run and rests.
+    With `clock`, the page's time can be held and moved. Other options are those of Playwright's
+    contexts. Unless told otherwise, the reader prefers reduced motion, so that a page shows the
+    end of its run and rests.
     """
     readers = []
 
-    def make(link="", origin=server, **options):
+    def make(link="", *, origin=server, wait=True, clock=False, **options):
         options = {
             "viewport": {"width": 1280, "height": 800},
             "reduced_motion": "reduce",
@@ -91,7 +93,9 @@ def opened(browser, server):
         }
         reader = Reader(browser.new_context(**options), origin)
         readers.append(reader)
-        reader.open(link)
+        if clock:
+            reader.page.clock.install()
+        reader.open(link, wait)
         return reader
 
     yield make

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import matplotlib.image
 import numpy as np
@@ -15,14 +16,9 @@ _IDLE = """() => Promise.race([
   new Promise((_, no) => { setTimeout(() => no(new Error('no scene')), %d); }),
 ])"""
 
-_SCENE = """() => {
-  const { scene } = parkade;
-  const { settings, n, d, beta, delta, mask, times, clusters, A, V, merges, plateaus, centers,
-    consumption, frozen_tokens, theory, axes, stats, trusted_until } = scene;
-  return { settings, n, d, beta, delta, mask, times, clusters, A, V, merges, plateaus, centers,
-    consumption, frozen_tokens, theory, axes, stats, trusted_until,
-    frames: Array.from(scene.frames), labels: Array.from(scene.labels) };
-}"""
+_SCENE = """() => JSON.stringify({
+  ...parkade.scene, frames: [...parkade.scene.frames], labels: [...parkade.scene.labels],
+})"""
 
 
 class Reader:
@@ -60,10 +56,11 @@ class Reader:
         assert meant, f"nothing said {text!r}: {self.wrong}"
         self.wrong = [line for line in self.wrong if text not in line]
 
-    def open(self, link=""):
+    def open(self, link="", wait=True):
         """Open the page with the settings and view of a link, and wait for its scene."""
         self.page.goto(f"{self.origin}/#{link}")
-        self.idle()
+        if wait:
+            self.idle()
 
     def idle(self):
         """Wait until nothing is computed and all is drawn."""
@@ -113,7 +110,7 @@ class Reader:
 
     def scene(self):
         """The scene, with frames (F, n, d) and labels (F, n)."""
-        scene = self.page.evaluate(_SCENE)
+        scene = json.loads(self.page.evaluate(_SCENE))
         shape = len(scene["times"]), scene["n"], scene["d"]
         scene["frames"] = np.array(scene["frames"]).reshape(shape)
         scene["labels"] = np.array(scene["labels"]).reshape(shape[:2])
@@ -123,9 +120,26 @@ class Reader:
         """Where tokens are drawn on #ball: x, y, depth, (n, 3)."""
         return np.array(self.get("Array.from(parkade.places)")).reshape(-1, 3)
 
+    def color(self, name):
+        """A colour of the style sheet."""
+        style = "getComputedStyle(document.documentElement)"
+        return rgb(self.get(f"{style}.getPropertyValue('--{name}').trim()"))
+
     def picture(self, name="ball"):
         """What is seen of an element, as (height, width, 3) from 0 to 255."""
-        return pixels(self.on(name).screenshot())
+        return self.pictures(name)[0]
+
+    def pictures(self, *names):
+        """What is seen of some elements at the same moment."""
+        whole = pixels(self.page.screenshot(full_page=True))
+        return [self._cut(whole, name) for name in names]
+
+    def _cut(self, whole, name):
+        x, y, w, h = self.get(
+            f"(b => [b.x + scrollX, b.y + scrollY, b.width, b.height].map(Math.round))"
+            f"(document.getElementById('{name}').getBoundingClientRect())"
+        )
+        return whole[y : y + h, x : x + w]
 
 
 def pixels(png):
@@ -148,6 +162,6 @@ def near(picture, x, y, reach=1):
 
 
 def has(picture, x, y, color, reach=1, within=12):
-    """Whether a colour is seen around a point."""
-    away = np.abs(near(picture, x, y, reach) - rgb(color)).max(axis=1)
+    """Whether a colour (three numbers) is seen around a point."""
+    away = np.abs(near(picture, x, y, reach) - color).max(axis=1)
     return bool((away <= within).any())

@@ -27,6 +27,17 @@ class NumberField {
     this.box.addEventListener('change', () => this.tell(typedNumber(this.box.value), true));
     this.slider.addEventListener('input', () => this.tell(this.slid(), false));
     this.slider.addEventListener('change', () => this.tell(this.slid(), true));
+    if (whole) this.slider.addEventListener('keydown', (event) => this.key(event));
+  }
+
+  /** A key moves a whole number by one at least; a step of the slider may be less than that. */
+  key(event) {
+    const way = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    const value = typedNumber(this.box.value);
+    if (!way || typeof value !== 'number') return;
+    event.preventDefault();
+    const step = this.log ? Math.max(1, Math.round(0.014 * value)) : 1;
+    this.tell(Math.min(this.high, Math.max(this.low, value + way * step)), true);
   }
 
   slid() {

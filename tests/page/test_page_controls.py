@@ -1,0 +1,204 @@
+"""Each control changes the run, and the scene that comes is the one that was asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from parkade.explorer.settings import CENTERS, Settings
+
+# Tokens that turn for ever, in a way that takes a minute to follow.
+ENDLESS = "n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=2000000"
+
+
+def check(reader, **changes):
+    """The scene is that of the settings shown, which differ from the small ones so."""
+    from playwright.sync_api import expect
+
+    expect(reader.page.locator("html")).to_have_attribute("data-state", "ready")
+    wanted = Settings(**{"n": 12, "d": 2, "beta": 16, "T": 100, **changes})
+    assert reader.settings == wanted.to_dict()
+    scene = reader.scene()
+    assert scene["settings"] == wanted.to_dict()
+    assert (scene["n"], scene["d"], scene["mask"]) == (wanted.n, wanted.d, wanted.mask)
+    np.testing.assert_allclose(scene["frames"][0], wanted.start, atol=1e-6)
+    np.testing.assert_allclose(scene["times"][-1], wanted.T)
+    model = wanted.model
+    np.testing.assert_allclose(scene["V"], model.V)
+    np.testing.assert_allclose(scene["A"], model.beta * model.K.T @ model.Q)
+    np.testing.assert_allclose(scene["delta"], wanted.delta)
+    for name, find in CENTERS.items():
+        assert scene["centers"][name] == find(wanted.start, wanted.delta).tolist()
+    assert scene["frozen_tokens"] == wanted.held.tolist()
+    held = scene["frames"][:, wanted.held]
+    np.testing.assert_array_equal(held, np.broadcast_to(held[:1], held.shape))
+    # And the picture is of this scene: as many places as tokens, the tokens of its end.
+    assert len(reader.places()) == wanted.n
+    assert reader.get("document.getElementById('token').max") == str(wanted.n)
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("n", 20), ("d", 5), ("beta", 2.5), ("c", 1.5), ("T", 1e60), ("seed", 7)],
+)
+def test_numbers(opened, small, name, value):
+    reader = opened(small)
+    before = check(reader)
+    typed = f"{value:g}".replace("e+", "e")
+    reader.type(name, typed)
+    after = check(reader, **{name: value})
+    assert not np.array_equal(before["frames"], after["frames"]) or name == "c"
+    if name == "c":
+        assert "0.375" in reader.page.locator("[data-field=c] label").inner_text()
+    assert reader.on(name).input_value() == typed
+    assert f"{name}={typed}" in reader.link
+
+
+def test_numbers_as_people_write_them(opened, small):
+    reader = opened(small)
+    reader.type("T", "10^12")
+    check(reader, T=1e12)
+    reader.type("beta", "2,5")
+    check(reader, T=1e12, beta=2.5)
+    reader.on("seed-next").click()
+    reader.idle()
+    check(reader, T=1e12, beta=2.5, seed=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "share", "value"),
+    [
+        ("n", 0.25, 11),  # 2·1000^¼
+        ("d", 0.5, 9),
+        ("beta", 0.5, 10.0),
+        ("c", 0.2, 2.0),
+        ("T", 0.5, 1e30),
+    ],
+)
+def test_sliders(opened, small, name, share, value):
+    reader = opened(small)
+    reader.on(f"{name}-slider").fill(str(share))
+    reader.idle()
+    check(reader, **{name: value})
+    assert float(reader.on(name).input_value()) == value
+    # By keyboard it goes on, and back again; typing moves the slider.
+    reader.on(f"{name}-slider").focus()
+    reader.press("ArrowRight")
+    assert value < reader.settings[name] < 1.5 * value
+    reader.press("ArrowLeft", "ArrowLeft")
+    assert reader.settings[name] < value
+    reader.type(name, {"n": 2, "d": 2, "beta": 0.1, "c": 0.5, "T": 1}[name])
+    assert float(reader.on(f"{name}-slider").input_value()) == 0
+
+
+def test_a_slider_that_is_dragged(opened, small):
+    """While it moves, runs come and go; where it is let go, that is the run."""
+    reader = opened(small)
+    box = reader.on("beta-slider").bounding_box()
+    y = box["y"] + box["height"] / 2
+    reader.page.mouse.move(box["x"] + 20, y)
+    reader.page.mouse.down()
+    reader.page.mouse.move(box["x"] + 60, y, steps=4)
+    reader.idle()
+    held = reader.settings["beta"]
+    reader.page.mouse.move(box["x"] + box["width"] / 2, y, steps=6)
+    reader.page.mouse.up()
+    reader.idle()
+    let_go = reader.settings["beta"]
+    assert 0.1 < held < let_go
+    assert let_go == pytest.approx(10, rel=0.1)
+    check(reader, beta=let_go)
+    # All of the way is one step to take back.
+    reader.on("undo").click()
+    reader.idle()
+    check(reader)
+
+
+@pytest.mark.parametrize("name", ["V", "Q", "K"])
+def test_matrices(opened, small, name):
+    """The identity, eigenvalues, all entries, and random."""
+    reader = opened(small)
+
+    def choose(kind):
+        reader.on(name).select_option(kind)
+        reader.idle()
+
+    choose("eigenvalues")
+    reader.type(f"{name}-1", "-0.5")
+    check(reader, **{name: "1,-0.5"})
+    reader.on(f"{name}-0-slider").fill("0.25")
+    reader.idle()
+    check(reader, **{name: "0.25,-0.5"})
+    choose("matrix")
+    reader.type(f"{name}-0-1", "-1")
+    check(reader, **{name: "0.25,-1;0,-0.5"})
+    choose("random")
+    check(reader, **{name: "random:1"})
+    reader.type(f"{name}-seed", 4)
+    check(reader, **{name: "random:4"})
+    choose("I")
+    check(reader)
+
+
+def test_matrices_as_text(opened, small):
+    """One number for all eigenvalues; beyond eight dimensions a line of text."""
+    reader = opened(f"{small}&V=0.5")
+    check(reader, V="0.5")
+    assert [reader.on(f"V-{i}").input_value() for i in range(2)] == ["0.5", "0.5"]
+    reader.type("d", 9)
+    check(reader, V="0.5", d=9)
+    reader.type("V-text", "1, 1, 1, 1, 1, 1, 1, 1, 0.25")
+    check(reader, V="1,1,1,1,1,1,1,1,0.25", d=9)
+    reader.type("d", 3)
+    check(reader, V="1,1,1", d=3)
+
+
+def test_mask_and_frozen(opened, small):
+    reader = opened(f"{small}&c=2")
+    reader.on("mask-full").check()
+    reader.idle()
+    check(reader, c=2, mask="full")
+    for which in ["renyi", "strong"]:
+        reader.on(f"frozen-{which}").check()
+        reader.idle()
+        scene = check(reader, c=2, mask="full", frozen=which)
+        assert 0 < len(scene["frozen_tokens"]) < 12
+        assert reader.on("frozen-key").is_visible()
+    reader.on("mask-causal").check()
+    reader.on("frozen-none").check()
+    reader.idle()
+    check(reader, c=2)
+
+
+def test_a_new_value_ends_the_run_before(opened, server):
+    """More runs are begun than the server has places; each gives way to the next."""
+    from playwright.sync_api import expect
+
+    reader = opened(ENDLESS, wait=False)
+    ended = []
+    reader.context.on("requestfailed", lambda request: ended.append(request.failure))
+    for seed in range(2, 9):
+        expect(reader.on("progress")).to_be_visible()
+        assert reader.get("document.documentElement.dataset.state") == "computing"
+        reader.on("seed").fill(str(seed))
+        reader.on("seed").blur()
+    expect(reader.on("progress-bar")).not_to_have_attribute("aria-valuenow", "0")
+    reader.type("T", 10)
+    scene = reader.scene()
+    assert (scene["settings"]["T"], scene["settings"]["seed"]) == (10, 8)
+    assert ended == ["net::ERR_ABORTED"] * 8
+    assert reader.on("progress").is_hidden()
+
+
+def test_cancel(opened, small):
+    from playwright.sync_api import expect
+
+    reader = opened(small)
+    before = reader.scene()
+    reader.page.evaluate("link => { location.hash = link; }", ENDLESS)
+    reader.on("cancel").click()
+    expect(reader.on("progress")).to_be_hidden()
+    expect(reader.on("toast")).to_have_text("Cancelled.")
+    assert reader.get("document.documentElement.dataset.state") == "ready"
+    np.testing.assert_array_equal(reader.scene()["frames"], before["frames"])
