@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from page.reader import near
 
+from page.reader import near
 from parkade.explorer.presets import presets
 
 PRESETS = {preset.name: preset for preset in presets()}
