@@ -546,6 +546,13 @@ def test_runs_with_frozen_tokens_end_where_direct_ones_do(method, d):
     assert worst(fast.final, direct.final) <= 1e-9
 
 
+@both
+def test_runs_with_multiples_of_the_identity_end_where_direct_ones_do(d):
+    model = pk.Attention(d, 3.0, Q=2.0, K=1.5)
+    direct, fast = runs(model, pk.sphere.uniform(80, d, seed=5), 10.0)
+    assert worst(fast.final, direct.final) <= 1e-9
+
+
 def test_many_runs_have_the_bits_of_one():
     starts = [pk.sphere.uniform(200, 2, seed=s) for s in range(3)]
     model = pk.Attention(2, 64.0)
@@ -674,6 +681,31 @@ def test_wrong_sums_that_were_asked_for_are_an_error(d):
     message = r"^at t=\S+ harmonic sums were wrong by \S+ instead of 1e-11; use sums='direct'$"
     with pytest.raises(pk.errors.InaccurateSumsError, match=message):
         pk.simulate(pk.Attention(d, 9.0), place("uniform", 100, d), 5.0, sums="harmonic")
+
+
+@both
+@pytest.mark.parametrize(("beta", "weight"), [(9.0, 1e5), (16.0, 1e4), (20.0, 1e8)])
+def test_heavy_frozen_tokens_do_not_spoil_the_sums_of_a_run(beta, weight, d):
+    # Series are cut off with an error per unit of mass, and one token may have a lot of it.
+    direct, fast = runs(
+        pk.Attention(d, beta),
+        pk.sphere.uniform(5, d, seed=1),
+        0.1,
+        tol=1e-5,
+        frozen=np.eye(d)[:1],
+        frozen_weights=[weight],
+    )
+    # A velocity may be wrong by 1e-10.
+    assert worst(fast.final, direct.final) <= 1e-10
+
+
+def test_a_velocity_that_is_not_a_number_is_noticed():
+    x = place("uniform", 100, 2)
+    _, fast = systems(pk.Attention(2, 9.0), len(x))
+    broken = fast._replace(table=fast.table.copy())
+    broken.table[1] = np.nan  # of Σ w sin Δ: the weights, and with them `is_lone`, see nothing
+    assert np.isnan(velocity(broken, x)[50]).all()
+    assert not harmonic.error(broken, unrolled(2), x, [50]) <= ACCURACY
 
 
 # --- memory and trust --------------------------------------------------------------------
