@@ -24,7 +24,7 @@ SMALL = {"d": 2, "n": 12, "runs": 5, "t_end": 5.0, "times": [0.0, 1.0, 5.0]}
 def recipe(model=None, **changes):
     """A recipe from some of the arguments of `ensemble`."""
     options = {"runs": 3, "t_end": 2.0, "seed": 0, "times": None, "measure": "final"}
-    options |= {"radius": None, "tol": 1e-6, "batch": None}
+    options |= {"radius": None, "tol": 1e-6, "batch": None, "sums": "auto"}
     for name in set(options) & set(changes):
         options[name] = changes.pop(name)
     return request.make(model, {"d": 2, **changes} if model is None else changes, **options)
