@@ -72,7 +72,10 @@ def choose(
         return Sums("direct", f"tol={tol:g} asks for more than harmonic sums give", direct)
     if option == "auto" and ROUNDING * frozen > accuracy:
         return Sums("direct", f"harmonic sums would drown in frozen weights of {frozen:g}", direct)
-    table = _table(model.d, rate, accuracy / (2 * (n + frozen)))
+    # Half of the error for what is left out; but a token that has more than accuracy/ROUNDING
+    # others to bear is summed directly.
+    tail = max(accuracy / (2 * (n + frozen)), ROUNDING / 4)
+    table = _table(model.d, rate, tail)
     cost = functions.seconds(table.shape[1], n) * (1 if model.mask == "causal" else 2)
     if option == "auto" and cost > direct:
         return Sums("direct", f"faster for n={n} tokens", direct)

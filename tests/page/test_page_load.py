@@ -27,7 +27,9 @@ def test_load(opened):
     # Reduced motion: the end is shown, and nothing moves.
     assert reader.get("parkade.t") == 1000
     assert not reader.get("parkade.playing")
-    assert reader.text("clusters") == f"{scene['clusters'][-1]} clusters".replace("1 clusters", "1 cluster")
+    assert reader.text("clusters") == f"{scene['clusters'][-1]} clusters".replace(
+        "1 clusters", "1 cluster"
+    )
     assert "to be trusted" in reader.text("status")
     assert reader.on("message").is_hidden()
     assert all(url.startswith(f"{reader.origin}/") for url in reader.asked)
