@@ -146,6 +146,10 @@ def finish(
             for e in range(d):
                 value += V[c, e] * pushed[e]
         v[c] = value
+    if d == 2:  # the tangent space is a line
+        step = inverse[0, 0] * (x[0] * v[1] - x[1] * v[0])
+        u[0, k], u[1, k] = -step * x[1], step * x[0]
+        return
     to_tangent(x, axis, v, z)
     apply(inverse, z, solution)
     from_tangent(x, axis, solution, v)
