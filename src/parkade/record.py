@@ -13,6 +13,9 @@ Kept = tuple[Array, Array, Array | None]
 """times (T,), tokens (T, n, d), dense (T-1, p, n, d) or None."""
 
 
+_COPIED = 2**20  # numbers
+
+
 class Recorder(Protocol):
     """Takes chunks of steps and keeps what is wanted of them."""
 
@@ -97,16 +100,15 @@ class _Times:
         wanted = self._times[self._next : stop]
         step = np.searchsorted(times, wanted)  # the step that ends at or after it
         starts = np.concatenate([[self._t], times[:-1]])
-        # One at a time: many wanted times in one step would need many copies of its arrays.
-        for i, (t, s) in enumerate(zip(wanted, step, strict=True), start=self._next):
-            before = self._x if s == 0 else tokens[s - 1]
-            self._tokens[i] = interpolate(
-                self._method,
-                np.array([t]),
-                (starts[s : s + 1], times[s : s + 1]),
-                (before[None], tokens[s : s + 1]),
-                dense[s : s + 1],
-            )[0]
+        # Some at a time: many wanted times in one step would need many copies of its arrays.
+        some = max(1, _COPIED // dense[0].size)
+        for i in range(0, len(wanted), some):
+            t, s = wanted[i : i + some], step[i : i + some]
+            before = tokens[np.maximum(s - 1, 0)]
+            before[s == 0] = self._x
+            self._tokens[self._next + i : self._next + i + len(t)] = interpolate(
+                self._method, t, (starts[s], times[s]), (before, tokens[s]), dense[s]
+            )
         self._next = stop
         self._t, self._x = float(times[-1]), tokens[-1].copy()
 

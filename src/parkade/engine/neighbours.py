@@ -26,6 +26,11 @@ def _near(x: Array, i: int, j: int, sine: float, cosine: float) -> bool:
 
     tan²(angle/2) = |x − y|²/|x + y|² keeps its precision near 0 and near π.
     """
+    dot = 0.0
+    for c in range(x.shape[1]):
+        dot += x[i, c] * x[j, c]
+    if dot < cosine - sine - 1e-9:  # cos r, which most pairs are far from
+        return False
     minus, plus = 0.0, 0.0
     for c in range(x.shape[1]):
         minus += (x[i, c] - x[j, c]) ** 2
