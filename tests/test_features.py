@@ -74,16 +74,19 @@ class Sums:
         self.engine.add_features(self.table, x, mass, lo, hi, self.scratch, self.state)
         return self
 
-    def change(self, x, u, lo=0, hi=None):
-        """Add changes: those of a chunk, or for `fourier` of the token just summed at."""
-        hi = len(x) if hi is None else hi
+    def change(self, x, u):
+        """Enter the changes of all tokens, (d, n), which a last token of no weight completes."""
         step = legendre.CHUNK if self.engine.leaves_near() else 1
+        total = -(-len(x) // step) * step + 1
+        longer = np.concatenate([x, np.repeat(x[-1:], total - len(x), axis=0)])
+        moves = np.zeros((self.d, total))
+        moves[:, : len(x)] = u
         out = np.empty((step, 2 + self.d))
-        for k in range(lo, hi, step):
-            end = min(hi, k + step)
-            arguments = self.table, x, k, end, self.scratch, self.state, out, True, False
-            self.engine.far_sums(*arguments)
-            self.engine.add_changes(self.table, x, u, k, end, self.scratch, self.state)
+        for k in range(0, total, step):
+            end = min(total, k + step)
+            self.engine.far_changes(
+                self.table, longer, moves, k, end, self.scratch, self.state, out, True
+            )
         return self
 
     def at(self, x, lo=0, hi=None):
@@ -360,11 +363,10 @@ def test_changes(name, beta, d):
     x = tokens(name, d, rng)
     u = rng.standard_normal((N, d))
     u -= np.sum(u * x, axis=1, keepdims=True) * x
-    rows = np.full((d, N + 5), np.nan)
-    rows[:, :N] = u.T
     lo, hi = 3, 277
+    u[:lo], u[hi:] = 0.0, 0.0
     at = np.concatenate([x[:20], unit(rng.standard_normal((20, d)))])
-    found = Sums(d, beta).change(x, rows, lo, hi).at(at)
+    found = Sums(d, beta).change(x, u.T).at(at)
 
     delta = (x[None] - at[:, None])[:, lo:hi]
     less = -np.sum(delta**2, axis=-1) / 2

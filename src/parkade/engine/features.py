@@ -141,21 +141,48 @@ def _add_features(
     return call
 
 
-def add_changes(
-    dims: Any, table: Any, x: Any, u: Any, lo: Any, hi: Any, scratch: Any, state: Any
+def far_changes(
+    dims: Any,
+    table: Any,
+    x: Any,
+    u: Any,
+    lo: Any,
+    hi: Any,
+    scratch: Any,
+    state: Any,
+    out: Any,
+    radial: Any,
 ) -> Any:
-    """Add to the local sums how the features of tokens change."""
+    """How the sums of tokens change if those before them move; chunk after chunk."""
 
 
-@overload(add_changes)
-def _add_changes(
-    dims: Any, table: Any, x: Any, u: Any, lo: Any, hi: Any, scratch: Any, state: Any
+@overload(far_changes, inline="always")
+def _far_changes(
+    dims: Any,
+    table: Any,
+    x: Any,
+    u: Any,
+    lo: Any,
+    hi: Any,
+    scratch: Any,
+    state: Any,
+    out: Any,
+    radial: Any,
 ) -> Any:
-    function = DIMENSIONS[len(dims)].add_changes
+    function = DIMENSIONS[len(dims)].far_changes
 
     def call(
-        dims: Any, table: Any, x: Any, u: Any, lo: Any, hi: Any, scratch: Any, state: Any
+        dims: Any,
+        table: Any,
+        x: Any,
+        u: Any,
+        lo: Any,
+        hi: Any,
+        scratch: Any,
+        state: Any,
+        out: Any,
+        radial: Any,
     ) -> Any:
-        return function(table, x, u, lo, hi, scratch, state)
+        return function(table, x, u, lo, hi, scratch, state, out, radial)
 
     return call

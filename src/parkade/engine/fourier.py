@@ -103,27 +103,32 @@ def _powers(builder: Builder, z: Complex) -> tuple[Complex, Complex]:
     return (real, imaginary), step
 
 
-def _make_sums(count: int, *, join: bool) -> Any:
+def _make_sums(count: int, *, join: bool = False, change: bool = False) -> Any:
     """A function that adds up the first `count` series for one token.
 
-    Arguments: x and y of the token, the state, the table, the scratch, and the result. With
-    `join` the token's powers are added to the local sums afterwards, else they are left in the
-    scratch.
+    Arguments: x and y of the token, a step, the state, the table, the scratch, and the result.
+    With `join` the token's powers are added to the local sums afterwards, else they are left in
+    the scratch. With `change`, the powers found there, of a token that moves by the step, are
+    first made to count by how they change: i m z^m times the step.
     """
 
     @intrinsic
-    def sums(typing: Any, x: Any, y: Any, state: Any, table: Any, scratch: Any, out: Any) -> Any:
-        signature = types.void(types.float64, types.float64, state, table, scratch, out)
+    def sums(
+        typing: Any, x: Any, y: Any, step: Any, state: Any, table: Any, scratch: Any, out: Any
+    ) -> Any:
+        number = types.float64
+        signature = types.void(number, number, number, state, table, scratch, out)
 
         def generate(context: Any, builder: Builder, signature: Any, args: Any) -> Any:
             arrays = [
                 context.make_array(kind)(context, builder, value)
-                for kind, value in zip(signature.args[2:], args[2:], strict=True)
+                for kind, value in zip(signature.args[3:], args[3:], strict=True)
             ]
             state, table, scratch, out = (array.data for array in arrays)
             size = builder.extract_value(arrays[1].shape, 1)
             first, step = _powers(builder, (args[0], args[1]))
             wide_step = splat(builder, step[0], LANES), splat(builder, step[1], LANES)
+            moved = splat(builder, args[2], LANES)
 
             def modes(m: Value, carried: list[Value]) -> list[Value]:
                 real, imaginary, *sums = carried
@@ -136,6 +141,15 @@ def _make_sums(count: int, *, join: bool) -> Any:
                     return builder.load(at(data, row), align=8)
 
                 local = load(state, 2), load(state, 3)
+                if change:
+                    turn = multiply(builder, moved, load(table, _NUMBER))
+                    back = multiply(builder, turn, load(scratch, 1))
+                    local = (
+                        subtract(builder, local[0], back),
+                        fma(builder, turn, load(scratch, 0), local[1]),
+                    )
+                    for part in range(2):
+                        builder.store(local[part], at(state, 2 + part), align=8)
                 s_real = add(builder, load(state, 0), local[0])
                 s_imaginary = add(builder, load(state, 1), local[1])
                 # conj(z^m) S_m
@@ -169,11 +183,10 @@ def _make_sums(count: int, *, join: bool) -> Any:
     return sums
 
 
-_powers_only = _make_sums(0, join=False)
-_two_sums = _make_sums(2, join=True)
-_three_sums = _make_sums(3, join=True)
-_three_sums_alone = _make_sums(3, join=False)
-_five_sums = _make_sums(5, join=True)
+_powers_only = _make_sums(0)
+_sums_alone = _make_sums(3)
+_two_sums, _three_sums, _five_sums = (_make_sums(count, join=True) for count in (2, 3, 5))
+_two_changes, _three_changes = (_make_sums(count, change=True) for count in (2, 3))
 
 
 @njit(cache=True, nogil=True)
@@ -203,11 +216,11 @@ def far_sums(
     for k in range(lo, hi):
         a, b = x[k, 0], x[k, 1]
         if not join:
-            _three_sums_alone(a, b, state, table, scratch, sums)
+            _sums_alone(a, b, 0.0, state, table, scratch, sums)
         elif radial:
-            _three_sums(a, b, state, table, scratch, sums)
+            _three_sums(a, b, 0.0, state, table, scratch, sums)
         else:
-            _two_sums(a, b, state, table, scratch, sums)
+            _two_sums(a, b, 0.0, state, table, scratch, sums)
         i = k - lo
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = sums[0], sums[2], -sums[1] * b, sums[1] * a
 
@@ -230,7 +243,7 @@ def far_second(
     sums = scratch[2]
     for k in range(lo, hi):
         a, b = x[k, 0], x[k, 1]
-        _five_sums(a, b, state, table, scratch, sums)
+        _five_sums(a, b, 0.0, state, table, scratch, sums)
         i = k - lo
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = sums[0], sums[2], -sums[1] * b, sums[1] * a
         # δ = (cos Δ − 1) x + sin Δ τ with the tangent vector τ = (−b, a)
@@ -245,24 +258,36 @@ def add_features(
 ) -> None:
     """Add mass_j z_j^m of the tokens lo ≤ j < hi to the local sums."""
     for j in range(lo, hi):
-        _powers_only(x[j, 0], x[j, 1], state, table, scratch, scratch[2])
+        _powers_only(x[j, 0], x[j, 1], 0.0, state, table, scratch, scratch[2])
         for part in range(2):
             power, local = scratch[part], state[2 + part]
             for m in range(local.size):
                 local[m] += mass[j] * power[m]
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
-def add_changes(
-    table: Array, x: Array, u: Array, lo: int, hi: int, scratch: Array, state: Array
+# Inlined: the call would cost as much as the sums.
+@njit(cache=True, nogil=True, inline="always")
+def far_changes(
+    table: Array,
+    x: Array,
+    u: Array,
+    lo: int,
+    hi: int,
+    scratch: Array,
+    state: Array,
+    out: Array,
+    radial: bool,
 ) -> None:
-    """Add how z^m changes when token lo, whose powers are in the scratch, moves by u[:, lo].
+    """How the sums of token lo = hi − 1 change if all before it, j, move by u[:, j].
 
-    That is i m z^m s, if u is s times (−y, x).
+    To be called for one token after the other: the state holds the changes up to token lo − 2, and
+    the scratch the powers of token lo − 1.
     """
-    number = table[_NUMBER]
-    s = x[lo, 0] * u[1, lo] - x[lo, 1] * u[0, lo]
-    real, imaginary = state[2], state[3]
-    for m in range(number.size):
-        real[m] -= s * number[m] * scratch[1, m]
-        imaginary[m] += s * number[m] * scratch[0, m]
+    a, b = x[lo, 0], x[lo, 1]
+    step = x[lo - 1, 0] * u[1, lo - 1] - x[lo - 1, 1] * u[0, lo - 1] if lo > 0 else 0.0
+    sums = scratch[2]
+    if radial:
+        _three_changes(a, b, step, state, table, scratch, sums)
+    else:
+        _two_changes(a, b, step, state, table, scratch, sums)
+    out[0, 0], out[0, 1], out[0, 2], out[0, 3] = sums[0], sums[2], -sums[1] * b, sums[1] * a

@@ -16,9 +16,8 @@ from numba import njit
 
 from parkade.engine.features import (
     CHUNK,
-    add_changes,
+    far_changes,
     far_second,
-    far_sums,
     leaves_near,
     make_scratch,
 )
@@ -180,7 +179,7 @@ def solve(
         k1 = min(n, k0 + chunk)
         if k0 % FOLD == 0:
             fold(state, ledger)
-        far_sums(dims, system.table, x, k0, k1, scratch, state, far, True, False)
+        far_changes(dims, system.table, x, u, k0, k1, scratch, state, far, v_scalar == 0.0)
         for k in range(k0, k1):
             if lin.lone[k]:
                 for c in range(1 + d):
@@ -195,7 +194,4 @@ def solve(
             # p_kk = 1/Z_k
             for c in range(d):
                 pushed[c] = lin.shares[0, k] * (sums[1 + c] - sums[0] * lin.mean[k, c])
-            finish(
-                system.V, v_scalar, lin.keys, lin.axes[k], inverses[k], k, pushed, right, u, work
-            )
-        add_changes(dims, system.table, x, u, k0, k1, scratch, state)
+            finish(system.V, v_scalar, lin.keys, lin.axes, inverses, k, pushed, right, u, work)

@@ -163,7 +163,7 @@ def add_features(
 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
-def add_changes(
+def _add_changes(
     table: Array, x: Array, u: Array, lo: int, hi: int, scratch: Array, state: Array
 ) -> None:
     """Add Σ ⟨∇f_lm(x_j), u_j⟩ over lo ≤ j < hi to the sums; u is (3, n or more)."""
@@ -320,6 +320,27 @@ def far_second(
     """Do as `far_sums` with joining, and set second (CHUNK, 3, 3) to S."""
     _evaluate(table, x, lo, hi, scratch, state, out, second)
     _join(table, x, lo, hi, scratch, state)
+
+
+@njit(cache=True, nogil=True)
+def far_changes(
+    table: Array,
+    x: Array,
+    u: Array,
+    lo: int,
+    hi: int,
+    scratch: Array,
+    state: Array,
+    out: Array,
+    radial: bool,
+) -> None:
+    """How W, R and N at the tokens lo ≤ k < hi change if all before lo, j, move by u[:, j].
+
+    To be called for one chunk after the other: the state holds the changes up to the last but one.
+    """
+    if lo > 0:
+        _add_changes(table, x, u, lo - CHUNK, lo, scratch, state)
+    _evaluate(table, x, lo, hi, scratch, state, out, np.empty((0, 3, 3)))
 
 
 @njit(cache=True, nogil=True)

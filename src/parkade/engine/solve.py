@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from parkade.engine.linear import Linearization
 from parkade.engine.simd import add_multiple
@@ -123,13 +124,13 @@ def finish_room(d: int, inverses: Array) -> tuple[Array, Array, Array, Array]:
     return np.empty(d), np.empty(d), np.empty(d - 1), np.empty(inverses.shape[2])
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(cache=True, nogil=True, fastmath=SUMS, inline="always")
 def finish(
     V: Array,
     v_scalar: float,
     keys: Array,
-    axis: int,
-    inverse: Array,
+    axes: NDArray[np.int64],
+    inverses: Array,
     k: int,
     pushed: Array,
     right: Array,
@@ -147,12 +148,12 @@ def finish(
                 value += V[c, e] * pushed[e]
         v[c] = value
     if d == 2:  # the tangent space is a line
-        step = inverse[0, 0] * (x[0] * v[1] - x[1] * v[0])
-        u[0, k], u[1, k] = -step * x[1], step * x[0]
-        return
-    to_tangent(x, axis, v, z)
-    apply(inverse, z, solution)
-    from_tangent(x, axis, solution, v)
+        step = inverses[k, 0, 0] * (x[0] * v[1] - x[1] * v[0])
+        v[0], v[1] = -step * x[1], step * x[0]
+    else:
+        to_tangent(x, axes[k], v, z)
+        apply(inverses[k], z, solution)
+        from_tangent(x, axes[k], solution, v)
     for c in range(d):
         u[c, k] = v[c]
 
@@ -178,7 +179,7 @@ def solve(system: System, lin: Linearization, inverses: Array, right: Array, u: 
             _push_two(lin.keys, u, weights, along[:count], k, c, pushed)
         if d % 2 == 1:
             _push(lin.keys, u, weights, along[:count], k, d - 1, pushed)
-        finish(system.V, v_scalar, lin.keys, lin.axes[k], inverses[k], k, pushed, right, u, room)
+        finish(system.V, v_scalar, lin.keys, lin.axes, inverses, k, pushed, right, u, room)
 
 
 @njit(cache=True, nogil=True)
