@@ -8,7 +8,7 @@ import json
 import matplotlib.image
 import numpy as np
 
-PATIENCE = 300_000
+PATIENCE = 240_000
 """Milliseconds: the first run after an edit of the engine compiles it."""
 
 _IDLE = """() => Promise.race([
@@ -90,6 +90,17 @@ class Reader:
             self.page.keyboard.press(key)
         self.idle()
 
+    def drag(self, dx, dy):
+        """Drag the picture by its middle."""
+        box = self.on("ball").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        self.page.mouse.move(x, y)
+        self.page.mouse.down()
+        self.page.mouse.move(x + dx, y + dy, steps=5)
+        self.page.mouse.up()
+        self.page.mouse.move(5, 5)
+        self.idle()
+
     def go(self, t):
         """Show the time t."""
         self.page.evaluate("t => { parkade.goTo(t); return parkade.idle(); }", t)
@@ -165,3 +176,8 @@ def has(picture, x, y, color, reach=1, within=12):
     """Whether a colour (three numbers) is seen around a point."""
     away = np.abs(near(picture, x, y, reach) - color).max(axis=1)
     return bool((away <= within).any())
+
+
+def same(one, other):
+    """Whether two pictures are the same to the eye; a browser may round colours otherwise."""
+    return one.shape == other.shape and np.abs(one - other).max() <= 8
