@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
+
 from page.reader import same
 
 
@@ -104,8 +106,6 @@ def test_undo_of_a_preset(opened, small):
 
 def test_copying(opened, small, server):
     """The link is in the clipboard; if that is not allowed, it is said where it is."""
-    from playwright.sync_api import expect
-
     reader = opened(small)
     reader.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server)
     reader.on("link").click()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import matplotlib
+import matplotlib as mpl
 import numpy as np
 import pytest
+
 from page.reader import has, near, same
 
 BARE = "t=0&show="
@@ -28,7 +29,7 @@ def test_colours_by_position(opened, link):
     chosen = alone(places)
     assert len(chosen) >= 4
     for k in chosen:
-        viridis = matplotlib.colormaps["viridis"](0.875 * k / (len(places) - 1))
+        viridis = mpl.colormaps["viridis"](0.875 * k / (len(places) - 1))
         assert has(ball, *places[k, :2], 255 * np.array(viridis[:3]), 1, 30), k
     # The first token is a star, in ink.
     assert has(ball, *places[0, :2], reader.color("ink"), 0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
+
 from page.reader import has
 
 LEFT, RIGHT = 42, 14
@@ -190,8 +192,6 @@ def test_speed(opened, small):
 
 
 def test_scrubbing_stops_playing(opened, small):
-    from playwright.sync_api import expect
-
     reader = opened(small)
     reader.on("play").click()
     expect(reader.on("time")).to_have_attribute("data-playing", "true")

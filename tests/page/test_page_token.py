@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from page.reader import has
 
 BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")

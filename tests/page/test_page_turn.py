@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from page.reader import has, same
 
 LINK = "n=16&c=2&T=50&t=0&show=&color=position"
