@@ -61,7 +61,7 @@ def browser():
     """A Chromium with a profile of its own."""
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=60_000)
+    expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         found = next(filter(None, map(shutil.which, BROWSERS)), None)
         if found is None and not Path(playwright.chromium.executable_path).exists():

@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import json
 
-import matplotlib.image
 import numpy as np
+from PIL import Image
 
-PATIENCE = 300_000
+PATIENCE = 240_000
 """Milliseconds: the first run after an edit of the engine compiles it."""
 
 _IDLE = """() => Promise.race([
@@ -90,6 +90,17 @@ class Reader:
             self.page.keyboard.press(key)
         self.idle()
 
+    def drag(self, dx, dy):
+        """Drag the picture by its middle."""
+        box = self.on("ball").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        self.page.mouse.move(x, y)
+        self.page.mouse.down()
+        self.page.mouse.move(x + dx, y + dy, steps=5)
+        self.page.mouse.up()
+        self.page.mouse.move(5, 5)
+        self.idle()
+
     def go(self, t):
         """Show the time t."""
         self.page.evaluate("t => { parkade.goTo(t); return parkade.idle(); }", t)
@@ -127,25 +138,26 @@ class Reader:
 
     def picture(self, name="ball"):
         """What is seen of an element, as (height, width, 3) from 0 to 255."""
-        return self.pictures(name)[0]
+        x, y, w, h = self._box(name)
+        clip = {"x": x, "y": y, "width": w, "height": h}
+        return pixels(self.page.screenshot(clip=clip))
 
     def pictures(self, *names):
         """What is seen of some elements at the same moment."""
-        whole = pixels(self.page.screenshot(full_page=True))
-        return [self._cut(whole, name) for name in names]
+        whole = pixels(self.page.screenshot())
+        boxes = map(self._box, names)
+        return [whole[y : y + h, x : x + w] for x, y, w, h in boxes]
 
-    def _cut(self, whole, name):
-        x, y, w, h = self.get(
-            f"(b => [b.x + scrollX, b.y + scrollY, b.width, b.height].map(Math.round))"
-            f"(document.getElementById('{name}').getBoundingClientRect())"
-        )
-        return whole[y : y + h, x : x + w]
+    def _box(self, name):
+        """Left, top, width and height of an element, in whole pixels."""
+        box = self.on(name).bounding_box()
+        return [round(box[side]) for side in ("x", "y", "width", "height")]
 
 
 def pixels(png):
     """The colours of a PNG file, (height, width, 3) from 0 to 255."""
-    found = matplotlib.image.imread(io.BytesIO(png), format="png")
-    return np.round(255 * found[..., :3]).astype(int)
+    with Image.open(io.BytesIO(png)) as picture:
+        return np.asarray(picture.convert("RGB")).astype(int)
 
 
 def rgb(color):
@@ -165,3 +177,8 @@ def has(picture, x, y, color, reach=1, within=12):
     """Whether a colour (three numbers) is seen around a point."""
     away = np.abs(near(picture, x, y, reach) - color).max(axis=1)
     return bool((away <= within).any())
+
+
+def same(one, other):
+    """Whether two pictures are the same to the eye; a browser may round colours otherwise."""
+    return one.shape == other.shape and np.abs(one - other).max() <= 8

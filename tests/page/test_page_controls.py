@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from parkade.explorer.settings import CENTERS, Settings
 
@@ -13,8 +14,6 @@ ENDLESS = "n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=2000000"
 
 def check(reader, **changes):
     """The scene is that of the settings shown, which differ from the small ones so."""
-    from playwright.sync_api import expect
-
     expect(reader.page.locator("html")).to_have_attribute("data-state", "ready")
     wanted = Settings(**{"n": 12, "d": 2, "beta": 16, "T": 100, **changes})
     assert reader.settings == wanted.to_dict()
@@ -173,8 +172,6 @@ def test_mask_and_frozen(opened, small):
 
 def test_a_new_value_ends_the_run_before(opened, server):
     """More runs are begun than the server has places; each gives way to the next."""
-    from playwright.sync_api import expect
-
     reader = opened(ENDLESS, wait=False)
     ended = []
     reader.context.on("requestfailed", lambda request: ended.append(request.failure))
@@ -192,8 +189,6 @@ def test_a_new_value_ends_the_run_before(opened, server):
 
 
 def test_cancel(opened, small):
-    from playwright.sync_api import expect
-
     reader = opened(small)
     before = reader.scene()
     reader.page.evaluate("link => { location.hash = link; }", ENDLESS)
