@@ -139,7 +139,7 @@ def test_long_chunks_become_short(monkeypatch):
     """Nobody who asks to stop waits for hundreds of steps that take longer than foreseen."""
     monkeypatch.setattr("parkade.drive._CHUNK_SECONDS", 1e-9)
     told = []
-    job = flow.Job(pk.Attention(d=2), 30.0, "steps", 1e-6, "explicit", None, None)
+    job = flow.Job(pk.Attention(d=2), 30.0, "steps", 1e-6, "explicit", "auto", None, None)
     run = job.run(pk.sphere.uniform(5, 2, seed=1), told.append, lambda: False)
     assert len(told) >= run.stats.steps - 1
 

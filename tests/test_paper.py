@@ -11,7 +11,7 @@ import parkade as pk
 from parkade import paper, plots
 from parkade.claims import CLAIMS
 from parkade.claims.table import BETA, ROWS, N, T
-from parkade.paper import fig2
+from parkade.paper import fig2, share
 from parkade.plots.ending import draw_ending
 
 FIGURES = ["fig1", "fig1-late", "fig1-qk", "fig2", "staircase"]
@@ -19,7 +19,7 @@ FIGURES = ["fig1", "fig1-late", "fig1-qk", "fig2", "staircase"]
 
 
 def test_every_item_is_listed_under_its_name():
-    assert set(paper.FIGURES) == {*FIGURES, "fig3", "table1", "verify"}
+    assert set(paper.FIGURES) == {*FIGURES, "fig3", "share", "table1", "verify"}
     for name, item in paper.FIGURES.items():
         assert item.name == name
         assert item.title
@@ -153,6 +153,29 @@ def test_figure_3_goes_on_where_it_stopped(tmp_path):
     assert batches[0].exists()
     assert batches[1].stat().st_mtime_ns == kept
     assert (tmp_path / "fig3.csv").read_bytes() == table
+
+
+def test_what_centers_capture_is_counted_token_by_token(tmp_path, monkeypatch):
+    monkeypatch.setattr(share, "SIZES", (50, 200))
+    (result,) = paper.reproduce("share", tmp_path, quick=True)
+    assert [path.name for path in result.paths] == ["share.png", "share.pdf", "share.csv"]
+    rows = [row.split(",") for row in (tmp_path / "share.csv").read_text("utf-8").splitlines()]
+    assert [row[0] for row in rows] == ["n", "50", "200"]
+    runs, last = int(rows[2][1]), float(rows[2][-1].split()[0])
+    model, found = pk.Attention(d=2, beta=64.0), []
+    recipe = {"n": 200, "runs": runs, "seed": 0, "times": [0.0, 50.0], "t_end": 50.0}
+    for tokens in pk.ensemble(model, measure="trajectory", **recipe).tokens.values:
+        start, end = tokens
+        who = pk.strong_renyi_centers(start, 0.5)
+        near = [
+            (pk.sphere.distance(x[:, None], x[None, who]) <= 0.02 / 8).any(axis=1).sum()
+            for x in (start, end)
+        ]
+        found.append((near[1] - near[0]) / len(who))
+    assert last == pytest.approx(np.mean(found), rel=1e-3)
+    numbers = json.loads((tmp_path / "share.json").read_text("utf-8"))["made"]["numbers"]
+    # At t = 50 nearly all tokens are captured, whatever n: a power of 1.
+    assert numbers["exponents"]["50"][0] == pytest.approx(1.0, abs=0.1)
 
 
 def test_table_1_as_measured(tmp_path):
