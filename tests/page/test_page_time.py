@@ -168,7 +168,8 @@ def test_play_and_pause(opened, small):
     clock.run_for(1000)
     assert reader.view["u"] == pytest.approx(first, rel=0.1)
     # At the end it stops by itself.
-    clock.run_for(60_000)
+    reader.on("speed").select_option("4")
+    clock.run_for(5_000)
     assert reader.get("parkade.t") == 100
     assert not reader.get("parkade.playing")
 
