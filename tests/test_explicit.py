@@ -98,9 +98,8 @@ def test_dense_output_has_order_four(case, theta):
     errors = []
     for h in sizes:
         tokens, dense = fixed_steps(model, x0, h, 1)
-        inside = np.empty((1, *x0.shape))
-        explicit.interpolate(np.array([theta]), x0[None], tokens, dense, inside)
-        inside = inside[0]
+        inside = np.empty_like(x0)
+        explicit.interpolate(theta, x0, tokens[0], dense[0], inside)
         errors.append(worst(inside, exact(x0, theta * h)))
     assert min(errors) > 10 * EPS
     assert slope(sizes, errors) > 4.7

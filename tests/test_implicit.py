@@ -26,9 +26,8 @@ def fixed_steps(model, x0, t_end, count):
     taken = implicit.advance(system, dims, x, work, t_end, 1e-6, True, *chunk)
     assert taken == count
     before = x0 if count == 1 else chunk[1][-2]
-    middle = np.empty((1, *before.shape))
-    implicit.interpolate(np.array([0.4]), before[None], chunk[1][-1:], chunk[2][-1:], middle)
-    middle = middle[0]
+    middle = np.empty_like(before)
+    implicit.interpolate(0.4, before, chunk[1][-1], chunk[2][-1], middle)
     return x, middle
 
 

@@ -13,9 +13,6 @@ Kept = tuple[Array, Array, Array | None]
 """times (T,), tokens (T, n, d), dense (T-1, p, n, d) or None."""
 
 
-_COPIED = 2**20  # numbers
-
-
 class Recorder(Protocol):
     """Takes chunks of steps and keeps what is wanted of them."""
 
@@ -34,19 +31,20 @@ def recorder(times: Array | str, x0: Array, method: str) -> Recorder:
 
 
 def interpolate(
-    method: str, t: Array, times: tuple[Array, Array], ends: tuple[Array, Array], dense: Array
-) -> Array:
-    """Tokens at times `t` (m,) inside m steps, given by their ends and dense-output arrays."""
+    method: str,
+    t: float,
+    times: tuple[float, float],
+    ends: tuple[Array, Array],
+    dense: Array,
+    out: Array,
+) -> None:
+    """Set `out` to the tokens at time t inside a step, given by its ends and dense output."""
     from parkade.engine import METHODS
 
-    theta = (t - times[0]) / (times[1] - times[0])
-    result = np.empty(ends[1].shape)
-    METHODS[method].interpolate(
-        theta, *(np.ascontiguousarray(part) for part in ends), dense, result
-    )
-    exact = t == times[1]
-    result[exact] = ends[1][exact]
-    return result
+    if t == times[1]:
+        out[:] = ends[1]
+    else:
+        METHODS[method].interpolate((t - times[0]) / (times[1] - times[0]), *ends, dense, out)
 
 
 class _Final:
@@ -99,16 +97,10 @@ class _Times:
         stop = int(np.searchsorted(self._times, times[-1], side="right"))
         wanted = self._times[self._next : stop]
         step = np.searchsorted(times, wanted)  # the step that ends at or after it
-        starts = np.concatenate([[self._t], times[:-1]])
-        # Some at a time: many wanted times in one step would need many copies of its arrays.
-        some = max(1, _COPIED // dense[0].size)
-        for i in range(0, len(wanted), some):
-            t, s = wanted[i : i + some], step[i : i + some]
-            before = tokens[np.maximum(s - 1, 0)]
-            before[s == 0] = self._x
-            self._tokens[self._next + i : self._next + i + len(t)] = interpolate(
-                self._method, t, (starts[s], times[s]), (before, tokens[s]), dense[s]
-            )
+        for i, (t, s) in enumerate(zip(wanted, step, strict=True), start=self._next):
+            before, since = (self._x, self._t) if s == 0 else (tokens[s - 1], times[s - 1])
+            ends = before, tokens[s]
+            interpolate(self._method, t, (since, times[s]), ends, dense[s], self._tokens[i])
         self._next = stop
         self._t, self._x = float(times[-1]), tokens[-1].copy()
 

@@ -124,17 +124,17 @@ class Trajectory:
                     f"t={times[~exact][0]:g} is not among the {len(self.times)} times this run "
                     "kept; simulate with times='steps' to interpolate between them"
                 )
-            inner, step = times[~exact], stored[~exact] - 1
-            # Steps are smooth where the frame turns with the tokens.
-            ends = tuple(turn(-self.spin, self.times[i], self.tokens[i]) for i in (step, step + 1))
-            inside = interpolate(
-                self.stats.method,
-                inner,
-                (self.times[step], self.times[step + 1]),
-                (ends[0], ends[1]),
-                self.dense[step],
-            )
-            result[~exact] = turn(self.spin, inner, inside)
+            for i in np.flatnonzero(~exact):
+                step = slice(stored[i] - 1, stored[i] + 1)
+                since, until = self.times[step]
+                # Steps are smooth where the frame turns with the tokens.
+                before, after = turn(-self.spin, self.times[step], self.tokens[step])
+                dense = self.dense[stored[i] - 1]
+                place = result[i]
+                interpolate(
+                    self.stats.method, times[i], (since, until), (before, after), dense, place
+                )
+            result[~exact] = turn(self.spin, times[~exact], result[~exact])
         return result if wanted.ndim else result[0]
 
     def merge_tree(self, radius: float | None = None, persistence: float = 2.0) -> MergeTree:

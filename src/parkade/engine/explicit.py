@@ -203,13 +203,12 @@ def advance(
 
 
 @njit(cache=True, nogil=True)
-def interpolate(theta: Array, start: Array, end: Array, dense: Array, out: Array) -> None:
-    """Tokens at fractions `theta` (m,) of steps with given ends (m, n, d) and dense arrays."""
-    for i in range(theta.size):
-        u = theta[i]
-        for k in range(out.shape[1]):
-            for c in range(out.shape[2]):
-                x = start[i, k, c]
-                inner = dense[i, 0, k, c] + u * (dense[i, 1, k, c] + (1 - u) * dense[i, 2, k, c])
-                out[i, k, c] = x + u * (end[i, k, c] - x + (1 - u) * inner)
-        normalize(out[i])
+def interpolate(theta: float, start: Array, end: Array, dense: Array, out: Array) -> None:
+    """Tokens at a fraction `theta` of a step with given ends (n, d) and dense arrays (3, n, d)."""
+    for k in range(out.shape[0]):
+        for c in range(out.shape[1]):
+            x = start[k, c]
+            inner = dense[1, k, c] + (1 - theta) * dense[2, k, c]
+            step = end[k, c] - x + (1 - theta) * (dense[0, k, c] + theta * inner)
+            out[k, c] = x + theta * step
+    normalize(out)

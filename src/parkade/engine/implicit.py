@@ -335,18 +335,16 @@ def advance(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def interpolate(theta: Array, start: Array, end: Array, dense: Array, out: Array) -> None:
-    """Tokens at fractions `theta` (m,) of steps with given ends (m, n, d) and dense arrays."""
-    d = out.shape[2]
-    for i in range(theta.size):
-        s = theta[i]
-        for k in range(out.shape[1]):
-            cosine = 0.0
-            for c in range(d):
-                cosine += start[i, k, c] * end[i, k, c]
-            for c in range(d):
-                x = start[i, k, c]
-                chart = end[i, k, c] / cosine - x
-                inner = dense[i, 0, k, c] + s * dense[i, 1, k, c]
-                out[i, k, c] = x + s * (chart + (1 - s) * inner)
-        normalize(out[i])
+def interpolate(theta: float, start: Array, end: Array, dense: Array, out: Array) -> None:
+    """Tokens at a fraction `theta` of a step with given ends (n, d) and dense arrays (2, n, d)."""
+    d = out.shape[1]
+    for k in range(out.shape[0]):
+        cosine = 0.0
+        for c in range(d):
+            cosine += start[k, c] * end[k, c]
+        for c in range(d):
+            x = start[k, c]
+            chart = end[k, c] / cosine - x
+            inner = dense[0, k, c] + theta * dense[1, k, c]
+            out[k, c] = x + theta * (chart + (1 - theta) * inner)
+    normalize(out)

@@ -10,6 +10,8 @@ from parkade.types import Array
 
 Indices = NDArray[np.int64]
 
+_SURE = 1e-9  # scalar products farther than this from cos r settle who is near
+
 
 @njit(cache=True, nogil=True)
 def _square(x: Array, y: Array) -> float:
@@ -26,11 +28,6 @@ def _near(x: Array, i: int, j: int, sine: float, cosine: float) -> bool:
 
     tan²(angle/2) = |x − y|²/|x + y|² keeps its precision near 0 and near π.
     """
-    dot = 0.0
-    for c in range(x.shape[1]):
-        dot += x[i, c] * x[j, c]
-    if dot < cosine - sine - 1e-9:  # cos r, which most pairs are far from
-        return False
     minus, plus = 0.0, 0.0
     for c in range(x.shape[1]):
         minus += (x[i, c] - x[j, c]) ** 2
@@ -154,19 +151,31 @@ def nearest_earlier(x: Array, token: Indices) -> tuple[Indices, Array]:
 @njit(cache=True, nogil=True)
 def count_near(tokens: Array, centers: Indices, radius: float) -> Indices:
     """How many tokens of each configuration lie within `radius` of one of the `centers`."""
-    steps, n, _ = tokens.shape
+    steps, n, d = tokens.shape
     sine, cosine = np.sin(radius / 2) ** 2, np.cos(radius / 2) ** 2
+    level = cosine - sine  # cos r
     counts = np.zeros(steps, dtype=np.int64)
-    usual = np.zeros(n, dtype=np.int64)  # a token stays with its centre: that is tried first
+    columns, dots, nearest = np.empty((d, n)), np.empty(n), np.empty(n)
     for t in range(steps):
-        x = tokens[t]
         for k in range(n):
-            found = centers.size > 0 and _near(x, k, centers[usual[k]], sine, cosine)
-            if not found:
-                for i in range(centers.size):
-                    if _near(x, k, centers[i], sine, cosine):
-                        found = True
-                        usual[k] = i
+            nearest[k] = -2.0
+            for c in range(d):
+                columns[c, k] = tokens[t, k, c]
+        for center in centers:  # all tokens at once, in vector registers
+            for k in range(n):
+                dots[k] = 0.0
+            for c in range(d):
+                place, column = tokens[t, center, c], columns[c]
+                for k in range(n):
+                    dots[k] += place * column[k]
+            for k in range(n):
+                nearest[k] = max(nearest[k], dots[k])
+        for k in range(n):
+            if nearest[k] > level + _SURE:
+                counts[t] += 1
+            elif nearest[k] >= level - _SURE:
+                for center in centers:
+                    if _near(tokens[t], k, center, sine, cosine):
+                        counts[t] += 1
                         break
-            counts[t] += found
     return counts

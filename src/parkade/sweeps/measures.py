@@ -88,8 +88,12 @@ def _merges(sample: Sample) -> dict[str, ArrayLike]:
 
 
 def _consumption(sample: Sample) -> dict[str, ArrayLike]:
-    def share(who: NDArray[np.int64]) -> Array:
-        return clusters.consumption(sample.run, who, sample.radius, sample.times)
+    from parkade.engine import neighbours
+
+    def share(who: NDArray[np.int64]) -> Array:  # as `clusters.consumption`, with tokens at hand
+        counts = neighbours.count_near(sample.tokens, who, sample.radius)
+        shares: Array = counts / sample.tokens.shape[1]
+        return shares
 
     return {"consumed": [[share(who) for who in kinds] for kinds in sample.centers]}
 
