@@ -20,7 +20,7 @@ from parkade.claims.census import BETA, DELTA, END, RADIUS, N
 from parkade.paper import fig3
 from parkade.sums import SumsOption
 
-RUNS, ROUNDS = 100, 6
+RUNS, ROUNDS = 400, 4
 
 
 def main() -> None:
@@ -44,7 +44,7 @@ def main() -> None:
     racers: dict[str, Callable[[], float]] = {
         "NumPy, Euler 0.05": script,
         "parkade, all cores": lambda: ensemble(RUNS, None),
-        "parkade, one core": lambda: ensemble(RUNS // 2, 1),
+        "parkade, one core": lambda: ensemble(RUNS // 4, 1),
         "parkade with direct sums, all cores": lambda: ensemble(RUNS, None, "direct"),
     }
     ensemble(10, None)  # compiles

@@ -97,7 +97,7 @@ class Sums:
         for k in range(lo, hi, legendre.CHUNK):
             end = min(hi, k + legendre.CHUNK)
             out = np.full((legendre.CHUNK, 2 + self.d), np.nan)
-            arguments = self.table, x, k, end, self.scratch, self.state, out, True, False
+            arguments = self.table, x, k, end, self.scratch, self.state, out, True, False, True
             self.engine.far_sums(*arguments)
             assert np.isnan(out[end - k :]).all()
             found.append(out[: end - k])
@@ -327,7 +327,7 @@ def test_tokens_that_join_are_seen_by_later_ones(d, second, radial):
         if second:
             sums.engine.far_second(*common, out, moment)
         else:
-            sums.engine.far_sums(*common, out, radial, True)
+            sums.engine.far_sums(*common, out, radial, True, True)
         parts.append(out[: end - k])
         moments.append(moment[: end - k])
         assert np.isnan(out[end - k :]).all()
@@ -350,7 +350,7 @@ def test_fourier_leaves_out_what_nobody_asks_for():
     sums = Sums(2, 9.0).add(x, np.ones(N))
     sums.scratch[2] = 0.0
     out = np.full((1, 4), np.nan)
-    fourier.far_sums(sums.table, x, 0, 1, sums.scratch, sums.state, out, False, True)
+    fourier.far_sums(sums.table, x, 0, 1, sums.scratch, sums.state, out, False, True, True)
     assert out[0, 1] == 0.0
 
 

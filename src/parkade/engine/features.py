@@ -57,6 +57,7 @@ def far_sums(
     out: Any,
     radial: Any,
     join: Any,
+    based: Any,
 ) -> Any:
     """Sums over the tokens in the state, for the tokens lo ≤ k < hi."""
 
@@ -73,6 +74,7 @@ def _far_sums(
     out: Any,
     radial: Any,
     join: Any,
+    based: Any,
 ) -> Any:
     function = DIMENSIONS[len(dims)].far_sums
 
@@ -87,8 +89,9 @@ def _far_sums(
         out: Any,
         radial: Any,
         join: Any,
+        based: Any,
     ) -> Any:
-        return function(table, x, lo, hi, scratch, state, out, radial, join)
+        return function(table, x, lo, hi, scratch, state, out, radial, join, based)
 
     return call
 

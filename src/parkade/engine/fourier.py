@@ -103,13 +103,14 @@ def _powers(builder: Builder, z: Complex) -> tuple[Complex, Complex]:
     return (real, imaginary), step
 
 
-def _make_sums(count: int, *, join: bool = False, change: bool = False) -> Any:
+def _make_sums(count: int, *, join: bool = False, change: bool = False, based: bool = True) -> Any:
     """A function that adds up the first `count` series for one token.
 
     Arguments: x and y of the token, a step, the state, the table, the scratch, and the result.
     With `join` the token's powers are added to the local sums afterwards, else they are left in
     the scratch. With `change`, the powers found there, of a token that moves by the step, are
-    first made to count by how they change: i m z^m times the step.
+    first made to count by how they change: i m z^m times the step. If not `based`, the base is
+    taken to be zero, and the sums to be local.
     """
 
     @intrinsic
@@ -150,8 +151,10 @@ def _make_sums(count: int, *, join: bool = False, change: bool = False) -> Any:
                     )
                     for part in range(2):
                         builder.store(local[part], at(state, 2 + part), align=8)
-                s_real = add(builder, load(state, 0), local[0])
-                s_imaginary = add(builder, load(state, 1), local[1])
+                s_real, s_imaginary = (
+                    add(builder, load(state, part), local[part]) if based else local[part]
+                    for part in range(2)
+                )
                 # conj(z^m) S_m
                 even = fma(builder, real, s_real, multiply(builder, imaginary, s_imaginary))
                 odd = subtract(
@@ -186,6 +189,7 @@ def _make_sums(count: int, *, join: bool = False, change: bool = False) -> Any:
 _powers_only = _make_sums(0)
 _sums_alone = _make_sums(3)
 _two_sums, _three_sums, _five_sums = (_make_sums(count, join=True) for count in (2, 3, 5))
+_two_local_sums = _make_sums(2, join=True, based=False)
 _two_changes, _three_changes = (_make_sums(count, change=True) for count in (2, 3))
 
 
@@ -206,11 +210,13 @@ def far_sums(
     out: Array,
     radial: bool,
     join: bool,
+    based: bool,
 ) -> None:
     """Sums over the tokens in the state, for the tokens lo ≤ k < hi one by one.
 
     Sets out[k − lo] to Σ w, Σ w (t − 1) and the vector Σ w (x_j − t x), where t = ⟨x_j, x⟩; the
     second only if `radial`, else to 0. With `join` each token is then added to the local sums.
+    If not `based`, the base is known to be zero.
     """
     sums = scratch[2]
     for k in range(lo, hi):
@@ -219,8 +225,10 @@ def far_sums(
             _sums_alone(a, b, 0.0, state, table, scratch, sums)
         elif radial:
             _three_sums(a, b, 0.0, state, table, scratch, sums)
-        else:
+        elif based:
             _two_sums(a, b, 0.0, state, table, scratch, sums)
+        else:
+            _two_local_sums(a, b, 0.0, state, table, scratch, sums)
         i = k - lo
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = sums[0], sums[2], -sums[1] * b, sums[1] * a
 

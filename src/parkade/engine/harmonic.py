@@ -190,7 +190,8 @@ def rows(
         k1 = min(hi, k0 + CHUNK)
         if (k0 == lo and not empty) or (system.causal and k0 > lo and (k0 - lo) % FOLD == 0):
             fold(state, ledger)
-        far_sums(dims, system.table, x, k0, k1, scratch, state, far, radial, system.causal)
+        based = not empty or k0 - lo >= FOLD
+        far_sums(dims, system.table, x, k0, k1, scratch, state, far, radial, system.causal, based)
         for k in range(k0, k1):
             sums[0] = far[k - k0, 0] - own
             for c in range(d):

@@ -295,11 +295,12 @@ def far_sums(
     out: Array,
     radial: bool,
     join: bool,
+    based: bool,
 ) -> None:
     """Set out (CHUNK, 5) to W, R and N at the tokens lo ≤ k < hi ≤ lo + CHUNK.
 
-    R is not cheaper to leave out, whatever `radial` says. With `join` the tokens are then added to
-    the local sums: sums among them are left to the caller.
+    Nothing is cheaper to leave out, whatever `radial` and `based` say. With `join` the tokens are
+    then added to the local sums: sums among them are left to the caller.
     """
     _evaluate(table, x, lo, hi, scratch, state, out, np.empty((0, 3, 3)))
     if join:
