@@ -171,6 +171,25 @@ def test_harmonic_sums_may_be_asked_for_where_direct_ones_are_faster():
     assert (stats.sums, stats.sums_reason) == ("harmonic", "asked for")
 
 
+@pytest.mark.parametrize("d", [2, 3])
+def test_huge_beta_is_settled_at_once(d):
+    x0 = pk.sphere.uniform(50, d, seed=1)
+    pk.simulate(pk.Attention(d), x0, 1e-3, times="final")  # compiles
+    tracemalloc.start()
+    run = pk.simulate(pk.Attention(d, 1e9), x0, 1e-3, times="final")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert run.stats.sums == "direct"
+    assert peak < 2**24  # a table for S² would have 3e10 columns
+
+
+def test_too_many_harmonics_are_refused():
+    with pytest.raises(
+        pk.InputError, match=r"needs some 3e\+10 harmonics, and the limit is 1e\+05"
+    ):
+        brief_run(pk.Attention(3, 1e9), pk.sphere.uniform(50, 3, seed=1), sums="harmonic")
+
+
 @pytest.mark.parametrize("simulate", [pk.simulate, pk.simulate_many])
 def test_unknown_sums_are_refused(simulate):
     x0 = SMALL if simulate is pk.simulate else [SMALL]

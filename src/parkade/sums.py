@@ -16,6 +16,7 @@ from parkade.types import Array
 SumsOption: TypeAlias = Literal["auto", "direct", "harmonic"]
 
 _PER_TOL, _COARSEST, _FINEST = 1e-5, 1e-10, 1e-14
+_LARGEST = 100_000  # harmonics
 _NAMES = {2: "Fourier sums, {} modes", 3: "spherical harmonics, {} of them"}
 
 
@@ -75,8 +76,17 @@ def choose(
     # Half of the error for what is left out; but a token that has more than accuracy/ROUNDING
     # others to bear is summed directly.
     tail = max(accuracy / (2 * (n + frozen)), ROUNDING / 4)
+    passes = 1 if model.mask == "causal" else 2
+    size = functions.least_size(rate, tail)  # a table may be too large to be tried
+    if option == "harmonic" and size > _LARGEST:
+        raise InputError(
+            f"harmonic sums cannot be used: β={rate:g} needs some {size:.2g} harmonics, and the "
+            f"limit is {_LARGEST:g}; use sums='direct'"
+        )
+    if size > _LARGEST or (option == "auto" and passes * functions.seconds(size, n) > direct):
+        return Sums("direct", f"faster for n={n} tokens", direct)
     table = _table(model.d, rate, tail)
-    cost = functions.seconds(table.shape[1], n) * (1 if model.mask == "causal" else 2)
+    cost = passes * functions.seconds(table.shape[1], n)
     if option == "auto" and cost > direct:
         return Sums("direct", f"faster for n={n} tokens", direct)
     reason = "asked for" if option == "harmonic" else f"faster for n={n} tokens"

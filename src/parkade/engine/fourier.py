@@ -75,6 +75,11 @@ def table(beta: float, tail: float) -> Array:
     return np.ascontiguousarray(rows[:, :size])
 
 
+def least_size(beta: float, tail: float) -> int:
+    """A little less than the columns of a table, for the asking."""
+    return int(np.sqrt(2 * beta * -np.log(tail)))
+
+
 def seconds(size: int, n: int) -> float:
     """About what one velocity of n tokens takes on one core, with a table of `size` columns."""
     return n * (2e-8 + 6e-10 * size)

@@ -350,6 +350,12 @@ def leaves_near() -> bool:
     return True
 
 
+def least_size(beta: float, tail: float) -> int:
+    """A little less than the columns of a table, for the asking."""
+    top = int(sqrt(2 * beta * -log(tail)))
+    return (top + 1) * (top + 2) // 2
+
+
 def seconds(size: int, n: int) -> float:
     """About what one velocity of n tokens takes on one core, with a table of `size` columns."""
     return n * (2.6e-7 + 1e-9 * size)
