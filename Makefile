@@ -23,6 +23,7 @@ test: $(VENV)/installed browser ## linters, types and every test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tests/compile.py
 	$(BIN)/pytest -n auto --dist worksteal
 
 # Debian's where it can be installed, or else Playwright's own.

@@ -12,6 +12,7 @@ import pytest
 import parkade as pk
 from parkade import plots
 from parkade.claims.claim import Effort
+from parkade.engine.threads import cores
 from parkade.plots import style
 
 EPS = np.finfo(np.float64).eps
@@ -20,6 +21,11 @@ hypothesis.settings.register_profile(
     "fixed", derandomize=True, deadline=None, database=None, print_blob=False
 )
 hypothesis.settings.load_profile("fixed")
+
+
+def pytest_xdist_auto_num_workers():
+    """One process more than cores: many tests wait, for a browser or for a process they killed."""
+    return cores() + 1
 
 
 def random_model(d, beta=1.0, seed=0, mask="causal", scale=1.0):
@@ -55,6 +61,7 @@ def without_patience(said):
 def little_memory(monkeypatch):
     """A machine with 10 kB to spare."""
     monkeypatch.setattr("parkade.check.available_memory", lambda: 1e4)
+    monkeypatch.setattr("parkade.check.ASKED_FROM", 0)
 
 
 @pytest.fixture(scope="session")

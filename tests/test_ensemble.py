@@ -55,8 +55,8 @@ def test_every_run_can_be_repeated_by_hand():
         **SMALL, seed=3, beta=[1.0, 9.0], Q=["I", "gaussian"], measure=("final", "clusters")
     )
     for run in range(5):
-        x0 = pk.sphere.uniform(12, 2, laws.generators(3, run).start)
-        Q = laws.generators(3, run).Q.standard_normal((2, 2)) / math.sqrt(2)
+        x0 = pk.sphere.uniform(12, 2, laws.generator(3, run, "start"))
+        Q = laws.generator(3, run, "Q").standard_normal((2, 2)) / math.sqrt(2)
         for beta in (1.0, 9.0):
             for name, matrix in (("I", 1.0), ("gaussian", Q)):
                 model = pk.Attention(2, beta, Q=matrix)
@@ -183,7 +183,7 @@ def everything():
 def test_measures_are_what_the_library_says(everything):
     model = pk.Attention(2, 64.0)
     for i in range(3):
-        x0 = pk.sphere.uniform(30, 2, laws.generators(0, i).start)
+        x0 = pk.sphere.uniform(30, 2, laws.generator(0, i, "start"))
         run = pk.simulate(model, x0, 150.0)
         tree, found = run.merge_tree(), everything.isel(run=i)
         assert np.array_equal(found.arrival, tree.arrivals)
@@ -275,7 +275,7 @@ def test_a_run_that_fails_is_named_and_leaves_the_others_alone(tmp_path, monkeyp
 
     def draw(value, n, d, rng):
         x = real(value, n, d, rng)
-        if np.array_equal(x, real(value, n, d, laws.generators(0, 3).start)):
+        if np.array_equal(x, real(value, n, d, laws.generator(0, 3, "start"))):
             raise pk.ParkadeError("the steps became too short")
         return x
 

@@ -262,6 +262,7 @@ def test_progress_counts_decades():
 
 
 def test_too_many_tokens_for_memory(monkeypatch):
-    monkeypatch.setattr("parkade.check.available_memory", lambda: 1e5)
+    x0 = pk.sphere.uniform(1000, 2)
+    monkeypatch.setattr("parkade.check.available_memory", lambda: 1e6)
     with pytest.raises(pk.InputError, match="method='explicit'"):
-        pk.simulate(pk.Attention(d=2), pk.sphere.uniform(500, 2), 1e4, method="implicit")
+        pk.simulate(pk.Attention(d=2), x0, 1e4, method="implicit", sums="direct")

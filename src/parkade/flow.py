@@ -173,6 +173,7 @@ class Job:
         if not isinstance(model, Attention):
             raise InputError(f"model must be a parkade.Attention, got {type(model).__name__}")
         self.model = model
+        self._plans: dict[int, Plan] = {}
         self.t_end = check.positive("t_end", t_end)
         self.tol = check.positive("tol", tol)
         if not _MIN_TOL <= self.tol <= _MAX_TOL:
@@ -210,15 +211,7 @@ class Job:
 
         With `keep`, what it returns is given the steps, and not what `times` asks for.
         """
-        plan = choose(
-            self.model,
-            len(x0),
-            self.t_end,
-            self.tol,
-            frozen_weights=self.weights,
-            method=self.method,
-            sums=self.sums,
-        )
+        plan = self._plan(len(x0))
         try:
             return self._follow(plan, x0, report, cancelled, alone, keep)
         except InaccurateSumsError as error:
@@ -228,6 +221,20 @@ class Job:
             sums = dataclasses.replace(direct, reason=f"done again: {error}")
             plan = dataclasses.replace(plan, sums=sums)
             return self._follow(plan, x0, report, cancelled, alone, keep)
+
+    def _plan(self, n: int) -> Plan:
+        """The plan for n tokens, made once."""
+        if n not in self._plans:
+            self._plans[n] = choose(
+                self.model,
+                n,
+                self.t_end,
+                self.tol,
+                frozen_weights=self.weights,
+                method=self.method,
+                sums=self.sums,
+            )
+        return self._plans[n]
 
     def _follow(
         self,

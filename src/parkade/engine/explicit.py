@@ -99,13 +99,14 @@ def _estimate(h: float, stages: Array, error: Array) -> float:
 def _dense(h: float, x: Array, y: Array, stages: Array, out: Array) -> None:
     """What `interpolate` needs of the step from x to y."""
     combine(_D, stages, out[2])
-    for k in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            step = y[k, c] - x[k, c]
-            left = h * stages[0, k, c] - step
-            out[0, k, c] = left
-            out[1, k, c] = step - h * stages[6, k, c] - left
-            out[2, k, c] *= h
+    before, after = x.ravel(), y.ravel()
+    first, last = stages[0].ravel(), stages[6].ravel()
+    left, right, bend = out[0].ravel(), out[1].ravel(), out[2].ravel()
+    for e in range(before.size):
+        step = after[e] - before[e]
+        left[e] = h * first[e] - step
+        right[e] = step - h * last[e] - left[e]
+        bend[e] *= h
 
 
 @njit(cache=True, nogil=True)

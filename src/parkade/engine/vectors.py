@@ -59,24 +59,25 @@ def frobenius(matrix: Array) -> float:
 @njit(cache=True, nogil=True)
 def copy(x: Array, out: Array) -> None:
     """Set `out` to `x`."""
-    for k in range(x.shape[0]):
-        for c in range(x.shape[1]):
-            out[k, c] = x[k, c]
+    source, target = x.ravel(), out.ravel()
+    for e in range(target.size):
+        target[e] = source[e]
 
 
 @njit(cache=True, nogil=True)
 def combine(factors: Array, terms: Array, out: Array) -> None:
     """Set out = Σ_i factors_i terms_i, in blocks that stay in the L1 cache."""
-    flat = out.ravel()
-    for start in range(0, flat.size, _BLOCK):
-        stop = min(flat.size, start + _BLOCK)
-        for e in range(start, stop):
-            flat[e] = 0.0
+    whole = out.ravel()
+    for start in range(0, whole.size, _BLOCK):
+        # Slices, because loops that begin at 0 are the ones that become vector loops.
+        block = whole[start : start + _BLOCK]
+        for e in range(block.size):
+            block[e] = 0.0
         for i in range(factors.size):
-            factor, term = factors[i], terms[i].ravel()
+            factor, term = factors[i], terms[i].ravel()[start : start + _BLOCK]
             if factor != 0.0:
-                for e in range(start, stop):
-                    flat[e] += factor * term[e]
+                for e in range(block.size):
+                    block[e] += factor * term[e]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

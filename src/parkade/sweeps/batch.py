@@ -40,10 +40,12 @@ def simulate(recipe: Recipe, batch: int, cancelled: Callable[[], bool]) -> dict[
     arrays["trusted_until"] = np.empty(len(members))
     times = np.array(recipe.times)
     keep = "steps" if recipe.dense else np.union1d(times, [0.0, recipe.t_end])
+    job = None
     for i, index in enumerate(members):
         try:
             model, tokens, deltas, radius = recipe.simulation(index)
-            job = Job(model, recipe.t_end, keep, recipe.tol, "auto", recipe.sums, None, None)
+            if job is None or job.model is not model:
+                job = Job(model, recipe.t_end, keep, recipe.tol, "auto", recipe.sums, None, None)
             run = job.run(tokens, lambda fraction: None, cancelled, alone=False)
         except ParkadeError as error:
             place = ", ".join(f"{k}={v}" for k, v in recipe.place(index).items())

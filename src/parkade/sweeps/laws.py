@@ -1,12 +1,12 @@
 """What a run of an ensemble starts from: laws of tokens and of matrices, as plain data.
 
 A law is a JSON value. It is read from what a user writes, has a label for axes and tables,
-and draws from a generator. Every run has its own generators: see `generators`.
+and draws from a generator. Every run has its own: see `generator`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,36 +14,26 @@ from parkade import check, sphere
 from parkade.errors import InputError
 from parkade.types import Array
 
+_STREAMS = ("start", "Q", "K", "V")
 _LABEL_SIZE = 4  # larger matrices are not written out in labels
 _FISHER = "von Mises-Fisher"
 _STARTS = f"'uniform', ('{_FISHER}', kappa), ('mixture', components, spread) or (n, d) tokens"
 
 
-class Generators(NamedTuple):
-    """Independent sources of randomness of one run."""
-
-    start: np.random.Generator
-    Q: np.random.Generator
-    K: np.random.Generator
-    V: np.random.Generator
-
-
-def generators(seed: int, run: int) -> Generators:
-    """The randomness of run number `run`: a function of the seed and this number alone.
+def generator(seed: int, run: int, name: str) -> np.random.Generator:
+    """The randomness of one thing in run number `run`: a function of these three alone.
 
     Each thing that is drawn has a stream of its own, so that a law for Q does not change the
     tokens.
 
     Examples
     --------
-    >>> from parkade.sweeps.laws import generators
-    >>> generators(0, 7).start.random() == generators(0, 7).start.random()
+    >>> from parkade.sweeps.laws import generator
+    >>> generator(0, 7, "start").random() == generator(0, 7, "start").random()
     True
     """
-    keys = ((run, stream) for stream in range(4))
-    return Generators(
-        *(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=k)) for k in keys)
-    )
+    key = run, _STREAMS.index(name)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def matrix(name: str, value: Any) -> Any:
@@ -84,9 +74,15 @@ def matrix_label(value: Any) -> str:
     return f"[{'; '.join(map(_listed, value))}]"
 
 
-def draw_matrix(value: Any, d: int, rng: np.random.Generator) -> Any:
-    """The matrix as `Attention` takes it; Gaussian entries are N(0, 1/d)."""
-    return rng.standard_normal((d, d)) / np.sqrt(d) if value == "gaussian" else value
+def is_drawn(value: Any) -> bool:
+    """Whether a matrix differs from run to run."""
+    return isinstance(value, str)
+
+
+def draw_matrix(d: int, rng: np.random.Generator) -> Array:
+    """A matrix with independent entries N(0, 1/d)."""
+    entries: Array = rng.standard_normal((d, d)) / np.sqrt(d)
+    return entries
 
 
 def is_start(value: Any) -> bool:

@@ -140,26 +140,38 @@ class Recipe:
         *where, run = (int(i) for i in np.unravel_index(index, self.shape))
         at = dict(zip(self.points, where, strict=True))
         value = {name: axis.values[at.get(name, 0)] for name, axis in self.axes.items()}
-        source = laws.generators(self.seed, run)
-        d, beta = value["d"], value["beta"]
+        beta = value["beta"]
         width = 1 / math.sqrt(beta) if beta > 0 else math.inf
         separations: Any = self.axes[self.observer].values
         if self.observer == "c":
             separations = [c * width for c in separations]
         return Simulation(
-            model=Attention(
-                d,
-                beta,
-                Q=laws.draw_matrix(value["Q"], d, source.Q),
-                K=laws.draw_matrix(value["K"], d, source.K),
-                V=laws.draw_matrix(value["V"], d, source.V),
-                mask=value["mask"],
+            model=self._model(tuple(where), value, run),
+            tokens=laws.draw_start(
+                value["start"], value["n"], value["d"], laws.generator(self.seed, run, "start")
             ),
-            tokens=laws.draw_start(value["start"], value["n"], d, source.start),
             # No angle exceeds π: from there on nothing changes.
             deltas=tuple(min(delta, math.pi) for delta in separations),
             radius=min(width / 2 if self.radius is None else self.radius, math.pi),
         )
+
+    def _model(self, where: tuple[int, ...], value: dict[str, Any], run: int) -> Attention:
+        """The model of a run at a point of the grid: one for all runs, if nothing is drawn."""
+        drawn = [name for name in grid.MATRICES if laws.is_drawn(value[name])]
+        if not drawn and where in self._models:
+            return self._models[where]
+        d = value["d"]
+        matrices = {name: value[name] for name in grid.MATRICES}
+        for name in drawn:
+            matrices[name] = laws.draw_matrix(d, laws.generator(self.seed, run, name))
+        model = Attention(d, value["beta"], **matrices, mask=value["mask"])
+        if not drawn:
+            self._models[where] = model
+        return model
+
+    @cached_property
+    def _models(self) -> dict[tuple[int, ...], Attention]:
+        return {}
 
     def to_json(self) -> str:
         """The recipe as one JSON object."""
