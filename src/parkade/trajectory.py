@@ -124,16 +124,15 @@ class Trajectory:
                     f"t={times[~exact][0]:g} is not among the {len(self.times)} times this run "
                     "kept; simulate with times='steps' to interpolate between them"
                 )
+            # Steps are smooth where the frame turns with the tokens.
+            ends = np.union1d(stored[~exact] - 1, stored[~exact])
+            still = turn(-self.spin, self.times[ends], self.tokens[ends])
             for i in np.flatnonzero(~exact):
-                step = slice(stored[i] - 1, stored[i] + 1)
-                since, until = self.times[step]
-                # Steps are smooth where the frame turns with the tokens.
-                before, after = turn(-self.spin, self.times[step], self.tokens[step])
+                last = np.searchsorted(ends, stored[i])
+                since, until = self.times[stored[i] - 1 : stored[i] + 1]
+                step = still[last - 1], still[last]
                 dense = self.dense[stored[i] - 1]
-                place = result[i]
-                interpolate(
-                    self.stats.method, times[i], (since, until), (before, after), dense, place
-                )
+                interpolate(self.stats.method, times[i], (since, until), step, dense, result[i])
             result[~exact] = turn(self.spin, times[~exact], result[~exact])
         return result if wanted.ndim else result[0]
 
