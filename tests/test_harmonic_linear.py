@@ -41,7 +41,9 @@ def solutions(pair, other, x, right, shift):
         if kind == 0:
             solve.solve(system, lin, inverses, right, u)
         else:
-            harmonic_linear.solve(system, unrolled(d), x, lin, inverses, right, u)
+            dims = unrolled(d)
+            changes = harmonic_linear.no_changes(system, dims)
+            harmonic_linear.solve_rows(system, dims, x, lin, inverses, right, u, 0, n, changes)
         results.append(np.ascontiguousarray(u[:, :n].T))
     return results
 

@@ -21,8 +21,9 @@ from typer.testing import CliRunner
 import parkade as pk
 from parkade import sums as choice
 from parkade.cli import app
-from parkade.engine import METHODS, harmonic
+from parkade.engine import harmonic
 from parkade.engine.features import DIMENSIONS
+from parkade.engine.stages import workspace_bytes
 from parkade.engine.system import unrolled
 from parkade.engine.velocity import velocity
 from parkade.sweeps.recipe import Recipe
@@ -271,10 +272,9 @@ def test_a_velocity_that_is_not_a_number_is_noticed():
 
 
 def test_implicit_runs_with_harmonic_sums_store_no_weights():
-    space = METHODS["implicit"].workspace_bytes
     for d in (2, 3):
-        assert space(1_000_000, d, causal=True, stores=False) < 2**32
-        assert space(1_000_000, d, causal=True) > 1e12
+        assert workspace_bytes(1_000_000, d, causal=True, stores=False) < 2**32
+        assert workspace_bytes(1_000_000, d, causal=True) > 1e12
 
 
 def test_an_implicit_run_takes_little_memory():
@@ -290,7 +290,7 @@ def test_an_implicit_run_takes_little_memory():
     assert run.stats.sums == "harmonic"
     assert peak < 200e6  # weights alone would take 1.6 GB
     # What is announced is what is taken, but for the chunk of steps that a run hands over.
-    announced = METHODS["implicit"].workspace_bytes(20_000, 2, causal=True, stores=False)
+    announced = workspace_bytes(20_000, 2, causal=True, stores=False)
     assert 0.3 * announced < peak < announced + 100e6
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from parkade.attention import Attention
 from parkade.engine import METHODS, harmonic, threads
+from parkade.engine.stages import BLOCK
 from parkade.engine.system import SMALL_D, System, prepare, unrolled
 from parkade.engine.vectors import frobenius, noise_speed
 from parkade.engine.velocity import PARALLEL_SECONDS
@@ -68,8 +69,8 @@ def drive(
     sums = plan.sums
     system, dims = prepare(model, frozen, weights, frame, sums.table, sums.accuracy), unrolled(d)
     advance = engine.advance
-    if alone and plan.method == "explicit" and sums.seconds > PARALLEL_SECONDS:
-        advance = engine.advance.py_func  # its velocities use all cores
+    if alone and _is_large(plan, n):
+        advance = engine.advance.py_func  # it shares out its sums to all cores
     room = min(
         _CHUNK_STEPS,
         _CHUNK_SECONDS / (engine.STAGES * sums.seconds),
@@ -119,6 +120,13 @@ def drive(
         seconds=time.perf_counter() - begun,
         trusted_until=_trusted_until(system, x, clock[engine.MOTION], t_end, tol),
     )
+
+
+def _is_large(plan: Plan, n: int) -> bool:
+    """Whether several threads pay within one run."""
+    if plan.method == "explicit":
+        return plan.sums.seconds > PARALLEL_SECONDS
+    return plan.sums.table is not None and n > 2 * BLOCK
 
 
 def _check_sums(system: System, dims: tuple[int, ...], x: Array, t: float) -> None:

@@ -246,13 +246,26 @@ def shared(
     system: System, dims: tuple[int, ...], x: Array, out: Array, threads: int | None = None
 ) -> None:
     """Velocities of all tokens, on all cores or `threads` threads, with the bits of `whole`."""
-    n = len(x)
-    groups = [(lo, min(n, lo + GROUP)) for lo in range(0, n, GROUP)]
     keys = np.ascontiguousarray(x.T)
-    parts = [np.zeros((8, system.table.shape[1])) for _ in groups]
-    if len(groups) > 1 or not system.causal:
-        calls = zip(groups, parts, strict=True)
-        share_out(((group_sums, system, dims, x, *group, part) for group, part in calls), threads)
+    share_out(
+        (
+            (rows, system, dims, x, keys, *group, ledger, out)
+            for group, ledger in groups(system, dims, x, threads)
+        ),
+        threads,
+    )
+
+
+def groups(
+    system: System, dims: tuple[int, ...], x: Array, threads: int | None = None
+) -> list[tuple[tuple[int, int], Array]]:
+    """The groups of the tokens, and for each a ledger as `rows` wants it."""
+    n = len(x)
+    spans = [(lo, min(n, lo + GROUP)) for lo in range(0, n, GROUP)]
+    parts = [np.zeros((8, system.table.shape[1])) for _ in spans]
+    if len(spans) > 1 or not system.causal:
+        calls = zip(spans, parts, strict=True)
+        share_out(((group_sums, system, dims, x, *span, part) for span, part in calls), threads)
     ledger = begin(system, dims)
     before = []
     for part in parts:
@@ -260,11 +273,8 @@ def shared(
         ledger[4:] = part[4:]
         close_group(ledger)
     if not system.causal:
-        before = [ledger] * len(groups)
-    calls = zip(groups, before, strict=True)
-    share_out(
-        ((rows, system, dims, x, keys, *group, part.copy(), out) for group, part in calls), threads
-    )
+        before = [ledger.copy() for _ in spans]
+    return list(zip(spans, before, strict=True))
 
 
 def error(system: System, dims: tuple[int, ...], x: Array, tokens: Iterable[int]) -> float:

@@ -11,6 +11,8 @@ relative precision of their forces, of their blocks and of what they feel from o
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -21,12 +23,24 @@ from parkade.engine.features import (
     leaves_near,
     make_scratch,
 )
-from parkade.engine.harmonic import FOLD, begin, dot, fold, is_lone, make_room, weigh
+from parkade.engine.harmonic import (
+    FOLD,
+    GROUP,
+    begin,
+    close_group,
+    dot,
+    fold,
+    groups,
+    is_lone,
+    make_room,
+    weigh,
+)
 from parkade.engine.linear import Linearization, set_blocks, set_keys
 from parkade.engine.simd import LOG2E
 from parkade.engine.solve import finish, finish_room
 from parkade.engine.system import System
 from parkade.engine.tangent import SUMS
+from parkade.engine.threads import share_out
 from parkade.engine.vectors import scalar
 from parkade.types import Array
 
@@ -65,13 +79,18 @@ def _add_second(
 
 
 @njit(cache=True, nogil=True)
-def linearize(
-    system: System, dims: tuple[int, ...], beta_a: Array, x: Array, lin: Linearization
+def _linearize_rows(
+    system: System,
+    dims: tuple[int, ...],
+    beta_a: Array,
+    x: Array,
+    lin: Linearization,
+    lo: int,
+    hi: int,
+    ledger: Array,
 ) -> None:
-    """Fill `lin` at the tokens `x`, under the causal mask; `beta_a` is βKᵀQ."""
-    n, d = x.shape[0], len(dims)
-    set_keys(x, lin)
-    ledger = begin(system, dims)
+    """What `linearize` does before `set_blocks`, for a group of tokens; see `harmonic.rows`."""
+    d = len(dims)
     state = np.zeros((4, system.table.shape[1]))
     scratch, room = make_scratch(dims, system.table), make_room(d)
     far, far_moment = np.empty((CHUNK, 2 + d)), np.empty((CHUNK, d, d))
@@ -79,8 +98,8 @@ def linearize(
     fixed = np.ascontiguousarray(system.frozen.T)
     frozen = system.weights.sum()
     near, rate = leaves_near(dims), system.A[0, 0]
-    for k0 in range(0, n, CHUNK):
-        k1 = min(n, k0 + CHUNK)
+    for k0 in range(lo, hi, CHUNK):
+        k1 = min(hi, k0 + CHUNK)
         if k0 % FOLD == 0:
             fold(state, ledger)
         far_second(dims, system.table, x, k0, k1, scratch, state, far, far_moment)
@@ -114,6 +133,41 @@ def linearize(
                 for e in range(d):
                     moment = z * second[c, e] - lin.mean[k, c] * lin.mean[k, e]
                     lin.moments[c, k, e] = moment
+    if hi < x.shape[0]:
+        fold(state, ledger)
+
+
+@njit(cache=True, nogil=True)
+def linearize(
+    system: System, dims: tuple[int, ...], beta_a: Array, x: Array, lin: Linearization
+) -> None:
+    """Fill `lin` at the tokens `x`, under the causal mask; `beta_a` is βKᵀQ."""
+    n = x.shape[0]
+    set_keys(x, lin)
+    ledger = begin(system, dims)
+    for lo in range(0, n, GROUP):
+        _linearize_rows(system, dims, beta_a, x, lin, lo, min(n, lo + GROUP), ledger)
+        close_group(ledger)
+    set_blocks(system, beta_a, x, lin)
+
+
+def linearize_shared(
+    system: System,
+    dims: tuple[int, ...],
+    beta_a: Array,
+    x: Array,
+    lin: Linearization,
+    threads: int | None = None,
+) -> None:
+    """`linearize` on all cores or `threads` threads, with the same bits."""
+    set_keys(x, lin)
+    share_out(
+        (
+            (_linearize_rows, system, dims, beta_a, x, lin, *group, ledger)
+            for group, ledger in groups(system, dims, x, threads)
+        ),
+        threads,
+    )
     set_blocks(system, beta_a, x, lin)
 
 
@@ -155,8 +209,23 @@ def _add_changed(
             sums[1 + c] += total
 
 
+class Changes(NamedTuple):
+    """Running sums of the changes of tokens, as `fold` and `far_changes` keep them."""
+
+    state: Array
+    ledger: Array
+    scratch: Array
+
+
 @njit(cache=True, nogil=True)
-def solve(
+def no_changes(system: System, dims: tuple[int, ...]) -> Changes:
+    """No token has moved yet."""
+    size = system.table.shape[1]
+    return Changes(np.zeros((4, size)), np.zeros((8, size)), make_scratch(dims, system.table))
+
+
+@njit(cache=True, nogil=True)
+def solve_rows(
     system: System,
     dims: tuple[int, ...],
     x: Array,
@@ -164,19 +233,24 @@ def solve(
     inverses: Array,
     right: Array,
     u: Array,
+    lo: int,
+    hi: int,
+    changes: Changes,
 ) -> None:
-    """Solve (diagonal − J) u = right by forward substitution; see `parkade.engine.solve.solve`."""
-    n, d = x.shape[0], len(dims)
+    """Solve (diagonal − J) u = right by forward substitution; see `parkade.engine.solve.solve`.
+
+    For the tokens lo ≤ k < hi, lo a multiple of FOLD, after those before them.
+    """
+    d = len(dims)
     near, rate = leaves_near(dims), system.A[0, 0]
     chunk = CHUNK if near else 1
-    size = system.table.shape[1]
-    state, ledger = np.zeros((4, size)), np.zeros((8, size))
-    scratch, room = make_scratch(dims, system.table), make_room(d)
+    state, ledger, scratch = changes
+    room = make_room(d)
     far, sums, pushed = np.empty((CHUNK, 2 + d)), np.empty(1 + d), np.empty(d)
     work = finish_room(d, inverses)
     v_scalar = scalar(system.V)
-    for k0 in range(0, n, chunk):
-        k1 = min(n, k0 + chunk)
+    for k0 in range(lo, hi, chunk):
+        k1 = min(hi, k0 + chunk)
         if k0 % FOLD == 0:
             fold(state, ledger)
         far_changes(dims, system.table, x, u, k0, k1, scratch, state, far, v_scalar == 0.0)

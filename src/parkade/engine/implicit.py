@@ -20,18 +20,15 @@ Equations II (1996), section IV.7; the step controller is Gustafsson's, section 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
-from parkade import check
-from parkade.engine.jacobian import forward, linearize
-from parkade.engine.linear import Linearization, allocate, padded
-from parkade.engine.simd import LOG2E, WIDTH
-from parkade.engine.solve import assemble, factorize, growth, invert, solve_whole
+from parkade.engine.jacobian import linearize
+from parkade.engine.simd import LOG2E
+from parkade.engine.solve import assemble, growth
+from parkade.engine.stages import END, STAGES, Work, combine, stages
+from parkade.engine.stages import workspace as workspace
 from parkade.engine.system import System
-from parkade.engine.tangent import FUSED
 from parkade.engine.vectors import (
     copy,
     frobenius,
@@ -40,34 +37,11 @@ from parkade.engine.vectors import (
     normalize,
     note_motion,
 )
-from parkade.engine.velocity import evaluate
 from parkade.types import Array
 
 ORDER = 4
-STAGES = 6
 DENSE = 2
 
-_GAMMA = 0.25
-# Stage i: (I/(γh) − J) U_i = f(Σ_j A_ij U_j) + (1/h) Σ_j C_ij U_j; the last U is the error.
-_A = np.zeros((6, 6))
-_A[1, :1] = [3.0]
-_A[2, :2] = [1.831036793486759, 0.4955183967433795]
-_A[3, :3] = [2.304376582692669, -0.05249275245743001, -1.176798761832782]
-_A[4, :4] = [-7.170454962423024, -4.741636671481785, -16.31002631330971, -1.062004044111401]
-_A[5, :4] = _A[4, :4]
-_A[5, 4] = 1.0
-_C = np.zeros((6, 6))
-_C[1, :1] = [-12.0]
-_C[2, :2] = [-8.791795173947035, -2.207865586973518]
-_C[3, :3] = [10.81793056857153, 6.780270611428266, 19.5348594464241]
-_C[4, :4] = [34.19095006749676, 15.49671153725963, 54.7476087596413, 14.16005392148534]
-_C[5, :5] = [
-    34.62605830930532,
-    15.30084976114473,
-    56.99955578662667,
-    18.40807009793095,
-    -5.714285714285717,
-]
 _H = np.zeros((2, 6))
 _H[0, :4] = [25.09876703708589, 11.62013104361867, 28.49148307714626, -5.664021568594133]
 _H[1, :5] = [
@@ -83,52 +57,6 @@ _RELEASE = 800.0  # e-foldings after which a token that stays has nothing to gro
 _PLACE = 0.05  # how far a token may drift and still stay in its place
 
 TIME, STEP, ERROR, OLD_STEP, REJECTED, MOTION = 0, 1, 2, 3, 4, 5  # places in Work.clock
-
-
-class Work(NamedTuple):
-    """The state of a run between calls, and the arrays it works in."""
-
-    clock: Array
-    growth: Array  # (n,): ∫g dt of each token while it stays in its place
-    place: Array  # (n, d)
-    lin: Linearization
-    u: Array  # (stages, d, padded n)
-    y: Array  # (n, d)
-    slope: Array  # (n, d)
-    whole: Array  # (N, N), N = n (d-1): the Jacobian of full attention
-    factors: Array  # (N, N): its LU factors
-    pivots: Array  # (N,)
-    inverses: Array  # (n, d-1, padded d-1): of the blocks of causal attention
-
-
-def workspace_bytes(n: int, d: int, *, causal: bool, stores: bool = True) -> float:
-    """Memory a run takes."""
-    weights, whole = (4.0 * n * n, 0.0) if causal else (8.0 * n * n, 16.0 * (n * (d - 1.0)) ** 2)
-    return (weights if stores else 0.0) + whole + 8.0 * n * d * (4 * d + 20)
-
-
-def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
-    """Room for a run of n tokens in dimension d, with direct sums (which it stores) or without."""
-    check.fits_in_memory(
-        workspace_bytes(n, d, causal=causal, stores=stores),
-        f"the implicit method with {n} tokens",
-        "use method='explicit', which stores no weights",
-    )
-    size = d - 1
-    whole = 0 if causal else n * size  # full attention is one block that holds all tokens
-    return Work(
-        clock=np.zeros(6),
-        growth=np.zeros(n),
-        place=np.zeros((n, d)),
-        lin=allocate(n, d, causal=causal, stores=stores),
-        u=np.zeros((STAGES, d, padded(n))),
-        y=np.empty((n, d)),
-        slope=np.empty((n, d)),
-        whole=np.empty((whole, whole)),
-        factors=np.empty((whole, whole)),
-        pivots=np.empty(whole, dtype=np.int64),
-        inverses=np.empty((n if causal else 0, size, -(-size // WIDTH) * WIDTH)),
-    )
 
 
 @njit(cache=True, nogil=True)
@@ -148,43 +76,6 @@ def start(
     speed = 2.0 * frobenius(system.V) + frobenius(system.B)
     work.clock[STEP] = min(t_end, 0.1 * tol**0.25 / max(speed, 1e-300))
     work.clock[ERROR] = 1.0
-
-
-@njit(cache=True, nogil=True, fastmath=FUSED)
-def _combine(coefficients: Array, scale: float, u: Array, x: Array, out: Array) -> None:
-    """Set out = x + scale Σ_i coefficients_i u_i, with u_i in (d, n) order."""
-    n, d = x.shape
-    row = np.empty(n)  # sums run along memory here, and are turned into columns at the end
-    for c in range(d):
-        for k in range(n):
-            row[k] = 0.0
-        for i in range(coefficients.size):
-            a, term = scale * coefficients[i], u[i, c]
-            if a != 0.0:
-                for k in range(n):
-                    row[k] += a * term[k]
-        for k in range(n):
-            out[k, c] = x[k, c] + row[k]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _chart_slope(system: System, dims: tuple[int, ...], x: Array, y: Array, out: Array) -> None:
-    """dv/dt at v = y − x, in the chart at x; `y` is normalised on the way.
-
-    A stage that leaves the chart gives no finite numbers, and its step is rejected.
-    """
-    n, d = x.shape
-    normalize(y)
-    evaluate(system, dims, y, out)
-    for k in range(n):
-        cosine = 0.0
-        radial = 0.0
-        for c in range(d):
-            cosine += x[k, c] * y[k, c]
-            radial += x[k, c] * out[k, c]
-        r = 1.0 / cosine
-        for c in range(d):
-            out[k, c] = r * (out[k, c] - r * radial * y[k, c])
 
 
 @njit(cache=True, nogil=True)
@@ -226,29 +117,16 @@ def _settle(work: Work, h: float, rates: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _stages(
-    system: System,
-    dims: tuple[int, ...],
-    x: Array,
-    work: Work,
-    h: float,
-) -> None:
-    """Solve the six stages of a step of size h into work.u."""
-    if system.causal:
-        invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
-    else:
-        factorize(work.whole, 1.0 / (_GAMMA * h), work.factors, work.pivots)
-    for s in range(STAGES):
-        if s == 0:
-            copy(work.lin.velocity, work.slope)
-        else:
-            _combine(_A[s, :s], 1.0, work.u, x, work.y)
-            _chart_slope(system, dims, x, work.y, work.slope)
-            _combine(_C[s, :s], 1.0 / h, work.u, work.slope, work.slope)
-        if system.causal:
-            forward(system, dims, x, work.lin, work.inverses, work.slope, work.u[s])
-        else:
-            solve_whole(work.lin, work.factors, work.pivots, work.slope, work.u[s])
+def _longest(u: Array, n: int) -> float:
+    """The largest length of the first n columns of u."""
+    result = 0.0
+    for k in range(n):
+        square = 0.0
+        for c in range(u.shape[0]):
+            square += u[c, k] ** 2
+        if not square <= result:  # not max(): a NaN must not vanish
+            result = square
+    return float(np.sqrt(result))
 
 
 @njit(cache=True, nogil=True)
@@ -267,8 +145,9 @@ def advance(
     """Take steps from `x` until t_end or until the output is full; see `explicit.advance`.
 
     Steps may be too short to change t: at t = 1e50 a merge still takes a time of order one.
+    Here, too, the uncompiled function uses all cores, where sums are harmonic.
     """
-    n, d = x.shape
+    n = x.shape[0]
     clock, u = work.clock, work.u
     beta_a = system.A / LOG2E
     noise = noise_speed(system.V, system.accuracy)
@@ -291,15 +170,8 @@ def advance(
                 h = t_end - t
             if not h > 1e-300:
                 return -1
-            _stages(system, dims, x, work, h)
-            error = 0.0
-            for k in range(n):
-                square = 0.0
-                for c in range(d):
-                    square += u[STAGES - 1, c, k] ** 2
-                if not square <= error:
-                    error = square
-            error = np.sqrt(error) / tol
+            stages(system, dims, x, work, h)
+            error = _longest(u[STAGES - 1], n) / tol
             accepted = fixed or error <= 1.0
             if not fixed:
                 # Shrinking factors; Gustafsson's prediction uses the last accepted step too.
@@ -317,14 +189,11 @@ def advance(
                     clock[REJECTED] += 1
                 if not (accepted and last):
                     clock[STEP] = h / factor
-        _combine(_A[STAGES - 1], 1.0, u, x, work.y)
-        for k in range(n):
-            for c in range(d):
-                work.y[k, c] += u[STAGES - 1, c, k]
+        combine(END, 1.0, u, x, work.y, 0, n)
         normalize(work.y)
         _settle(work, h, rates)
         for i in range(DENSE):
-            _combine(_H[i], 1.0, u, nothing, dense[count, i])
+            combine(_H[i], 1.0, u, nothing, dense[count, i], 0, n)
         copy(work.y, x)
         clock[TIME] = t_end if last else t + h
         note_motion(clock, MOTION, t, clock[TIME], speed, noise, tol)

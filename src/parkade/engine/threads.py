@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
@@ -34,6 +34,36 @@ def share_out(calls: Iterable[tuple[Any, ...]], threads: int | None = None) -> N
     futures = [pool.submit(function, *arguments) for function, *arguments in calls]
     for future in futures:
         future.result()
+
+
+def pipeline(
+    advance: Callable[[int, int], None], stages: int, blocks: int, threads: int | None = None
+) -> None:
+    """Call advance(stage, block) for all stages and blocks, on several threads.
+
+    A call comes after that of the same stage for the block before, and after that of the stage
+    before for the same block.
+    """
+    count = min(stages, cores() if threads is None else threads)
+    done = [threading.Semaphore(0) for _ in range(stages)]
+
+    def work(first: int) -> None:
+        try:
+            for stage in range(first, stages, count):
+                for block in range(blocks):
+                    if stage > 0:
+                        done[stage - 1].acquire()
+                    advance(stage, block)
+                    done[stage].release()
+        except BaseException:
+            for semaphore in done:  # nobody is to wait for what will not come
+                semaphore.release(stages * blocks)
+            raise
+
+    # Threads of its own: one that waits must not keep another from being run.
+    with ThreadPoolExecutor(count, thread_name_prefix="parkade-stages") as pool:
+        for future in [pool.submit(work, first) for first in range(count)]:
+            future.result()
 
 
 @cache

@@ -1,0 +1,249 @@
+"""The six stages of a step of RODAS4P, one after the other, or in a pipeline on several cores.
+
+Stage i of token k needs stage i of the tokens before it, for the sums and for the forward
+substitution, and stages before i of token k. So stage i can follow stage i − 1 from one block of
+tokens to the next, on another core, and what each of them computes is the same, bit for bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numba.extending import overload
+
+from parkade import check
+from parkade.engine import harmonic, harmonic_linear, pairwise
+from parkade.engine.features import DIMENSIONS
+from parkade.engine.linear import Linearization, allocate, padded
+from parkade.engine.simd import WIDTH
+from parkade.engine.solve import factorize, invert, solve, solve_whole
+from parkade.engine.system import System
+from parkade.engine.tangent import FUSED
+from parkade.engine.threads import pipeline
+from parkade.engine.vectors import copy, normalize
+from parkade.types import Array
+
+STAGES = 6
+BLOCK = 4096
+"""Tokens that a stage is ahead of the next; a divisor of `harmonic.GROUP`."""
+
+_GAMMA = 0.25
+# Stage i: (I/(γh) − J) U_i = f(Σ_j A_ij U_j) + (1/h) Σ_j C_ij U_j; the last U is the error, which
+# is added.
+_A = np.zeros((6, 6))
+_A[1, :1] = [3.0]
+_A[2, :2] = [1.831036793486759, 0.4955183967433795]
+_A[3, :3] = [2.304376582692669, -0.05249275245743001, -1.176798761832782]
+_A[4, :4] = [-7.170454962423024, -4.741636671481785, -16.31002631330971, -1.062004044111401]
+_A[5, :4] = _A[4, :4]
+_A[5, 4] = 1.0
+_C = np.zeros((6, 6))
+_C[1, :1] = [-12.0]
+_C[2, :2] = [-8.791795173947035, -2.207865586973518]
+_C[3, :3] = [10.81793056857153, 6.780270611428266, 19.5348594464241]
+_C[4, :4] = [34.19095006749676, 15.49671153725963, 54.7476087596413, 14.16005392148534]
+_C[5, :5] = [
+    34.62605830930532,
+    15.30084976114473,
+    56.99955578662667,
+    18.40807009793095,
+    -5.714285714285717,
+]
+END = _A[STAGES - 1] + np.eye(STAGES)[STAGES - 1]
+"""Weights of the stages in the end of the step."""
+
+
+class Work(NamedTuple):
+    """The state of a run between calls, and the arrays it works in."""
+
+    clock: Array
+    growth: Array  # (n,): ∫g dt of each token while it stays in its place
+    place: Array  # (n, d)
+    lin: Linearization
+    u: Array  # (stages, d, padded n)
+    y: Array  # (n, d)
+    slope: Array  # (n, d)
+    whole: Array  # (N, N), N = n (d-1): the Jacobian of full attention
+    factors: Array  # (N, N): its LU factors
+    pivots: Array  # (N,)
+    inverses: Array  # (n, d-1, padded d-1): of the blocks of causal attention
+
+
+def workspace_bytes(n: int, d: int, *, causal: bool, stores: bool = True) -> float:
+    """Memory a run takes."""
+    weights, whole = (4.0 * n * n, 0.0) if causal else (8.0 * n * n, 16.0 * (n * (d - 1.0)) ** 2)
+    return (weights if stores else 0.0) + whole + 8.0 * n * d * (4 * d + 20 + STAGES)
+
+
+def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
+    """Room for a run of n tokens in dimension d, with direct sums (which it stores) or without."""
+    check.fits_in_memory(
+        workspace_bytes(n, d, causal=causal, stores=stores),
+        f"the implicit method with {n} tokens",
+        "use method='explicit', which stores no weights",
+    )
+    size = d - 1
+    whole = 0 if causal else n * size  # full attention is one block that holds all tokens
+    return Work(
+        clock=np.zeros(6),
+        growth=np.zeros(n),
+        place=np.zeros((n, d)),
+        lin=allocate(n, d, causal=causal, stores=stores),
+        u=np.zeros((STAGES, d, padded(n))),
+        y=np.empty((n, d)),
+        slope=np.empty((n, d)),
+        whole=np.empty((whole, whole)),
+        factors=np.empty((whole, whole)),
+        pivots=np.empty(whole, dtype=np.int64),
+        inverses=np.empty((n if causal else 0, size, -(-size // WIDTH) * WIDTH)),
+    )
+
+
+class Lane(NamedTuple):
+    """What a stage carries from one block of tokens to the next, with harmonic sums."""
+
+    keys: Array  # (d, n): the tokens of this stage
+    ledger: Array  # of their sums
+    changes: harmonic_linear.Changes
+
+
+@njit(cache=True, nogil=True)
+def _lane(system: System, dims: tuple[int, ...], n: int) -> Lane:
+    keys, ledger = np.empty((len(dims), n)), harmonic.begin(system, dims)
+    return Lane(keys, ledger, harmonic_linear.no_changes(system, dims))
+
+
+@njit(cache=True, nogil=True, fastmath=FUSED)
+def combine(
+    coefficients: Array, scale: float, u: Array, x: Array, out: Array, lo: int, hi: int
+) -> None:
+    """Set rows of out = x + scale Σ_i coefficients_i u_i, with u_i in (d, n) order."""
+    row = np.empty(hi - lo)  # sums run along memory here, and are turned into columns at the end
+    start, end = x[lo:hi], out[lo:hi]
+    for c in range(x.shape[1]):
+        for k in range(row.size):
+            row[k] = 0.0
+        for i in range(coefficients.size):
+            a, term = scale * coefficients[i], u[i, c, lo:hi]
+            if a != 0.0:
+                for k in range(row.size):
+                    row[k] += a * term[k]
+        for k in range(row.size):
+            end[k, c] = start[k, c] + row[k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _to_chart(x: Array, y: Array, out: Array, lo: int, hi: int) -> None:
+    """Turn rows of velocities at y into dv/dt at v = y − x, in the chart at x.
+
+    A stage that leaves the chart gives no finite numbers, and its step is rejected.
+    """
+    d = x.shape[1]
+    for k in range(lo, hi):
+        cosine = 0.0
+        radial = 0.0
+        for c in range(d):
+            cosine += x[k, c] * y[k, c]
+            radial += x[k, c] * out[k, c]
+        r = 1.0 / cosine
+        for c in range(d):
+            out[k, c] = r * (out[k, c] - r * radial * y[k, c])
+
+
+@njit(cache=True, nogil=True)
+def _block(
+    system: System,
+    dims: tuple[int, ...],
+    x: Array,
+    work: Work,
+    h: float,
+    s: int,
+    lo: int,
+    hi: int,
+    lane: Lane,
+) -> None:
+    """Stage s of the tokens lo ≤ k < hi, with harmonic sums, after that of all before them."""
+    y, slope = work.y, work.slope
+    if s == 0:
+        copy(work.lin.velocity[lo:hi], slope[lo:hi])
+    else:
+        combine(_A[s, :s], 1.0, work.u, x, y, lo, hi)
+        normalize(y[lo:hi])
+        for c in range(len(dims)):
+            for k in range(lo, hi):
+                lane.keys[c, k] = y[k, c]
+        harmonic.rows(system, dims, y, lane.keys, lo, hi, lane.ledger, slope)
+        if hi % harmonic.GROUP == 0:
+            harmonic.close_group(lane.ledger)
+        _to_chart(x, y, slope, lo, hi)
+        combine(_C[s, :s], 1.0 / h, work.u, slope, slope, lo, hi)
+    harmonic_linear.solve_rows(
+        system, dims, x, work.lin, work.inverses, slope, work.u[s], lo, hi, lane.changes
+    )
+
+
+@njit(cache=True, nogil=True)
+def _by_blocks(system: System, dims: tuple[int, ...], x: Array, work: Work, h: float) -> None:
+    n = x.shape[0]
+    invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
+    for s in range(STAGES):
+        lane = _lane(system, dims, n)
+        for lo in range(0, n, BLOCK):
+            _block(system, dims, x, work, h, s, lo, min(n, lo + BLOCK), lane)
+
+
+@njit(cache=True, nogil=True)
+def _directly(system: System, dims: tuple[int, ...], x: Array, work: Work, h: float) -> None:
+    n = x.shape[0]
+    if system.causal:
+        invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
+    else:
+        factorize(work.whole, 1.0 / (_GAMMA * h), work.factors, work.pivots)
+    for s in range(STAGES):
+        if s == 0:
+            copy(work.lin.velocity, work.slope)
+        else:
+            combine(_A[s, :s], 1.0, work.u, x, work.y, 0, n)
+            normalize(work.y)
+            pairwise.rows(system, dims, work.y, 0, n, work.slope)
+            _to_chart(x, work.y, work.slope, 0, n)
+            combine(_C[s, :s], 1.0 / h, work.u, work.slope, work.slope, 0, n)
+        if system.causal:
+            solve(system, work.lin, work.inverses, work.slope, work.u[s])
+        else:
+            solve_whole(work.lin, work.factors, work.pivots, work.slope, work.u[s])
+
+
+def stages(system: System, dims: tuple[int, ...], x: Array, work: Work, h: float) -> None:
+    """Solve the six stages of a step of size h into work.u.
+
+    From the interpreter, harmonic sums are shared out to all cores.
+    """
+    if system.table.size == 0:
+        _directly(system, dims, x, work, h)
+        return
+    n = len(x)
+    invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
+    lanes = [_lane(system, dims, n) for _ in range(STAGES)]
+
+    def advance(s: int, block: int) -> None:
+        lo = block * BLOCK
+        _block(system, dims, x, work, h, s, lo, min(n, lo + BLOCK), lanes[s])
+
+    pipeline(advance, STAGES, -(-n // BLOCK))
+
+
+@overload(stages)
+def _stages(system: Any, dims: Any, x: Any, work: Any, h: Any) -> Any:
+    def either(system: Any, dims: Any, x: Any, work: Any, h: Any) -> None:
+        if system.table.size > 0:
+            _by_blocks(system, dims, x, work, h)
+        else:
+            _directly(system, dims, x, work, h)
+
+    def direct(system: Any, dims: Any, x: Any, work: Any, h: Any) -> None:
+        _directly(system, dims, x, work, h)
+
+    return either if len(dims) in DIMENSIONS else direct
