@@ -5,19 +5,15 @@ from __future__ import annotations
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-import parkade as pk
+from parkade.ahead import compile_engine
 
 LONGEST_FIRST = (3, 2, 8, 4, 6, 5, 7)
-"""Dimensions: each up to 7 has machine code of its own, and those from 8 on share theirs."""
 
 
 def compile_for(d):
-    """Take a few steps in every way there is in this dimension."""
-    x0 = pk.sphere.uniform(4, d, seed=1)
+    """Compile both engines of this dimension."""
     for method in ("explicit", "implicit"):
-        pk.simulate(pk.Attention(d), x0, 0.1, method=method)
-    if d <= 3:
-        pk.simulate(pk.Attention(d), x0, 0.1, sums="harmonic")
+        compile_engine((method, d))
 
 
 if __name__ == "__main__":

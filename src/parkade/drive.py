@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -155,6 +156,7 @@ def _trusted_until(system: System, x: Array, last_motion: float, t_end: float, t
 
 
 _warm: set[tuple[str, int]] = set()
+_warming = threading.Lock()  # Numba compiles one thing at a time, too
 
 
 def _warm_up(engine: Any, d: int) -> None:
@@ -162,6 +164,13 @@ def _warm_up(engine: Any, d: int) -> None:
     kind = (engine.__name__, min(d, SMALL_D))
     if kind in _warm:
         return
+    with _warming:
+        if kind not in _warm:
+            _compile(engine, d)
+            _warm.add(kind)
+
+
+def _compile(engine: Any, d: int) -> None:
     dimension = f"d={d}" if d < SMALL_D else f"d≥{SMALL_D}"
     message = (
         f"compiling the {engine.__name__.rpartition('.')[2]} engine for {dimension} "
@@ -174,4 +183,3 @@ def _warm_up(engine: Any, d: int) -> None:
     with say_if_slow(message):
         engine.start(system, dims, x, work, 1.0, 1e-3)
         engine.advance(system, dims, x, work, 1.0, 1e-3, False, *chunk)
-    _warm.add(kind)

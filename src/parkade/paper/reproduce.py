@@ -14,11 +14,18 @@ from typing import Any
 
 import parkade
 from parkade import check
+from parkade.ahead import Engine, compiled_ahead
 from parkade.files import atomic_write, directory
 from parkade.paper.item import Item, Job, Made
 from parkade.paper.page import page
 from parkade.paper.registry import FIGURES
 from parkade.progress import bar
+
+# What all of it needs, in the order in which it is needed; the very first is compiled on the way.
+_ENGINES: tuple[Engine, ...] = (
+    ("explicit", 3), ("implicit", 2), ("explicit", 2), ("implicit", 8), ("explicit", 4),
+    ("implicit", 4), ("implicit", 6), ("explicit", 6), ("explicit", 8),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,8 @@ def reproduce(
         "parkade": parkade.__version__, "code": _fingerprint(),
     }  # fmt: skip
     results = []
-    with bar("reproducing", show=progress) as report:
+    engines = _ENGINES if names is None else ()
+    with bar("reproducing", show=progress) as report, compiled_ahead(*engines):
         for i, item in enumerate(items):
 
             def move(fraction: float, done: int = i) -> None:
