@@ -9,17 +9,21 @@ BIN := $(VENV)/bin
 help: ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
 
-$(VENV)/installed: pyproject.toml
+$(VENV)/parkade: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("parkade needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; say make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/test: $(VENV)/parkade
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	@touch $@
 
-reproduce: $(VENV)/installed ## run the paper's simulations and draw its figures into results/
+reproduce: $(VENV)/parkade ## run the paper's simulations and draw its figures into results/
 	$(BIN)/parkade reproduce all --output results
 
-test: $(VENV)/installed browser ## linters, types and every test
+test: $(VENV)/test browser ## linters, types and every test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -28,12 +32,12 @@ test: $(VENV)/installed browser ## linters, types and every test
 
 # Debian's where it can be installed, or else Playwright's own.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
-browser: $(VENV)/installed ## see to a Chromium, which the tests of the explorer's page drive
+browser: $(VENV)/test ## see to a Chromium, which the tests of the explorer's page drive
 	@command -v chromium || command -v chromium-browser || command -v google-chrome \
 	|| { $(AS_ROOT) apt-get update && $(AS_ROOT) apt-get install --yes --no-install-recommends chromium fonts-liberation; } \
 	|| $(BIN)/playwright install chromium
 
-bench: $(VENV)/installed ## measure the speed against named baselines
+bench: $(VENV)/parkade ## measure the speed against named baselines
 	$(BIN)/parkade bench
 
 clean: ## remove the environment, the results and the caches

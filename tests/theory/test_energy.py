@@ -29,11 +29,12 @@ def test_the_definition(d):
     assert np.allclose(got, naive(x, 7.0, frozen), rtol=1e-13)
 
 
-def test_chunks_do_not_show(monkeypatch):
-    x = pk.sphere.uniform(50, 3, seed=1)
-    whole = sequential_energies(x, 4.0)
-    monkeypatch.setattr("parkade.theory.energy._CHUNK", 350)
-    assert np.allclose(sequential_energies(x, 4.0), whole, rtol=1e-15)
+def test_many_systems_at_once():
+    x = pk.sphere.uniform(24, 3, seed=1).reshape(2, 3, 4, 3)
+    together = sequential_energies(x, 4.0, frozen=x[0, 0])
+    assert together.shape == (2, 3, 4)
+    for i, j in np.ndindex(2, 3):
+        assert np.array_equal(together[i, j], sequential_energies(x[i, j], 4.0, frozen=x[0, 0]))
 
 
 @pytest.mark.parametrize("d", [2, 3, 4])
@@ -77,6 +78,11 @@ def test_bad_input_gets_a_sentence():
     x = pk.sphere.uniform(3, 2, seed=0)
     with pytest.raises(pk.InputError, match="beta must be > 0"):
         sequential_energies(x, 0.0)
+    with pytest.raises(pk.InputError, match="row 4 has norm 2"):
+        sequential_energies([x, x * [[1], [2], [1]]], 1.0)
+    for wrong in (1.0, x[0], [[1.0], [1.0, 0.0]], np.empty((0, 2)), np.empty((2, 0, 2))):
+        with pytest.raises(pk.InputError, match="tokens must"):
+            sequential_energies(wrong, 1.0)
     with pytest.raises(pk.InputError, match="without frozen"):
         sequential_energies(x, 1.0, frozen_weights=[1.0])
     with pytest.raises(pk.InputError, match="one for each"):

@@ -52,12 +52,10 @@ def measure(effort: Effort) -> Evidence:
             continue
         # The last token among the others, first held fast, then free to move.
         alone = simulate(model, x[-1:], END, frozen=x[:-1], tol=TOL)
-        held = np.array(
-            [theory.sequential_energies(y, BETA, frozen=x[:-1])[0] for y in alone.tokens]
-        )
+        held = theory.sequential_energies(alone.tokens, BETA, frozen=x[:-1])[:, 0]
         climb = max(climb, rise(held))
         together = simulate(model, x, END, tol=TOL)
-        free = np.array([theory.sequential_energies(y, BETA) for y in together.tokens])
+        free = theory.sequential_energies(together.tokens, BETA)
         rises += [rise(e) > CLIMB for e in free[:, 2:].T]  # E_2 has one elder, which rests
         clear = min(rise(free[:, -1]), rise(-held))
         if d == 2 and clear > clearest:
@@ -85,14 +83,11 @@ def measure(effort: Effort) -> Evidence:
 def descent_error(model: Attention, x: Array, k: int) -> float:
     """|dx_k/dt + grad E_k / Z_k|, the gradient by differences along a basis of the tangents."""
     basis = np.linalg.svd(x[k : k + 1])[2][1:]  # (d − 1, d), orthogonal to x_k
-    slope = np.zeros(len(basis))
-    for i, direction in enumerate(basis):
-        for m, weight in enumerate(_WEIGHTS, start=1):
-            for s in (m * STEP, -m * STEP):
-                moved = x[: k + 1].copy()
-                moved[k] = np.cos(s) * x[k] + np.sin(s) * direction
-                energy = theory.sequential_energies(moved, model.beta)[k]
-                slope[i] += np.sign(s) * weight * energy / STEP
+    s = STEP * np.array([1, -1, 2, -2, 3, -3, 4, -4])[:, None, None]
+    moved = np.broadcast_to(x[: k + 1], (8, len(basis), k + 1, x.shape[1])).copy()
+    moved[:, :, k] = np.cos(s) * x[k] + np.sin(s) * basis
+    energy = theory.sequential_energies(moved, model.beta)[..., k]
+    slope = np.array(_WEIGHTS) @ (energy[::2] - energy[1::2]) / STEP
     total = np.exp(model.beta * (x[: k + 1] @ x[k] - 1)).sum()  # Z_k
     velocity = basis @ model.velocity(x)[k]
     return float(np.linalg.norm(velocity + slope / total))

@@ -49,3 +49,5 @@ METHODS = {name: _load(name) for name in ("explicit", "implicit")}
 neighbours = _load("neighbours")
 
 balls = _load("balls")
+
+energy = _load("energy")

@@ -24,7 +24,7 @@ from parkade.progress import bar
 # What all of it needs, in the order in which it is needed; the very first is compiled on the way.
 _ENGINES: tuple[Engine, ...] = (
     ("explicit", 3), ("implicit", 2), ("explicit", 2), ("implicit", 8), ("explicit", 4),
-    ("implicit", 4), ("implicit", 6), ("explicit", 6), ("explicit", 8),
+    ("implicit", 4), ("implicit", 6),
 )  # fmt: skip
 
 

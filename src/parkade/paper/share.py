@@ -25,6 +25,8 @@ SHOWN = (3.0, 6.0, 10.0, 15.0, 20.0, 30.0, 50.0)
 RADIUS = 0.02 / math.sqrt(BETA)
 """A token this close to a centre is captured; at the start, 0.08% of the tokens are."""
 
+TOL = 1e-5  # far below the radius
+
 
 def make(job: Job) -> Made:
     """Run ensembles of ever more tokens and draw what the strong centres have captured."""
@@ -38,7 +40,7 @@ def make(job: Job) -> Made:
         data = ensemble(
             Attention(d=2, beta=BETA), n=n, runs=min(200, max(least, tokens // n)), t_end=TIMES[-1],
             seed=job.seed, times=TIMES, measure=("consumption", "centers"), delta=DELTA,
-            radius=RADIUS, report=_part(job, i, len(sizes)),
+            radius=RADIUS, tol=TOL, report=_part(job, i, len(sizes)),
         )  # fmt: skip
         strong = data.sel(kind="strong").transpose("run", "time", ...)
         shares[n] = strong["consumed"].values

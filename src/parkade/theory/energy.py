@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from parkade import check
 from parkade.errors import InputError
 from parkade.types import Array
-
-_CHUNK = 2**22  # distances in memory at once
 
 
 def sequential_energies(
@@ -29,8 +29,8 @@ def sequential_energies(
 
     Parameters
     ----------
-    tokens : (n, d) array
-        Unit vectors, in sequence order.
+    tokens : (..., n, d) array
+        Unit vectors, in sequence order; leading axes are independent systems, or times.
     beta : float
         Inverse temperature β > 0.
     frozen, frozen_weights : (m, d) and (m,) arrays, optional
@@ -39,7 +39,7 @@ def sequential_energies(
 
     Returns
     -------
-    (n,) array; zero for the first token if none is frozen.
+    (..., n) array; zero for the first token if none is frozen.
 
     Examples
     --------
@@ -47,29 +47,24 @@ def sequential_energies(
     >>> pk.theory.sequential_energies(pk.sphere.from_angles([0.0, 0.0, 3.0]), 2.0).round(4).tolist()
     [0.0, -0.5, -0.0187]
     """
-    from scipy.spatial.distance import cdist
+    from parkade.engine import energy
 
-    x = check.tokens(tokens)
+    x = check.array("tokens", tokens)
+    shape = x.shape
+    if x.ndim > 2:
+        x = check.tokens(x.reshape(math.prod(shape[:-1]), shape[-1])).reshape(-1, *shape[-2:])
+    else:
+        x = check.tokens(x)[None]
     beta = check.positive("beta", beta)
-    total = np.zeros(len(x))
     if frozen is not None:
-        fixed = check.tokens(frozen, x.shape[1], "frozen")
-        total += _kernel(cdist(x, fixed), beta) @ _weights(frozen_weights, len(fixed))
+        fixed = check.tokens(frozen, x.shape[-1], "frozen")
     elif frozen_weights is not None:
         raise InputError("frozen_weights came without frozen tokens; pass frozen as well")
-    some = max(1, _CHUNK // len(x))
-    for begin in range(0, len(x), some):
-        rows = x[begin : begin + some]
-        near = _kernel(cdist(rows, x[: begin + len(rows)]), beta)
-        total[begin : begin + some] += np.tril(near, begin - 1).sum(axis=1)
-    energies: Array = -total / beta
-    return energies + 0.0  # no −0.0
-
-
-def _kernel(distance: Array, beta: float) -> Array:
-    """e^{β(⟨x,y⟩−1)} from |x−y|, whose square is 2 − 2⟨x,y⟩ without any cancellation."""
-    weight: Array = np.exp(-beta / 2 * distance**2)
-    return weight
+    else:
+        fixed = np.empty((0, x.shape[-1]))
+    result = np.empty(x.shape[:-1])
+    energy.energies(beta, x, fixed, _weights(frozen_weights, len(fixed)), result)
+    return result.reshape(shape[:-1])
 
 
 def _weights(value: ArrayLike | None, m: int) -> Array:
