@@ -278,7 +278,7 @@ def test_machine_code_from_the_cache_runs(tmp_path):
         import sys, parkade as pk
         from parkade.engine.system import prepare
         from parkade.engine.velocity import velocity
-        model, x = pk.Attention(2), pk.sphere.uniform(5, 2, seed=1)
+        model, x = pk.Attention(4), pk.sphere.uniform(5, 4, seed=1)
         if sys.argv[1] == "callee":
             velocity(prepare(model), x)
         else:
