@@ -13,13 +13,15 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 import parkade as pk
 from parkade import sums
-from parkade.engine.system import prepare, unrolled
+from parkade.engine.system import System, prepare, unrolled
 from parkade.engine.velocity import velocity, velocity_batch
+from parkade.plan import Method
 
 CASES = (("circle", 2, 64.0), ("S²", 3, 9.0))
 
@@ -36,21 +38,21 @@ def _best(function: Callable[[], object], seconds: float = 2.0) -> float:
     return float(best)
 
 
-def _prepared(d: int, beta: float, n: int, option: sums.SumsOption) -> object:
+def _prepared(d: int, beta: float, n: int, option: sums.SumsOption) -> System:
     model = pk.Attention(d, beta)
     chosen = sums.choose(model, n, 1e-6, option)
     return prepare(model, table=chosen.table, accuracy=chosen.accuracy)
 
 
 def growth() -> None:
-    """One velocity on all cores, from 10³ to 10⁶ tokens, and the fitted exponent of n."""
+    """One velocity on all cores, from 10⁴ to 10⁶ tokens, and the fitted exponent of n."""
     print("| tokens on | β | n | s | ns per token |\n|---|---:|---:|---:|---:|")
     for name, d, beta in CASES:
         sizes = [10**4, 31_623, 10**5, 316_228, 10**6]
         found = []
         for n in sizes:
             system, x = _prepared(d, beta, n, "harmonic"), pk.sphere.uniform(n, d, seed=1)
-            found.append(_best(lambda s=system, x=x: velocity(s, x)))  # type: ignore[misc]
+            found.append(_best(partial(velocity, system, x)))
             each = 1e9 * found[-1] / n
             print(f"| {name} | {beta:g} | {n} | {found[-1]:.3g} | {each:.0f} |", flush=True)
         slope = np.polyfit(np.log(sizes), np.log(found), 1)[0]
@@ -68,8 +70,7 @@ def crossover() -> None:
             took = []
             for option in ("direct", "harmonic"):
                 system = _prepared(d, beta, n, option)
-                call = lambda s=system, x=x, o=out, m=dims: velocity_batch(s, m, x, o)  # noqa: E731
-                took.append(1e6 * _best(call, 0.2))
+                took.append(1e6 * _best(partial(velocity_batch, system, dims, x, out), 0.2))
             chosen = sums.choose(pk.Attention(d, beta), n, 1e-6).name
             print(f"| {name} | {beta:g} | {n} | {took[0]:.0f} | {took[1]:.0f} | {chosen} |")
 
@@ -103,9 +104,9 @@ def memory() -> None:
                 print(f"| {name} | {method} | {n} | {_alone(_memory, d, beta, method, n)} |")
 
 
-def _memory(d: int, beta: float, method: str, n: int) -> str:
+def _memory(d: int, beta: float, method: Method, n: int) -> str:
     model, x0 = pk.Attention(d, beta), pk.sphere.uniform(n, d, seed=1)
-    pk.simulate(model, x0, 0.01, times="final", method=method)  # type: ignore[arg-type]
+    pk.simulate(model, x0, 0.01, times="final", method=method)
     return f"{_peak():.0f}"
 
 

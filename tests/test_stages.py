@@ -17,10 +17,10 @@ from parkade.engine.system import unrolled
 implicit = METHODS["implicit"]
 
 
-def steps(advance, system, x0, count):
+def steps(advance, system, x0, count, stores=False):
     """What `advance` gives for a few steps from x0."""
     n, d = x0.shape
-    x, work = x0.copy(), implicit.workspace(n, d, causal=True, stores=False)
+    x, work = x0.copy(), implicit.workspace(n, d, causal=True, stores=stores)
     implicit.start(system, unrolled(d), x, work, 10.0, 1e-6)
     work.clock[implicit.STEP] = 0.05
     chunk = np.empty(count), np.empty((count, n, d)), np.empty((count, implicit.DENSE, n, d))
@@ -43,6 +43,28 @@ def test_bits_do_not_depend_on_cores(monkeypatch, cores, d, n, name):
     shared = steps(implicit.advance.py_func, system, x, 3)
     for one, other in zip(serial, shared, strict=True):
         assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_what_is_carried_from_block_to_block_is_right(d):
+    """One thread is no witness: it goes from block to block as well."""
+    n = BLOCK + 300
+    x = place("clustered", n, d)
+    direct, fast = systems(pk.Attention(beta=9.0, V=values("diag", d)), n)
+    _, expected, _ = steps(implicit.advance, direct, x, 2, stores=True)
+    _, found, _ = steps(implicit.advance, fast, x, 2)
+    assert np.abs(found - expected).max() < 1e-9
+    assert np.abs(found[-1, BLOCK:] - x[BLOCK:]).max() > 1e-3  # they do move
+
+
+def test_more_than_one_group_goes_where_explicit_steps_go():
+    model = pk.Attention(d=2, beta=16.0)
+    x0 = pk.sphere.uniform(harmonic.GROUP + BLOCK + 100, 2, seed=3)
+    implied, expected = (
+        pk.simulate(model, x0, 0.5, method=method, times="final", tol=1e-8).final
+        for method in ("implicit", "explicit")
+    )
+    assert np.abs(implied - expected).max() < 1e-6
 
 
 def test_a_large_run_uses_the_pipeline_and_has_the_bits_of_one_among_many(monkeypatch):

@@ -127,10 +127,10 @@ class Trajectory:
             # Steps are smooth where the frame turns with the tokens.
             ends = np.union1d(stored[~exact] - 1, stored[~exact])
             still = turn(-self.spin, self.times[ends], self.tokens[ends])
+            last = np.searchsorted(ends, stored)
             for i in np.flatnonzero(~exact):
-                last = np.searchsorted(ends, stored[i])
                 since, until = self.times[stored[i] - 1 : stored[i] + 1]
-                step = still[last - 1], still[last]
+                step = still[last[i] - 1], still[last[i]]
                 dense = self.dense[stored[i] - 1]
                 interpolate(self.stats.method, times[i], (since, until), step, dense, result[i])
             result[~exact] = turn(self.spin, times[~exact], result[~exact])

@@ -169,7 +169,7 @@ def simulate(
         fixed = None if frozen is None else parse.tokens("--frozen", frozen)
         given = d if d is not None or x0 is None else x0.shape[1]
         matrices, dimension = parse.matrices({"Q": Q, "K": K, "V": V}, given)
-        model = pk.Attention(dimension, beta, mask=mask, **matrices)  # type: ignore[arg-type]
+        model = pk.Attention(dimension, beta, mask=mask, **matrices)  # type: ignore[arg-type]  # checked there
         kept = parse.times(times)
         if t_end is None:
             t_end = _T_END if isinstance(kept, str) else float(kept[-1])
@@ -187,7 +187,7 @@ def simulate(
             times=kept,
             tol=tol,
             method=method,  # type: ignore[arg-type]  # the library checks it
-            sums=sums,  # type: ignore[arg-type]
+            sums=sums,  # type: ignore[arg-type]  # and this
             frozen=fixed,
             frozen_weights=weights,
             progress=show and not quiet,

@@ -103,7 +103,7 @@ def sweep(
     if plot is not None:
         from parkade import plots
 
-        plots.save(plots.phase_diagram(dataset).figure, plot)  # type: ignore[arg-type]
+        plots.save(plots.phase_diagram(dataset).figure, plot)  # type: ignore[arg-type]  # no SubFigure
     told = {**_status(kept), "batches_made": recipe.batches - before, "seconds": seconds}
     if as_json:
         print(json.dumps({**told, "plot": str(plot) if plot else None}, ensure_ascii=False))
