@@ -119,7 +119,7 @@ def drive(
         rejected=rejected,
         evaluations=engine.STAGES * (steps + rejected),
         seconds=time.perf_counter() - begun,
-        trusted_until=_trusted_until(system, x, clock[engine.MOTION], t_end, tol),
+        trusted_until=_trusted_until(engine, system, x, clock, t_end, tol),
     )
 
 
@@ -140,19 +140,22 @@ def _check_sums(system: System, dims: tuple[int, ...], x: Array, t: float) -> No
         )
 
 
-def _trusted_until(system: System, x: Array, last_motion: float, t_end: float, tol: float) -> float:
+def _trusted_until(
+    engine: Any, system: System, x: Array, clock: Array, t_end: float, tol: float
+) -> float:
     """The time beyond which rounding, not the model, may move tokens by more than `tol`.
 
-    Causal forces have full relative precision, however small. Under full attention a cluster
-    has no leader, the forces between clusters are differences of rounded numbers, and once
-    all tokens are slower than rounding makes them, what moves them is rounding. A single
-    cluster stays one.
+    Causal forces have full relative precision, however small, where V attracts; else the
+    implicit method keeps account. Under full attention a cluster has no leader, the forces
+    between clusters are differences of rounded numbers, and once all tokens are slower than
+    rounding makes them, what moves them is rounding. A single cluster stays one.
     """
-    spread = np.ptp(x, axis=0).max()
-    if system.causal or spread < tol:
+    if system.causal:
+        return float(clock[engine.TRUSTED]) if engine is METHODS["implicit"] else math.inf
+    if np.ptp(x, axis=0).max() < tol:
         return math.inf
-    limit = last_motion + tol / noise_speed(system.V, system.accuracy)
-    return limit if limit < t_end else math.inf
+    limit = clock[engine.MOTION] + tol / noise_speed(system.V, system.accuracy)
+    return float(limit) if limit < t_end else math.inf
 
 
 _warm: set[tuple[str, int]] = set()

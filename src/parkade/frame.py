@@ -8,6 +8,9 @@ In V's Schur basis such an entry can be told from a real one and set to exactly 
 A complex leading pair λ ± iω turns all tokens for ever, and following them takes steps of
 size 1/ω for ever. In a frame that turns with them the motion ends. The generator S of such
 a frame must commute with V and with KᵀQ, and there must be no frozen tokens.
+
+The shape of a turning configuration is then known at any time, but its phase is not: a rate ω
+is known to a rounding, so that after t = tol/(ε ω) the place on the orbit is unknown.
 """
 
 from __future__ import annotations
@@ -24,6 +27,10 @@ from parkade.types import Array
 SNAP = 1e-12
 """Entries of V − λI smaller than this times |V|, in V's Schur basis, count as zero."""
 
+_DEFECTIVE = 1e-2  # distance of two eigenvalues, relative to the entry that couples them
+
+_EPSILON = float(np.finfo(np.float64).eps)
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -34,6 +41,8 @@ class Frame:
     V: Array  # in the basis
     B: Array  # V − λI − spin, in the basis
     rotates: bool  # whether tokens go on turning in this frame for ever
+    attracts: bool  # whether λ > 0, so that tokens end in clusters with a leader
+    drifts: bool  # whether λ is defective, or nearly so: tokens approach their end like 1/t
 
     def enter(self, x: Array) -> Array:
         """Components of vectors in the basis."""
@@ -49,24 +58,49 @@ class Frame:
 
 
 def turn(spin: Array, times: Array, x: Array) -> Array:
-    """e^{t·spin} x for each time t: `times` (T,), `x` (T, n, d)."""
+    """e^{t·spin} x for each time t: `times` (T,), `x` (T, n, d), with unit rows."""
     if not spin.any():
         return x
-    # i·spin is Hermitian, so the exponential is a sum of phases, accurate for any t.
-    rates, modes = np.linalg.eigh(1j * spin)
-    phases = np.exp(-1j * np.outer(times, rates))
-    turned: Array = np.einsum(
-        "ab,tb,cb,tnc->tna", modes, phases, modes.conj(), x, optimize=True
-    ).real
+    rates, planes = _planes(spin)
+    # Each plane turns by an angle of its own, so that lengths stay what they are at any t.
+    angles = np.outer(times, rates)[:, None]  # (T, 1, planes)
+    cos, sin = np.cos(angles), np.sin(angles)
+    first, second = x @ planes[0], x @ planes[1]  # (T, n, planes)
+    moved = ((cos - 1) * first - sin * second, (cos - 1) * second + sin * first)
+    turned: Array = x + moved[0] @ planes[0].T + moved[1] @ planes[1].T
+    turned /= np.linalg.norm(turned, axis=-1, keepdims=True)
     return turned
+
+
+def _planes(spin: Array) -> tuple[Array, Array]:
+    """The planes in which a rotation turns, (2, d, planes), orthonormal, and its rates there."""
+    import scipy.linalg
+
+    # The real Schur form of an antisymmetric matrix has blocks of 2×2, and an orthonormal basis.
+    T, W = scipy.linalg.schur((spin - spin.T) / 2, output="real")
+    corners = np.flatnonzero(np.abs(np.diagonal(T, -1)) > _EPSILON * np.abs(T).max())
+    return T[corners + 1, corners], np.stack([W[:, corners], W[:, corners + 1]])
+
+
+def phase_known_until(spin: Array, tol: float) -> float:
+    """The time from which rounding of the rates may turn tokens by more than `tol`."""
+    return tol / max(_EPSILON * float(np.linalg.norm(spin, 2)), 5e-324)  # infinite at rest
 
 
 def rest_frame(model: Attention) -> Frame:
     """The model's own coordinates."""
     d = model.d
     values = np.linalg.eigvals(model.V)
-    B = model.V - values.real.max() * np.eye(d)
-    return Frame(np.eye(d), np.zeros((d, d)), np.array(model.V), B, _turns(values))
+    leading = float(values.real.max())
+    return Frame(
+        basis=np.eye(d),
+        spin=np.zeros((d, d)),
+        V=np.array(model.V),
+        B=model.V - leading * np.eye(d),
+        rotates=_turns(values),
+        attracts=leading > 0,
+        drifts=False,
+    )
 
 
 def long_run_frame(model: Attention, *, frozen: bool = False) -> Frame:
@@ -78,13 +112,33 @@ def long_run_frame(model: Attention, *, frozen: bool = False) -> Frame:
     if turns and not frozen:
         A = W.T @ model.K.T @ model.Q @ W
         candidate = (T - T.T) / 2
+        candidate[np.abs(candidate) <= SNAP * float(np.linalg.norm(model.V, 2))] = 0.0
         if _commute(candidate, T) and _commute(candidate, A):
             S, turns = candidate, False
     # The diagonal of T holds the real parts of the eigenvalues.
-    B = T - T.diagonal().max() * np.eye(d) - S
+    leading = float(T.diagonal().max())
+    B = T - leading * np.eye(d) - S
     if not np.array_equal(T, model.V) or S.any():
         B[np.abs(B) <= SNAP * float(np.linalg.norm(model.V, 2))] = 0.0
-    return Frame(W, W @ S @ W.T, T, B, turns)
+    spin = W @ S @ W.T
+    return Frame(
+        basis=W,
+        spin=(spin - spin.T) / 2,
+        V=T,
+        B=B,
+        rotates=turns,
+        attracts=leading > 0,
+        drifts=_is_defective(B),
+    )
+
+
+def _is_defective(B: Array) -> bool:
+    """Whether V − λI, quasi-triangular, couples eigenvalues at or very near the leading one."""
+    gaps = -B.diagonal()
+    coupling = np.abs(np.triu(B, 1))
+    wide = _DEFECTIVE * coupling
+    apart = np.maximum(gaps[:, None], gaps)  # the two are this far below the leading one, or less
+    return bool(((coupling > 0) & (apart <= wide)).any())
 
 
 def _turns(values: NDArray[np.inexact]) -> bool:

@@ -17,8 +17,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from parkade.engine.simd import LOG2E
 from parkade.engine.system import System
-from parkade.engine.vectors import combine, copy, largest, noise_speed, normalize, note_motion
+from parkade.engine.vectors import (
+    REACH,
+    combine,
+    copy,
+    frobenius,
+    largest,
+    noise_speed,
+    normalize,
+    note_motion,
+)
 from parkade.engine.velocity import evaluate
 from parkade.types import Array
 
@@ -130,6 +140,7 @@ def start(
     bend = max(largest(w) / h, speed)
     if bend > 0:
         h = min(100 * h, (0.01 * tol / bend) ** (1 / ORDER), t_end)
+    h = min(h, REACH * LOG2E / max(frobenius(system.A) * speed, 1e-300))
     work.clock[TIME] = 0.0
     work.clock[STEP] = h
     work.clock[ERROR] = 1e-4

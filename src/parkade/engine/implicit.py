@@ -14,6 +14,11 @@ drift along with one: if it stays in its place while perturbations should have g
 e^800, more than any float64 can hold, there are none, and it is released from the limit
 until it has gone elsewhere.
 
+Where V does not attract (`System.floor`), tokens rest where large forces cancel, often free to
+move in some direction. What rounding leaves of their forces would carry them along, further
+than any tolerance by t ~ 1e10. It is set to zero; and since a true force of that size is lost
+with it, the run is trusted only until such a force could have moved a token by tol.
+
 Coefficients: G. Steinebach 1995, in E. Hairer, G. Wanner, Solving Ordinary Differential
 Equations II (1996), section IV.7; the step controller is Gustafsson's, section IV.8.
 """
@@ -25,11 +30,12 @@ from numba import njit
 
 from parkade.engine.jacobian import linearize
 from parkade.engine.simd import LOG2E
-from parkade.engine.solve import assemble, growth
-from parkade.engine.stages import END, STAGES, Work, combine, stages
+from parkade.engine.solve import abscissa, assemble, growth
+from parkade.engine.stages import END, STAGES, Work, combine, quieten, stages
 from parkade.engine.stages import workspace as workspace
 from parkade.engine.system import System
 from parkade.engine.vectors import (
+    REACH,
     copy,
     frobenius,
     largest,
@@ -56,7 +62,8 @@ _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 6.0
 _RELEASE = 800.0  # e-foldings after which a token that stays has nothing to grow from
 _PLACE = 0.05  # how far a token may drift and still stay in its place
 
-TIME, STEP, ERROR, OLD_STEP, REJECTED, MOTION = 0, 1, 2, 3, 4, 5  # places in Work.clock
+# Places in Work.clock.
+TIME, STEP, ERROR, OLD_STEP, REJECTED, MOTION, TRUSTED = 0, 1, 2, 3, 4, 5, 6
 
 
 @njit(cache=True, nogil=True)
@@ -71,19 +78,57 @@ def start(
     """Set the clock to time 0 with a cautious first step."""
     work.clock[:] = 0.0
     work.growth[:] = 0.0
+    work.noise[:] = 0.0
+    work.doubt[:] = 0.0
     copy(x, work.place)
     # No token is faster than |Vμ| + |Bx|; |μ| ≤ 2.
     speed = 2.0 * frobenius(system.V) + frobenius(system.B)
-    work.clock[STEP] = min(t_end, 0.1 * tol**0.25 / max(speed, 1e-300))
+    reach = REACH * LOG2E / max(frobenius(system.A), 1e-300)
+    work.clock[STEP] = min(t_end, min(0.1 * tol**0.25, reach) / max(speed, 1e-300))
     work.clock[ERROR] = 1.0
+    work.clock[TRUSTED] = np.inf
+
+
+@njit(cache=True, nogil=True)
+def _find_noise(system: System, x: Array, work: Work) -> None:
+    """Set the speed that rounding may give each token, and velocities below it to zero."""
+    size = 2.0 * frobenius(system.V)
+    for k in range(x.shape[0]):
+        square = 0.0
+        for r in range(x.shape[1]):
+            total = 0.0
+            for c in range(x.shape[1]):
+                total += system.B[r, c] * x[k, c]
+            square += total * total
+        work.noise[k] = system.floor * (size * work.lin.shares[1, k] + np.sqrt(square))
+    quieten(work.noise, work.lin.velocity, 0, x.shape[0])
+
+
+@njit(cache=True, nogil=True)
+def _doubt(work: Work, t: float, h: float, tol: float) -> None:
+    """Count how far lost forces may have moved tokens that nothing holds in their place."""
+    for k in range(work.noise.size):
+        noise = work.noise[k]
+        if work.lin.velocity[k].any() or noise == 0.0:
+            continue
+        if abscissa(work.lin.blocks[k]) > -noise / tol:
+            if work.doubt[k] + h * noise > tol:
+                rest = max(0.0, tol - work.doubt[k]) / noise
+                work.clock[TRUSTED] = min(work.clock[TRUSTED], t + rest)
+            work.doubt[k] += h * noise
 
 
 @njit(cache=True, nogil=True)
 def _limit(system: System, work: Work, h: float, rates: Array) -> float:
-    """The step that keeps every bound token's growth below e; `rates` gets those in the way."""
+    """The step that keeps every bound token's growth below e; `rates` gets those in the way.
+
+    Nor is it much longer than the time passed, where the motion is a power of time.
+    """
+    if system.stretch < np.inf:
+        h = min(h, system.stretch * (work.clock[TIME] + 1.0 / frobenius(system.V)))
     limit = h
     if not system.causal:
-        g = growth(work.whole, 1.0 / h)
+        g = growth(work.whole, max(1.0 / h, work.noise.max()))
         for k in range(rates.size):
             rates[k] = g
         bound = False
@@ -93,7 +138,7 @@ def _limit(system: System, work: Work, h: float, rates: Array) -> float:
     for k in range(work.growth.size):
         rates[k] = 0.0
         if work.growth[k] < _RELEASE:
-            g = growth(work.lin.blocks[k], 1.0 / h)
+            g = growth(work.lin.blocks[k], max(1.0 / h, work.noise[k]))
             if g > 0.0:
                 rates[k] = g
                 limit = min(limit, 1.0 / g)
@@ -158,6 +203,8 @@ def advance(
         linearize(system, dims, beta_a, x, work.lin)
         if not system.causal:
             assemble(system, work.lin, work.whole)
+        if system.floor > 0.0:
+            _find_noise(system, x, work)
         speed = largest(work.lin.velocity)
         accepted = False
         while not accepted:
@@ -192,6 +239,8 @@ def advance(
         combine(END, 1.0, u, x, work.y, 0, n)
         normalize(work.y)
         _settle(work, h, rates)
+        if system.floor > 0.0 and system.causal:
+            _doubt(work, t, h, tol)
         for i in range(DENSE):
             combine(_H[i], 1.0, u, nothing, dense[count, i], 0, n)
         copy(work.y, x)

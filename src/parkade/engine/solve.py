@@ -303,14 +303,21 @@ def growth(block: Array, least: float) -> float:
         bound = max(bound, radius)
     if bound <= least:
         return 0.0
+    top = abscissa(block)
+    return top if top > least else 0.0
+
+
+@njit(cache=True, nogil=True)
+def abscissa(block: Array) -> float:
+    """The largest real part of an eigenvalue."""
+    size = block.shape[0]
     if size == 1:
-        return bound
-    top = 0.0
+        return float(block[0, 0])
     if size == 2:
         half = 0.5 * (block[0, 0] + block[1, 1])
         square = 0.25 * (block[0, 0] - block[1, 1]) ** 2 + block[0, 1] * block[1, 0]
-        top = half + np.sqrt(max(0.0, square))
-    else:
-        for value in np.linalg.eigvals(block.astype(np.complex128)):
-            top = max(top, value.real)
-    return float(top) if top > least else 0.0
+        return float(half + np.sqrt(max(0.0, square)))
+    top = -np.inf
+    for value in np.linalg.eigvals(block.astype(np.complex128)):
+        top = max(top, value.real)
+    return float(top)

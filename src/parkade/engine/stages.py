@@ -61,6 +61,8 @@ class Work(NamedTuple):
     clock: Array
     growth: Array  # (n,): ∫g dt of each token while it stays in its place
     place: Array  # (n, d)
+    noise: Array  # (n,): speed that rounding may give a token; 0 where forces keep precision
+    doubt: Array  # (n,): how far it may have moved a token so far
     lin: Linearization
     u: Array  # (stages, d, padded n)
     y: Array  # (n, d)
@@ -87,9 +89,11 @@ def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
     size = d - 1
     whole = 0 if causal else n * size  # full attention is one block that holds all tokens
     return Work(
-        clock=np.zeros(6),
+        clock=np.zeros(7),
         growth=np.zeros(n),
         place=np.zeros((n, d)),
+        noise=np.zeros(n),
+        doubt=np.zeros(n),
         lin=allocate(n, d, causal=causal, stores=stores),
         u=np.zeros((STAGES, d, padded(n))),
         y=np.empty((n, d)),
@@ -153,6 +157,18 @@ def _to_chart(x: Array, y: Array, out: Array, lo: int, hi: int) -> None:
 
 
 @njit(cache=True, nogil=True)
+def quieten(noise: Array, velocity: Array, lo: int, hi: int) -> None:
+    """Set rows of velocities to zero that are no larger than rounding may make them."""
+    for k in range(lo, hi):
+        square = 0.0
+        for c in range(velocity.shape[1]):
+            square += velocity[k, c] ** 2
+        if square <= noise[k] ** 2:
+            for c in range(velocity.shape[1]):
+                velocity[k, c] = 0.0
+
+
+@njit(cache=True, nogil=True)
 def _block(
     system: System,
     dims: tuple[int, ...],
@@ -175,6 +191,8 @@ def _block(
             for k in range(lo, hi):
                 lane.keys[c, k] = y[k, c]
         harmonic.rows(system, dims, y, lane.keys, lo, hi, lane.ledger, slope)
+        if system.floor > 0.0:
+            quieten(work.noise, slope, lo, hi)
         if hi % harmonic.GROUP == 0:
             harmonic.close_group(lane.ledger)
         _to_chart(x, y, slope, lo, hi)
@@ -208,6 +226,8 @@ def _directly(system: System, dims: tuple[int, ...], x: Array, work: Work, h: fl
             combine(_A[s, :s], 1.0, work.u, x, work.y, 0, n)
             normalize(work.y)
             pairwise.rows(system, dims, work.y, 0, n, work.slope)
+            if system.floor > 0.0:
+                quieten(work.noise, work.slope, 0, n)
             _to_chart(x, work.y, work.slope, 0, n)
             combine(_C[s, :s], 1.0 / h, work.u, work.slope, work.slope, 0, n)
         if system.causal:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 SMALL_D = 8
 """From this dimension on, two matrix products per tile beat vector loops."""
 
+_NOISE = 16 * float(np.finfo(np.float64).eps)
+_STRETCH = 0.1
+
 
 class System(NamedTuple):
     """The matrices, frozen tokens and mask of a model, and how its sums are computed."""
@@ -28,6 +31,8 @@ class System(NamedTuple):
     causal: bool
     table: Array  # coefficients of harmonic sums; no columns: direct sums
     accuracy: float  # largest error that harmonic sums may have in a mean μ_k
+    floor: float  # forces below this share of the terms they are made of are rounding; or 0
+    stretch: float  # largest step as a multiple of the time passed; or infinite
 
 
 def prepare(
@@ -38,7 +43,15 @@ def prepare(
     table: Array | None = None,
     accuracy: float = 0.0,
 ) -> System:
-    """Prepare `model`, with optional frozen tokens, for the kernels; tokens in `frame`."""
+    """Prepare `model`, with optional frozen tokens, for the kernels; tokens in `frame`.
+
+    Where V attracts, every cluster of causal attention has a leader, whose force is a sum of
+    terms as small as itself. Where it does not, tokens come to rest where large terms cancel, and
+    what rounding leaves of them must not be taken for a force: see `System.floor`.
+
+    Where V is defective, tokens approach an equilibrium like 1/t that repels them on its other
+    side. Steps much longer than t might take them across.
+    """
     frame = frame or rest_frame(model)
     fixed = np.empty((0, model.d)) if frozen is None else frozen
     A = LOG2E * model.beta * model.K.T @ model.Q
@@ -53,6 +66,8 @@ def prepare(
         causal=model.mask == "causal",
         table=np.empty((0, 0)) if table is None else table,
         accuracy=accuracy,
+        floor=0.0 if frame.attracts else max(_NOISE, accuracy),
+        stretch=_STRETCH if frame.drifts else np.inf,
     )
 
 

@@ -10,6 +10,12 @@ from numba import njit
 
 from parkade.types import Array
 
+REACH = 4.0
+"""How far, in units of 1/(β|KᵀQ|), the fastest token may go in the first step of a run.
+
+Forces change on this scale. Later steps grow from the first one, and their errors tell.
+"""
+
 _BLOCK = 512
 _EPSILON = float(np.finfo(np.float64).eps)
 
