@@ -19,6 +19,7 @@ from parkade.engine.system import SMALL_D, System, prepare, unrolled
 from parkade.engine.vectors import frobenius, noise_speed
 from parkade.engine.velocity import PARALLEL_SECONDS
 from parkade.errors import InaccurateSumsError, ParkadeError
+from parkade.pace import Pace
 from parkade.plan import Plan
 from parkade.progress import say_if_slow
 from parkade.types import Array
@@ -42,6 +43,7 @@ class Outcome:
     evaluations: int
     seconds: float  # without compiling
     trusted_until: float
+    stopped: str  # why the run ended before its time; empty if it did not
 
 
 def drive(
@@ -57,6 +59,7 @@ def drive(
     report: Callable[[float], None],
     cancelled: Callable[[], bool],
     alone: bool,
+    max_steps: int | None,
 ) -> Outcome:
     """Integrate from `x0` to `t_end`, handing the steps to `add` chunk by chunk.
 
@@ -86,12 +89,14 @@ def drive(
     passed = math.log1p if plan.method == "implicit" else float
     whole = passed(t_end)
 
+    pace, stopped = Pace(plan.method, t_end, tol, max_steps), ""
     steps, check_at = 0, _CHECK_STEPS
     few = min(room, _FEW_STEPS)
     loops_only = plan.method == "explicit" and d < SMALL_D
     with nullcontext() if loops_only else threads.single_threaded_blas():
         engine.start(system, dims, x, work, t_end, tol)
-        while clock[engine.TIME] < t_end:
+        while clock[engine.TIME] < t_end and not stopped:
+            few = int(min(few, pace.room(steps)))
             lap = time.perf_counter()
             some = tuple(part[:few] for part in chunk)
             count = advance(system, dims, x, work, t_end, tol, False, *some)
@@ -110,6 +115,7 @@ def drive(
             times, tokens, dense = (part[:count] for part in chunk)
             add(times, frame.leave(tokens), frame.leave(dense))
             report(passed(clock[engine.TIME]) / whole)
+            stopped = pace.judge(steps, float(clock[engine.TIME]))
             if cancelled():
                 raise ParkadeError("cancelled")
     rejected = int(clock[engine.REJECTED])
@@ -120,6 +126,7 @@ def drive(
         evaluations=engine.STAGES * (steps + rejected),
         seconds=time.perf_counter() - begun,
         trusted_until=_trusted_until(engine, system, x, clock, t_end, tol),
+        stopped=stopped,
     )
 
 

@@ -13,6 +13,10 @@ class InaccurateSumsError(ParkadeError):
     """Harmonic sums were found to differ from direct ones by more than they should."""
 
 
+class UnfinishedError(ParkadeError):
+    """A run cannot come to its end at its pace, or took all the steps it was allowed."""
+
+
 class StoreError(ParkadeError):
     """The store of an ensemble cannot be written."""
 

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 
 from parkade import check
 from parkade.attention import Attention
-from parkade.errors import InaccurateSumsError, InputError, TrustWarning
+from parkade.errors import InaccurateSumsError, InputError, TrustWarning, UnfinishedError
 from parkade.frame import turn
-from parkade.plan import Method, Plan, choose
+from parkade.plan import WHOLE, Method, Plan, choose
 from parkade.progress import bar
 from parkade.record import Recorder, recorder
 from parkade.sums import SumsOption
@@ -40,6 +40,8 @@ def simulate(
     sums: SumsOption = "auto",
     frozen: ArrayLike | None = None,
     frozen_weights: ArrayLike | None = None,
+    max_steps: int | None = None,
+    partial: bool = False,
     progress: bool = False,
 ) -> Trajectory:
     """Follow the tokens from time 0 to `t_end`.
@@ -62,6 +64,12 @@ def simulate(
         needs d = 2 or 3 and KᵀQ a positive multiple of I; "auto" takes the faster one.
     frozen, frozen_weights : (m, d) and (m,) arrays, optional
         Fixed tokens everybody attends to, and their weights in the sums (1 by default).
+    max_steps : int, optional
+        How many steps the run may take. By default it ends with an `UnfinishedError` once it
+        is clear that it needs millions of them: some motions never settle.
+    partial : bool
+        Return what there is of a run that cannot come to its end, instead of raising an error:
+        ``run.times[-1] < t_end``, and ``run.stats.stopped`` says why.
     progress : bool
         Show a progress bar on standard error.
 
@@ -77,9 +85,9 @@ def simulate(
     >>> bool(abs(run.final[:, 2]).max() < 1e-6)  # all on the plane of the two leading directions
     True
     """
-    job = Job(model, t_end, times, tol, method, sums, frozen, frozen_weights)
+    job = Job(model, t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial)
     x0 = check.tokens(tokens, model.d)
-    with bar("simulating", show=progress) as report:
+    with bar("simulating", show=progress, remind=True) as report:
         run = job.run(x0, report, lambda: False)
     _warn([run])
     return run
@@ -96,6 +104,8 @@ def simulate_many(
     sums: SumsOption = "auto",
     frozen: ArrayLike | None = None,
     frozen_weights: ArrayLike | None = None,
+    max_steps: int | None = None,
+    partial: bool = False,
     progress: bool = False,
     threads: int | None = None,
 ) -> list[Trajectory]:
@@ -111,7 +121,7 @@ def simulate_many(
     >>> [len(run.final) for run in pk.simulate_many(pk.Attention(d=2, beta=9), starts, 10.0)]
     [20, 20, 20]
     """
-    job = Job(model, t_end, times, tol, method, sums, frozen, frozen_weights)
+    job = Job(model, t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial)
     starts = [check.tokens(x, model.d, name=f"tokens[{i}]") for i, x in enumerate(tokens)]
     from parkade.engine.threads import cores
 
@@ -119,7 +129,7 @@ def simulate_many(
     cancelled = threading.Event()
     done = [0.0] * len(starts)
 
-    with bar(f"simulating {len(starts)} runs", show=progress) as report:
+    with bar(f"simulating {len(starts)} runs", show=progress, remind=True) as report:
 
         def run(i: int) -> Trajectory:
             def note(fraction: float) -> None:
@@ -169,6 +179,8 @@ class Job:
         sums: SumsOption,
         frozen: ArrayLike | None,
         frozen_weights: ArrayLike | None,
+        max_steps: int | None = None,
+        partial: bool = False,
     ) -> None:
         if not isinstance(model, Attention):
             raise InputError(f"model must be a parkade.Attention, got {type(model).__name__}")
@@ -197,6 +209,8 @@ class Job:
                 )
             if not ((self.weights > 0) & (self.weights <= 1e50)).all():
                 raise InputError("frozen_weights must be > 0 (and at most 1e50)")
+        self.max_steps = None if max_steps is None else check.positive_int("max_steps", max_steps)
+        self.partial = partial
 
     def run(
         self,
@@ -211,30 +225,47 @@ class Job:
 
         With `keep`, what it returns is given the steps, and not what `times` asks for.
         """
-        plan = self._plan(len(x0))
-        try:
-            return self._follow(plan, x0, report, cancelled, alone, keep)
-        except InaccurateSumsError as error:
-            if self.sums == "harmonic":
-                raise InaccurateSumsError(f"{error}; use sums='direct'") from None
-            direct = choose_sums(self.model, len(x0), self.tol, "direct", self.weights)
-            sums = dataclasses.replace(direct, reason=f"done again: {error}")
-            plan = dataclasses.replace(plan, sums=sums)
-            return self._follow(plan, x0, report, cancelled, alone, keep)
+        plan: Plan | None = self._plan(len(x0))
+        while plan is not None:
+            try:
+                run = self._follow(plan, x0, report, cancelled, alone, keep)
+            except InaccurateSumsError as error:
+                if self.sums == "harmonic":
+                    raise InaccurateSumsError(f"{error}; use sums='direct'") from None
+                direct = choose_sums(self.model, len(x0), self.tol, "direct", self.weights)
+                sums = dataclasses.replace(direct, reason=f"done again: {error}")
+                plan = dataclasses.replace(plan, sums=sums)
+                continue
+            plan = self._instead(plan, len(x0)) if run.stats.stopped else None
+        if run.stats.stopped and not self.partial:
+            raise UnfinishedError(run.stats.stopped)
+        return run
+
+    def _instead(self, plan: Plan, n: int) -> Plan | None:
+        """Another plan, for a run whose steps turned out to be too short; None if there is none."""
+        if self.method != "auto" or plan.method == "implicit" or self.max_steps is not None:
+            return None
+        if plan.frame.rotates or not self.model.mask == "causal" and n * (self.model.d - 1) > WHOLE:
+            return None
+        other = self._choose(n, "implicit")
+        return dataclasses.replace(other, reason="explicit steps turned out to be too short")
 
     def _plan(self, n: int) -> Plan:
         """The plan for n tokens, made once."""
         if n not in self._plans:
-            self._plans[n] = choose(
-                self.model,
-                n,
-                self.t_end,
-                self.tol,
-                frozen_weights=self.weights,
-                method=self.method,
-                sums=self.sums,
-            )
+            self._plans[n] = self._choose(n, self.method)
         return self._plans[n]
+
+    def _choose(self, n: int, method: Method) -> Plan:
+        return choose(
+            self.model,
+            n,
+            self.t_end,
+            self.tol,
+            frozen_weights=self.weights,
+            method=method,
+            sums=self.sums,
+        )
 
     def _follow(
         self,
@@ -261,6 +292,7 @@ class Job:
             report=report,
             cancelled=cancelled,
             alone=alone,
+            max_steps=self.max_steps,
         )
         times, tokens, dense = kept.result()
         return Trajectory(
@@ -283,5 +315,6 @@ class Job:
                 seconds=outcome.seconds,
                 sums=plan.sums.name,
                 sums_reason=plan.sums.reason,
+                stopped=outcome.stopped,
             ),
         )

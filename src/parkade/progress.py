@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,14 +14,21 @@ Report = Callable[[float], None]
 """Takes the fraction done, between 0 and 1."""
 
 
+PATIENCE = 10.0
+"""Seconds after which work without a progress bar says that it is still going on."""
+
+
 @contextmanager
-def bar(label: str, *, show: bool = True, instead: Report | None = None) -> Iterator[Report]:
+def bar(
+    label: str, *, show: bool = True, instead: Report | None = None, remind: bool = False
+) -> Iterator[Report]:
     """Show a progress bar on standard error and yield the function that moves it.
 
-    With `instead`, a function of the fraction done, that is yielded, and nothing is shown.
+    With `instead`, a function of the fraction done, that is yielded, and nothing is shown. With
+    `remind`, work that shows nothing says once, if it takes long, how far it is.
     """
     if instead is not None or not show:
-        yield instead or (lambda fraction: None)
+        yield instead or (_reminder() if remind else lambda fraction: None)
         return
     from rich.console import Console
     from rich.progress import (
@@ -42,6 +51,21 @@ def bar(label: str, *, show: bool = True, instead: Report | None = None) -> Iter
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(label, total=1.0)
         yield lambda fraction: progress.update(task, completed=fraction)
+
+
+def _reminder() -> Report:
+    """A report that says once, on a terminal, that the work is still going on."""
+    due = time.monotonic() + PATIENCE
+
+    def report(fraction: float) -> None:
+        nonlocal due
+        if time.monotonic() > due and fraction < 1:
+            due = math.inf
+            if sys.stderr is not None and sys.stderr.isatty():
+                done = f"{100 * fraction:.0f}% done after {PATIENCE:.0f} s"
+                _to_standard_error(f"still running, {done}; progress=True shows a bar")
+
+    return report
 
 
 def _to_standard_error(message: str) -> None:

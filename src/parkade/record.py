@@ -105,4 +105,8 @@ class _Times:
         self._t, self._x = float(times[-1]), tokens[-1].copy()
 
     def result(self) -> Kept:
-        return self._times, self._tokens, None
+        if self._next == len(self._times):
+            return self._times, self._tokens, None
+        # The run has stopped before: what was wanted until then, and where it stopped.
+        times = np.append(self._times[: self._next], self._t)
+        return times, np.concatenate([self._tokens[: self._next], self._x[None]]), None

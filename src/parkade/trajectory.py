@@ -17,7 +17,7 @@ from parkade import check
 from parkade.attention import Attention
 from parkade.errors import InputError
 from parkade.files import atomic_write
-from parkade.frame import turn
+from parkade.frame import phase_known_until, turn
 from parkade.record import interpolate
 from parkade.types import Array
 
@@ -44,6 +44,7 @@ class Stats:
     seconds: float
     sums: str = "direct"  # or "harmonic"
     sums_reason: str = ""  # why these sums
+    stopped: str = ""  # why the run ended before its time; empty if it did not
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +62,11 @@ class Trajectory:
     frozen, frozen_weights : (m, d) and (m,) arrays
         The fixed tokens everybody attends to; m = 0 without them.
     trusted_until : float
-        The time beyond which rounding, not the model, may drive the tokens (full attention
-        only; infinite where the whole run can be trusted).
+        The time beyond which rounding, not the model, may drive the tokens (under full
+        attention, or where V does not attract; infinite where the whole run can be trusted).
+    phase_known_until : float
+        The time beyond which the place on an orbit is unknown, while the shape of the turning
+        configuration is still right (where tokens turn for ever; infinite elsewhere).
     spin : (d, d) array
         Generator of the rotation of the frame the run was computed in; zero for most.
     dense : (T-1, p, n, d) array or None
@@ -78,6 +82,11 @@ class Trajectory:
     trusted_until: float
     spin: Array
     dense: Array | None = None
+
+    @property
+    def phase_known_until(self) -> float:
+        """The time from which rounding of its rate leaves the phase of a rotation unknown."""
+        return phase_known_until(self.spin, self.stats.tol)
 
     @property
     def final(self) -> Array:
