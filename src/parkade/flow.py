@@ -156,14 +156,16 @@ def simulate_many(
 
 def _warn(runs: list[Trajectory]) -> None:
     """Say if a run went on for longer than it can be trusted."""
-    limit = min((run.trusted_until for run in runs), default=np.inf)
-    if limit < np.inf:
-        warnings.warn(
-            f"after t={limit:.3g} rounding, not the model, may move the tokens by more than tol; "
-            "see run.trusted_until",
-            TrustWarning,
-            stacklevel=3,
-        )
+    doubts = (
+        ("trusted_until", "rounding, not the model, may move the tokens by more than tol"),
+        ("phase_known_until", "the tokens' place on their orbit is unknown, though not its shape"),
+    )
+    for name, doubt in doubts:
+        limit = min((getattr(run, name) for run in runs), default=np.inf)
+        if any(getattr(run, name) < run.times[-1] for run in runs):
+            warnings.warn(
+                f"after t={limit:.3g} {doubt}; see run.{name}", TrustWarning, stacklevel=3
+            )
 
 
 class Job:
@@ -232,7 +234,7 @@ class Job:
             except InaccurateSumsError as error:
                 if self.sums == "harmonic":
                     raise InaccurateSumsError(f"{error}; use sums='direct'") from None
-                direct = choose_sums(self.model, len(x0), self.tol, "direct", self.weights)
+                direct = choose_sums(plan.model, len(x0), self.tol, "direct", self.weights)
                 sums = dataclasses.replace(direct, reason=f"done again: {error}")
                 plan = dataclasses.replace(plan, sums=sums)
                 continue
@@ -245,7 +247,8 @@ class Job:
         """Another plan, for a run whose steps turned out to be too short; None if there is none."""
         if self.method != "auto" or plan.method == "implicit" or self.max_steps is not None:
             return None
-        if plan.frame.rotates or not self.model.mask == "causal" and n * (self.model.d - 1) > WHOLE:
+        coupled = self.model.mask == "full" and n * (self.model.d - 1) > WHOLE
+        if plan.frame.rotates or coupled:
             return None
         other = self._choose(n, "implicit")
         return dataclasses.replace(other, reason="explicit steps turned out to be too short")
@@ -282,7 +285,6 @@ class Job:
         kept = keep() if keep else recorder(self.times, x0, plan.method)
         outcome = drive(
             plan,
-            self.model,
             x0,
             self.t_end,
             self.tol,

@@ -10,7 +10,10 @@ import math
 import time
 
 _SECONDS = 2.0  # before this, no run is judged
-_FEW = {"explicit": 1000, "implicit": 4000}  # nor before so many steps, at tol = 1e-6
+_SLOW = 20.0  # seconds after which fewer steps have to do
+# Steps before a run is judged, at tol = 1e-6: usually, and if it is slow. Explicit steps soon have
+# their final size. Implicit ones wait for a merge, or for the last token to find its place.
+_FEW = {"explicit": (2000, 1000), "implicit": (30000, 4000)}
 _MANY = 1e6  # steps that no run should need
 _LONG = 60.0  # seconds that nobody minds
 _STEADY = 4.0  # a run whose time grows by this while its steps double is not stuck
@@ -22,7 +25,7 @@ class Pace:
     def __init__(self, method: str, t_end: float, tol: float, max_steps: int | None = None) -> None:
         self._t_end = t_end
         self._max_steps = max_steps
-        self._few = _FEW[method] * max(1.0, (1e-6 / tol) ** 0.25)
+        self._few = [count * max(1.0, (1e-6 / tol) ** 0.25) for count in _FEW[method]]
         self._marks: list[tuple[int, float, float]] = []  # steps, t, seconds
         self._half = 0  # the last mark before half of the steps
         self._begun = time.perf_counter()
@@ -36,11 +39,12 @@ class Pace:
         if t >= self._t_end:
             return ""
         if self._max_steps is not None:
-            reached = f"stopped after max_steps={self._max_steps} steps, at t={t:g}"
-            return reached if steps >= self._max_steps else ""
+            reached = f"the run took its max_steps={self._max_steps} steps and is at t={t:.3g}"
+            remedy = "allow more, or ask for what there is with partial=True"
+            return f"{reached}; {remedy}" if steps >= self._max_steps else ""
         seconds = time.perf_counter() - self._begun
         self._marks.append((steps, t, seconds))
-        if seconds < _SECONDS or steps < self._few:
+        if seconds < _SECONDS or steps < self._few[seconds > _SLOW]:
             return ""
         while self._half + 1 < len(self._marks) and 2 * self._marks[self._half + 1][0] <= steps:
             self._half += 1
@@ -71,7 +75,9 @@ def _steps_left(before: int, since: float, steps: int, t: float, t_end: float) -
 
 
 def _about(count: float) -> str:
-    return f"about {count:.0e}".replace("e+0", "e").replace("e+", "e") if count < 1e99 else "endless"
+    return (
+        f"about {count:.0e}".replace("e+0", "e").replace("e+", "e") if count < 1e99 else "endless"
+    )
 
 
 def _duration(seconds: float) -> str:

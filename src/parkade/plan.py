@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -26,8 +27,14 @@ WHOLE = 400
 
 @dataclass(frozen=True)
 class Plan:
-    """An integrator, the frame to compute in, the sums, and the reasons for them."""
+    """An integrator, the frame to compute in, the sums, and the reasons for them.
 
+    The run is computed in a unit of time of its own, in which V is neither tiny nor huge; all
+    else is told in the user's.
+    """
+
+    model: Attention  # in this unit of time
+    unit: float
     method: Literal["explicit", "implicit"]
     reason: str
     frame: Frame
@@ -45,13 +52,40 @@ def choose(
     sums: SumsOption = "auto",
 ) -> Plan:
     """Plan a run of n tokens, and maybe frozen ones, to t_end; options may already say how."""
+    unit = _unit_of_time(model, t_end)
+    if unit != 1.0:
+        matrices = {"Q": model.Q, "K": model.K, "V": unit * model.V}
+        model = Attention(model.d, model.beta, **matrices, mask=model.mask)
     summing = choose_sums(model, n, tol, sums, frozen_weights)
     integrator, reason, frame = _integrator(
-        model, n, t_end, method, frozen=len(frozen_weights) > 0, stores=summing.name == "direct"
+        model,
+        n,
+        t_end / unit,
+        method,
+        frozen=len(frozen_weights) > 0,
+        stores=summing.name == "direct",
     )
     if integrator == "implicit" and model.mask == "full":
         summing = choose_sums(model, n, tol, sums, frozen_weights, whole=True)
-    return Plan(integrator, reason, frame, summing)
+    elif integrator == "implicit" and not frame.attracts and summing.table is not None:
+        if sums == "auto" and _can_store(n):
+            direct = choose_sums(model, n, tol, "direct", frozen_weights)
+            summing = replace(direct, reason="V does not attract: large forces cancel in the end")
+    frame = replace(frame, spin=frame.spin / unit)
+    return Plan(model, unit, integrator, reason, frame, summing)
+
+
+def _unit_of_time(model: Attention, t_end: float) -> float:
+    """The unit of time to compute in: 1, unless V is so small or large that its squares vanish.
+
+    A power of two, so that V and times change without rounding.
+    """
+    size = float(np.abs(model.V).max())
+    if size == 0.0 or 1e-30 < size < 1e30:
+        return 1.0
+    # What does not move within the time asked for needs no other unit.
+    unit = min(1.0 / size, t_end * 1e290, 2.0**1000)
+    return 2.0 ** math.floor(math.log2(unit))
 
 
 def _integrator(
@@ -76,7 +110,12 @@ def _integrator(
             return "implicit", "long run, and small enough to couple all tokens", frame
         reason = f"full attention couples all tokens, and n·(d−1) > {WHOLE}"
         return "explicit", reason, rest_frame(model)
-    if stores and 4.0 * n * n > 0.5 * available_memory():
+    if stores and not _can_store(n):
         return "explicit", "too many tokens to store their weights", rest_frame(model)
     turning = ", in a frame that turns with the tokens" if frame.spin.any() else ""
     return "implicit", "long causal run" + turning, frame
+
+
+def _can_store(n: int) -> bool:
+    """Whether all weights of n tokens fit in memory."""
+    return 4.0 * n * n <= 0.5 * available_memory()

@@ -125,7 +125,7 @@ def _limit(system: System, work: Work, h: float, rates: Array) -> float:
     Nor is it much longer than the time passed, where the motion is a power of time.
     """
     if system.stretch < np.inf:
-        h = min(h, system.stretch * (work.clock[TIME] + 1.0 / frobenius(system.V)))
+        h = min(h, system.stretch * (work.clock[TIME] + 1.0 / max(frobenius(system.V), 1e-300)))
     limit = h
     if not system.causal:
         g = growth(work.whole, max(1.0 / h, work.noise.max()))

@@ -160,10 +160,10 @@ def _to_chart(x: Array, y: Array, out: Array, lo: int, hi: int) -> None:
 def quieten(noise: Array, velocity: Array, lo: int, hi: int) -> None:
     """Set rows of velocities to zero that are no larger than rounding may make them."""
     for k in range(lo, hi):
-        square = 0.0
+        size = 0.0
         for c in range(velocity.shape[1]):
-            square += velocity[k, c] ** 2
-        if square <= noise[k] ** 2:
+            size = max(size, abs(velocity[k, c]))
+        if size <= noise[k]:
             for c in range(velocity.shape[1]):
                 velocity[k, c] = 0.0
 
