@@ -3,7 +3,7 @@
 from parkade import clusters, parking, sphere, theory
 from parkade.attention import Attention
 from parkade.clusters import cluster_labels, consumption
-from parkade.errors import InputError, ParkadeError, TrustWarning
+from parkade.errors import InputError, ParkadeError, TrustWarning, UnfinishedError
 from parkade.flow import simulate, simulate_many
 from parkade.parking import renyi_centers, strong_renyi_centers
 from parkade.sweeps.ensemble import ensemble, load_ensemble
@@ -17,6 +17,7 @@ __all__ = [
     "ParkadeError",
     "Trajectory",
     "TrustWarning",
+    "UnfinishedError",
     "cluster_labels",
     "clusters",
     "consumption",

@@ -75,9 +75,9 @@ def _steps_left(before: int, since: float, steps: int, t: float, t_end: float) -
 
 
 def _about(count: float) -> str:
-    return (
-        f"about {count:.0e}".replace("e+0", "e").replace("e+", "e") if count < 1e99 else "endless"
-    )
+    if count > 1e99:
+        return "endlessly many"
+    return f"about {count:.0e}".replace("e+0", "e").replace("e+", "e")
 
 
 def _duration(seconds: float) -> str:

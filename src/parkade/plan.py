@@ -57,20 +57,16 @@ def choose(
         matrices = {"Q": model.Q, "K": model.K, "V": unit * model.V}
         model = Attention(model.d, model.beta, **matrices, mask=model.mask)
     summing = choose_sums(model, n, tol, sums, frozen_weights)
+    held, stores = len(frozen_weights) > 0, summing.name == "direct"
     integrator, reason, frame = _integrator(
-        model,
-        n,
-        t_end / unit,
-        method,
-        frozen=len(frozen_weights) > 0,
-        stores=summing.name == "direct",
+        model, n, t_end / unit, method, frozen=held, stores=stores
     )
+    cancels = integrator == "implicit" and not frame.attracts
     if integrator == "implicit" and model.mask == "full":
         summing = choose_sums(model, n, tol, sums, frozen_weights, whole=True)
-    elif integrator == "implicit" and not frame.attracts and summing.table is not None:
-        if sums == "auto" and _can_store(n):
-            direct = choose_sums(model, n, tol, "direct", frozen_weights)
-            summing = replace(direct, reason="V does not attract: large forces cancel in the end")
+    elif cancels and not stores and sums == "auto" and _can_store(n):
+        direct = choose_sums(model, n, tol, "direct", frozen_weights)
+        summing = replace(direct, reason="V does not attract: large forces cancel in the end")
     frame = replace(frame, spin=frame.spin / unit)
     return Plan(model, unit, integrator, reason, frame, summing)
 

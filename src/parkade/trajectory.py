@@ -200,6 +200,7 @@ class Trajectory:
                 "mask": model.mask,
                 **matrices,
                 "trusted_until": self.trusted_until,
+                "phase_known_until": self.phase_known_until,
                 **dataclasses.asdict(self.stats),
             },
         )

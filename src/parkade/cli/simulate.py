@@ -122,6 +122,16 @@ def simulate(
             "the faster one.",
         ),
     ] = "auto",
+    max_steps: Annotated[
+        int | None,
+        typer.Option(
+            "--max-steps",
+            help="Steps the run may take.  [default: until it is clear that it cannot finish]",
+        ),
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Keep what there is of a run that cannot finish.")
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -190,6 +200,8 @@ def simulate(
             sums=sums,  # type: ignore[arg-type]  # and this
             frozen=fixed,
             frozen_weights=weights,
+            max_steps=max_steps,
+            partial=partial,
             progress=show and not quiet,
         )
         moved = pk.sphere.distance(x0, run.final)

@@ -42,6 +42,11 @@ def as_text(run: Trajectory, moved: Array, start: str, written: Mapping[str, Pat
     ]
     if run.trusted_until < run.times[-1]:
         lines.append(("beware", f"past t={run.trusted_until:.3g} rounding may move the tokens"))
+    if run.phase_known_until < run.times[-1]:
+        unknown = f"past t={run.phase_known_until:.3g} the phase of the rotation is unknown"
+        lines.append(("beware", unknown))
+    if stats.stopped:
+        lines.append(("stopped", stats.stopped))
     lines += [
         ("wrote", f"{path} ({size(path.stat().st_size)})")
         for path in written.values()
@@ -73,13 +78,18 @@ def as_json(
             "times": run.times.tolist(),
             "stats": dataclasses.asdict(run.stats),
             # JSON has no infinity: null means the whole run.
-            "trusted_until": run.trusted_until if run.trusted_until < np.inf else None,
+            "trusted_until": _finite(run.trusted_until),
+            "phase_known_until": _finite(run.phase_known_until),
             "moved": {"mean": float(np.mean(moved)), "max": float(np.max(moved))},
             "points": {"count": len(renyi_centers(run.final, RADIUS)), "radius": RADIUS},
             "final": run.final.tolist(),
             **{name: None if path is None else str(path) for name, path in written.items()},
         }
     )
+
+
+def _finite(t: float) -> float | None:
+    return t if t < np.inf else None
 
 
 def _times(run: Trajectory) -> str:

@@ -102,8 +102,13 @@ def build(
             "steps": run.stats.steps,
             "seconds": run.stats.seconds,
         },
-        "trusted_until": run.trusted_until if math.isfinite(run.trusted_until) else None,
+        "trusted_until": _finite(run.trusted_until),
+        "phase_known_until": _finite(run.phase_known_until),
     }
+
+
+def _finite(t: float) -> float | None:
+    return t if math.isfinite(t) else None
 
 
 def _put_back(run: Trajectory, held: NDArray[np.int64]) -> Trajectory:

@@ -70,6 +70,8 @@ def caption(run: Trajectory) -> str:
     parts += [f"{model.mask} mask", f"t = {style.number(float(run.times[-1]))}"]
     if run.trusted_until < run.times[-1]:
         parts.append(f"trusted to t = {style.number(run.trusted_until)}")
+    if run.phase_known_until < run.times[-1]:
+        parts.append(f"phase known to t = {style.number(run.phase_known_until)}")
     return ", ".join(parts)
 
 

@@ -62,8 +62,14 @@ function drawNow(pen, x, top, bottom, theme) {
 }
 
 function drawUntrusted(pen, box, top, bottom, scene, theme) {
-  if (scene.trusted_until === null || scene.trusted_until >= scene.end) return;
-  const x = placeOf(box, scene.moment(scene.trusted_until));
+  shadeFrom(scene.trusted_until, 'rounding decides: not to be trusted', pen, box, top, bottom, scene, theme);
+  shadeFrom(scene.phase_known_until, 'the place on the orbit is unknown', pen, box, top, bottom, scene, theme);
+}
+
+/** Shade the time line from t on, and say why. */
+function shadeFrom(t, why, pen, box, top, bottom, scene, theme) {
+  if (t === null || t >= scene.end) return;
+  const x = placeOf(box, scene.moment(t));
   const { right } = timeSpan(box);
   pen.globalAlpha = 0.14;
   pen.fillStyle = theme.strong;
@@ -74,7 +80,7 @@ function drawUntrusted(pen, box, top, bottom, scene, theme) {
   pen.textAlign = 'right';
   pen.textBaseline = 'top';
   pen.fillStyle = theme.soft;
-  pen.fillText('rounding decides: not to be trusted', right - 4, top + 3);
+  pen.fillText(why, right - 4, top + 3);
 }
 
 /** Steps [u, clusters] of the staircase. */

@@ -27,6 +27,8 @@ export function showStatus(scene) {
   if (seconds !== null && seconds !== undefined) parts.push(seconds < 1 ? `${Math.max(1, Math.round(1000 * seconds))} ms` : `${short(seconds, 2)} s`);
   const limit = scene.trusted_until;
   const doubted = limit !== null && limit < scene.end;
+  const phase = scene.phase_known_until;
+  if (phase !== null && phase < scene.end) parts.push(`the place on the orbit is known until t = ${short(phase)}`);
   parts.push(doubted ? `to be trusted until t = ${short(limit)}: then rounding decides` : 'to be trusted to the end');
   byId('status').textContent = parts.join(' · ');
   byId('status').dataset.trust = String(!doubted);
