@@ -227,7 +227,7 @@ def test_an_interrupt_stops_the_run_at_the_next_report(simulate, how, monkeypatc
             os.kill(os.getpid(), signal.SIGINT)  # what Ctrl-C does
 
     @contextlib.contextmanager
-    def bar(label, *, show):
+    def bar(label, **options):
         yield report
 
     monkeypatch.setattr(flow, "bar", bar)
@@ -255,7 +255,7 @@ def test_progress_rises_to_one(monkeypatch):
     reports = []
 
     @contextlib.contextmanager
-    def bar(label, *, show):
+    def bar(label, **options):
         yield reports.append
 
     monkeypatch.setattr(flow, "bar", bar)

@@ -58,7 +58,7 @@ class Frame:
 
 
 def turn(spin: Array, times: Array, x: Array) -> Array:
-    """e^{t·spin} x for each time t: `times` (T,), `x` (T, n, d), with unit rows."""
+    """e^{t·spin} x for each time t: `times` (T,), `x` (T, n, d)."""
     if not spin.any():
         return x
     rates, planes = _planes(spin)
@@ -68,7 +68,8 @@ def turn(spin: Array, times: Array, x: Array) -> Array:
     first, second = x @ planes[0], x @ planes[1]  # (T, n, planes)
     moved = ((cos - 1) * first - sin * second, (cos - 1) * second + sin * first)
     turned: Array = x + moved[0] @ planes[0].T + moved[1] @ planes[1].T
-    turned /= np.linalg.norm(turned, axis=-1, keepdims=True)
+    before, after = (np.linalg.norm(v, axis=-1, keepdims=True) for v in (x, turned))
+    turned *= before / np.maximum(after, 1e-300)
     return turned
 
 
