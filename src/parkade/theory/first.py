@@ -120,8 +120,7 @@ def _combine(t: Array, rates: Complex, parts: list[Complex]) -> Array:
             sizes.append(np.log(size) + top * np.log(scale))
     # Only the ratios of the terms matter: the largest becomes one, at each time. Rates are
     # compared before they are multiplied by t, so that equal ones cancel exactly.
-    log = np.array(sizes)
-    largest = np.argmax(log + np.outer(rates.real, t), axis=0)
-    log += (rates.real[:, None] - rates.real[largest]) * t - log[largest, np.arange(len(t))]
-    weights = np.exp(np.minimum(log, 0.7))  # rounding of the maximum may leave a little more
+    leading = np.where(t < 0, rates.real.min(), rates.real.max())
+    log = np.array(sizes) + (rates.real[:, None] - leading) * t
+    weights = np.exp(log - log.max(axis=0))
     return normalize(np.einsum("it,itd->td", weights, np.array(terms)).real)
