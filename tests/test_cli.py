@@ -464,3 +464,15 @@ def test_timeline_refuses_what_it_cannot_read(arguments: list[str], message: str
     result = invoke("timeline", "--n", 5, "--t-end", 10, *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_a_run_that_cannot_finish_says_so_or_is_kept(here: Path) -> None:
+    command = ["simulate", "--V", "0,-1;1,0", "--K", "1,2", "--t-end", "1e9", "--max-steps", "50"]
+    result = invoke(*command, "-o", "run.npz")
+    assert result.exit_code == 2
+    assert "max_steps=50" in result.stderr
+    assert not Path("run.npz").exists()
+    result = invoke(*command, "-o", "run.npz", "--partial")
+    assert result.exit_code == 0
+    assert "stopped" in result.stdout
+    assert pk.load("run.npz").stats.stopped
