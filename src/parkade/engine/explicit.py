@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from parkade.engine.jit import njit
 from parkade.engine.system import System
 from parkade.engine.vectors import combine, copy, largest, noise_speed, normalize, note_motion
 from parkade.engine.velocity import evaluate
