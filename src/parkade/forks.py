@@ -9,9 +9,9 @@ from __future__ import annotations
 
 # What has hooks of its own is imported first: the hooks before a fork run in reverse order,
 # and while ours wait, none of these locks may be held.
+import concurrent.futures.thread  # noqa: F401
 import logging  # noqa: F401
 import os
-import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -42,18 +42,22 @@ def in_child(renew: Callable[[], None]) -> None:
 
 
 def _take_all() -> None:
-    # All or none: whoever holds one of them may want another one before it lets go.
-    while True:
-        taken: list[Lock] = []
-        for lock in _locks:
-            if not lock.acquire(blocking=False):
-                break
-            taken.append(lock)
-        else:
-            _taken[:] = taken
-            return
+    # Never wait with a lock in hand: whoever holds another one may want this one first.
+    order = list(_locks)
+    taken: list[Lock] = []
+    try:
+        while len(taken) < len(order):
+            lock = order[len(taken)]
+            if lock.acquire(blocking=not taken):
+                taken.append(lock)
+            else:
+                _release(taken)
+                order.remove(lock)
+                order.insert(0, lock)
+    except BaseException:  # Ctrl-C, which Python only prints here
         _release(taken)
-        time.sleep(0.001)
+        raise
+    _taken[:] = taken
 
 
 def _release(locks: list[Lock]) -> None:
@@ -62,7 +66,9 @@ def _release(locks: list[Lock]) -> None:
 
 
 def _release_all() -> None:
-    _release(_taken)
+    taken = list(_taken)
+    _taken.clear()  # first: with the last lock gone, another thread may fork
+    _release(taken)
 
 
 if hasattr(os, "register_at_fork"):

@@ -110,9 +110,8 @@ def _key(sig: Any, codegen: Any) -> tuple[Any, ...]:
     return sig, codegen.magic_tuple()
 
 
-@functools.cache
-def _directory() -> Path | None:
-    """A directory for machine code that belongs to exactly these sources.
+def _digest_of_sources() -> str:
+    """The name of a cache that belongs to exactly these sources; "" if they are not there.
 
     Numba notices edits of the file a compiled function lives in, but not of the files of
     the functions it calls; a name made from all of them cannot be stale.
@@ -121,7 +120,15 @@ def _directory() -> Path | None:
     sources = sorted(Path(__file__).parent.glob("*.py"))
     for source in sources:
         digest.update(source.read_bytes())
-    return files.private_directory(digest.hexdigest()[:16]) if sources else None
+    return digest.hexdigest()[:16] if sources else ""
+
+
+_NAME = _digest_of_sources()  # now: an edit may come between this import and the first run
+
+
+@functools.cache
+def _directory() -> Path | None:
+    return files.private_directory(_NAME) if _NAME else None
 
 
 _given_up: list[str] = []
