@@ -88,6 +88,14 @@ def while_running(d=2):
         ended.set()
 
 
+def many_at_once():
+    yield run()
+    with ThreadPoolExecutor(4) as pool:
+        children = [pool.submit(in_fork, run) for _ in range(24)]
+        for future in [*children, *(pool.submit(run) for _ in range(4))]:
+            yield future.result()
+
+
 def while_running_with_blas():
     yield from while_running(8)
 
@@ -185,6 +193,7 @@ SCENARIOS = {
         threads,
         pools_in_threads,
         while_running,
+        many_at_once,
         while_running_with_blas,
         while_compiling,
         while_locked,

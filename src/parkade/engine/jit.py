@@ -132,7 +132,7 @@ def _directory() -> Path | None:
 
 
 _given_up: list[str] = []
-_OTHER_PLACE = "set NUMBA_CACHE_DIR to a directory of your own with 20 MB to spare"
+_OTHER_PLACE = "set NUMBA_CACHE_DIR to a directory of your own with 100 MB to spare"
 _OTHER_NUMBA = "install another version of Numba"
 
 
