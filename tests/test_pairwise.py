@@ -276,6 +276,7 @@ def test_machine_code_from_the_cache_runs(tmp_path):
     # there by a fresh process: three processes in a row, as a user's sessions would be.
     script = """if True:
         import sys, parkade as pk
+        from parkade.engine import explicit
         from parkade.engine.system import prepare
         from parkade.engine.velocity import velocity
         model, x = pk.Attention(4), pk.sphere.uniform(5, 4, seed=1)
@@ -283,8 +284,9 @@ def test_machine_code_from_the_cache_runs(tmp_path):
             velocity(prepare(model), x)
         else:
             pk.simulate(model, x, 1.0, method="explicit")
+            assert bool(explicit.advance.stats.cache_hits) == (sys.argv[1] == "cached")
     """
-    for stage in ("callee", "caller", "caller"):
+    for stage in ("callee", "caller", "cached"):
         result = subprocess.run(
             [sys.executable, "-c", script, stage],
             env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from parkade import forks
 from parkade.attention import Attention
 from parkade.engine import METHODS, harmonic, threads
 from parkade.engine.stages import BLOCK
@@ -166,7 +167,8 @@ def _trusted_until(
 
 
 _warm: set[tuple[str, int]] = set()
-_warming = threading.Lock()  # Numba compiles one thing at a time, too
+_warming = threading.RLock()  # Numba compiles one thing at a time, too
+forks.wait_for(_warming)
 
 
 def _warm_up(engine: Any, d: int) -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from parkade.engine.jit import njit
 from parkade.types import Array
 
 Indices = NDArray[np.int64]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from parkade.engine.jit import njit
 from parkade.types import Array
 
 

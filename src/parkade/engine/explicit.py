@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from parkade.engine.jit import njit
 from parkade.engine.simd import LOG2E
 from parkade.engine.system import System
 from parkade.engine.vectors import (

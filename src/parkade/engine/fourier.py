@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from parkade.engine.emit import (
@@ -38,6 +38,7 @@ from parkade.engine.emit import (
     total,
     vector,
 )
+from parkade.engine.jit import njit
 from parkade.engine.tangent import FUSED
 from parkade.types import Array
 

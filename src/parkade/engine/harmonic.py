@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numba import njit
 
 from parkade.engine.features import (
     CHUNK,
@@ -31,6 +30,7 @@ from parkade.engine.features import (
     leaves_near,
     make_scratch,
 )
+from parkade.engine.jit import njit
 from parkade.engine.pairwise import project, velocity_rows
 from parkade.engine.simd import exp2
 from parkade.engine.system import System

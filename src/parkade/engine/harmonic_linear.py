@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parkade.engine.features import (
     CHUNK,
@@ -35,6 +34,7 @@ from parkade.engine.harmonic import (
     make_room,
     weigh,
 )
+from parkade.engine.jit import njit
 from parkade.engine.linear import Linearization, set_blocks, set_keys
 from parkade.engine.simd import LOG2E
 from parkade.engine.solve import finish, finish_room

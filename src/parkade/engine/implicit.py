@@ -26,9 +26,9 @@ Equations II (1996), section IV.7; the step controller is Gustafsson's, section 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from parkade.engine.jacobian import linearize
+from parkade.engine.jit import njit
 from parkade.engine.simd import LOG2E
 from parkade.engine.solve import abscissa, assemble, growth
 from parkade.engine.stages import END, STAGES, Work, combine, quieten, stages

@@ -28,8 +28,8 @@ from decimal import Decimal, localcontext
 from math import comb, log, sqrt
 
 import numpy as np
-from numba import njit
 
+from parkade.engine.jit import njit
 from parkade.engine.tangent import FUSED, SUMS
 from parkade.types import Array
 

@@ -22,9 +22,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from parkade.engine.jit import njit
 from parkade.engine.simd import LOG2E, MAX_SCORE, exp2
 from parkade.engine.system import System
 from parkade.engine.tangent import FUSED, SUMS, axis, matrix_to_tangent

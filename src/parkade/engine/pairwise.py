@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
 
+from parkade.engine.jit import njit
 from parkade.engine.simd import (
     LANES,
     MAX_SCORE,

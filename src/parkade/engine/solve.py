@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from parkade.engine.jit import njit
 from parkade.engine.linear import Linearization
 from parkade.engine.simd import add_multiple
 from parkade.engine.system import System

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
 
 from parkade import check
 from parkade.engine import harmonic, harmonic_linear, pairwise
 from parkade.engine.features import DIMENSIONS
+from parkade.engine.jit import njit
 from parkade.engine.linear import Linearization, allocate, padded
 from parkade.engine.simd import WIDTH
 from parkade.engine.solve import factorize, invert, solve, solve_whole

@@ -15,8 +15,7 @@ run along memory.
 
 from __future__ import annotations
 
-from numba import njit
-
+from parkade.engine.jit import njit
 from parkade.types import Array
 
 FUSED = {"contract"}  # let the compiler fuse multiplications and additions

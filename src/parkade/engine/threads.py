@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
+from parkade import forks
+
 
 def cores() -> int:
     """How many cores this process may use."""
@@ -71,6 +73,9 @@ def _pool(count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, thread_name_prefix="parkade")
 
 
+forks.in_child(_pool.cache_clear)  # a child has the pools, but not their threads
+
+
 class _SingleThreadedBlas:
     """Matrix products run on the calling thread while anybody is inside.
 
@@ -80,21 +85,30 @@ class _SingleThreadedBlas:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
+        self._lock = threading.RLock()
+        self._inside: list[int] = []  # threads
         self._limit: Any = None
+        forks.wait_for(self._lock)
+        forks.in_child(self._stay_alone)
 
     def __enter__(self) -> None:
         with self._lock:
-            self._inside += 1
-            if self._inside == 1:
+            self._inside.append(threading.get_ident())
+            if len(self._inside) == 1:
                 self._limit = _controller().limit(limits=1, user_api="blas")
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
+            self._inside.remove(threading.get_ident())
+            if not self._inside:
                 self._limit.restore_original_limits()
+
+    def _stay_alone(self) -> None:
+        """Let go of what the threads of the parent, which a child does not have, are inside."""
+        mine = [thread for thread in self._inside if thread == threading.get_ident()]
+        if self._inside and not mine:
+            self._limit.restore_original_limits()
+        self._inside = mine
 
 
 _SINGLE = _SingleThreadedBlas()

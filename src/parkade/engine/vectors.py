@@ -6,8 +6,8 @@ Loops, here and elsewhere, where NumPy has a short form: array expressions compi
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from parkade.engine.jit import njit
 from parkade.types import Array
 
 REACH = 4.0

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
 
 from parkade.engine import harmonic, pairwise
 from parkade.engine.features import DIMENSIONS
+from parkade.engine.jit import njit
 from parkade.engine.system import System, unrolled
 from parkade.engine.threads import share_out
 from parkade.types import Array

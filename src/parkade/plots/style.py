@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from parkade import forks
 from parkade.errors import InputError
 from parkade.files import atomic_write
 from parkade.types import Array
@@ -65,6 +66,7 @@ _PNG_DPI = 200
 # matplotlib's rc_context swaps global settings; two threads in it at once would leave
 # one's settings behind in the other's.
 _LOCK = threading.RLock()
+forks.wait_for(_LOCK)
 
 
 @contextmanager

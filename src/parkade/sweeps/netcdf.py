@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parkade import forks
 from parkade.errors import ParkadeError
 from parkade.sweeps.measures import Variable
 from parkade.sweeps.recipe import Recipe
 
 # The netCDF library bears one thread at a time.
-_LOCK = threading.Lock()
+_LOCK = threading.RLock()
+forks.wait_for(_LOCK)
 
 _TRUST = Variable((), "f8", "time until which a run can be trusted")
 

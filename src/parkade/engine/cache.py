@@ -1,0 +1,104 @@
+"""Files to be run: checked for damage, in a directory that only we can write.
+
+Machine code from a cache is unpickled and executed, so whoever can write it can do what this
+user can do. Two guards, against two things:
+
+- *Other users*: the directory and its files must belong to us and must not be writable by
+  anybody else, and the directory must not be a link. One that fails is not used. The owner of
+  a file is asked for once it is open, so it does not help to swap directories in between.
+- *Damage* (a full disk, a crash, a flipped bit): a file begins with a digest of its name and of
+  the rest, which is checked before anything else is done with it. A damaged file counts as
+  missing, and is written anew.
+
+Whoever can write as this user can also write digests, and needs no cache to do harm.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+
+_DIGEST_BYTES = 32
+
+
+def private_directory(name: str) -> Path | None:
+    """The first place for a cache of this name that only we can write, if there is one."""
+    for place in places():
+        with suppress(OSError):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if _make_private(place) and _make_private(place / name):
+                return place / name
+    return None
+
+
+def places() -> Iterator[Path]:
+    """Where caches are looked for, in this order."""
+    for root in (os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), "~/.cache"):
+        with suppress(RuntimeError):  # nobody's home
+            if root:
+                yield Path(root).expanduser().absolute() / "parkade"
+    with suppress(OSError):  # there is no temporary directory
+        user = os.geteuid() if hasattr(os, "geteuid") else "user"
+        yield Path(tempfile.gettempdir()).absolute() / f"parkade-{user}"
+
+
+def _make_private(path: Path) -> bool:
+    """Make a directory, unless it is there; say whether we, and nobody else, can write it."""
+    with suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    return _is_ours(path.lstat(), stat.S_ISDIR) and os.access(path, os.W_OK)
+
+
+def read(path: Path) -> memoryview | None:
+    """What was written, or None if it is not there, damaged or not ours."""
+    try:
+        with path.open("rb") as file:
+            if not _is_ours(os.fstat(file.fileno()), stat.S_ISREG):
+                return None
+            content = memoryview(file.read())
+    except OSError:
+        return None
+    digest, payload = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
+    return payload if digest == _digest(path.name, payload) else None
+
+
+def write(path: Path, payload: bytes) -> None:
+    """Write a file that is there as a whole or not at all, whoever else writes it just now.
+
+    Nothing is flushed to the disk: what a crash leaves behind is found to be damaged.
+    """
+    temporary = f"{path}.{secrets.token_hex(8)}"
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(_digest(path.name, payload))
+            file.write(payload)
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)  # a file cannot replace it
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _digest(name: str, payload: bytes | memoryview) -> bytes:
+    digest = blake2b(name.encode() + b"\0", digest_size=_DIGEST_BYTES)
+    digest.update(payload)
+    return digest.digest()
+
+
+def _is_ours(found: os.stat_result, kind: Callable[[int], bool]) -> bool:
+    """Whether this is what it should be, and we alone can write it."""
+    if not kind(found.st_mode):
+        return False
+    if not hasattr(os, "geteuid"):  # Windows, where the profile of a user is private
+        return True
+    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -1,0 +1,176 @@
+"""Campaign: damage to files of the cache is found before they are unpickled, and mended."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from parkade.engine import cache, jit
+
+CASES = int(os.environ.get("PARKADE_FUZZ", "200"))
+
+
+def flip(rng, path, other):
+    data = bytearray(path.read_bytes())
+    for _ in range(rng.integers(1, 4)):
+        data[rng.integers(len(data))] ^= 1 << rng.integers(8)
+    path.write_bytes(data)
+
+
+def truncate(rng, path, other):
+    os.truncate(path, rng.integers(path.stat().st_size))
+
+
+def empty(rng, path, other):
+    os.truncate(path, 0)
+
+
+def grow(rng, path, other):
+    with path.open("ab") as file:
+        file.write(rng.bytes(rng.integers(1, 100)))
+
+
+def zero(rng, path, other):
+    data = bytearray(path.read_bytes())
+    begin, length = rng.integers(len(data)), rng.integers(1, 4096)
+    data[begin : begin + length] = bytes(len(data[begin : begin + length]))
+    path.write_bytes(data)
+
+
+def delete(rng, path, other):
+    path.unlink()
+
+
+def swap(rng, path, other):
+    path.rename(path.with_suffix(".away"))
+    other.rename(path)
+    path.with_suffix(".away").rename(other)
+
+
+def copy(rng, path, other):
+    shutil.copy(other, path)
+
+
+def replace_by_directory(rng, path, other):
+    path.unlink()
+    path.mkdir()
+    (path / "within").touch()
+
+
+def dangling_link(rng, path, other):
+    path.unlink()
+    path.symlink_to("nowhere")
+
+
+DAMAGES = (
+    flip,
+    truncate,
+    empty,
+    grow,
+    zero,
+    delete,
+    swap,
+    copy,
+    replace_by_directory,
+    dangling_link,
+)
+
+
+def case(number):
+    """Random numbers and a kind of damage; flips more often than others."""
+    rng = np.random.default_rng((5, number))
+    kinds = (*DAMAGES, flip, flip)
+    return rng, kinds[number % len(kinds)]
+
+
+def test_damage_is_found(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for number in range(10 * CASES):
+        rng, damage = case(number)
+        contents = {path: rng.bytes(rng.integers(1, 2000)) for path in (first, second)}
+        for path, content in contents.items():
+            cache.write(path, content)
+        before = first.read_bytes()
+        damage(rng, first, second)
+        same = first.is_file() and first.read_bytes() == before  # zeros upon zeros
+        found = cache.read(first)
+        assert found == (before[32:] if same else None), (number, damage)
+        cache.write(first, contents[first])
+        assert cache.read(first) == contents[first], (number, damage)
+
+
+def cube(x):
+    return x * x * x
+
+
+def test_functions_are_compiled_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(jit, "_directory", lambda: tmp_path)
+    monkeypatch.setattr(jit, "_given_up", [])
+
+    def call():
+        function = jit.njit(cache=True)(cube)
+        assert (function(3), function(0.5)) == (27, 0.125), (number, damage)
+        return sum(function.stats.cache_hits.values())
+
+    for number in range(CASES // 4):
+        rng, damage = case(number)
+        if number == 0:
+            assert call() == 0
+        paths = [tmp_path / name for name in sorted(os.listdir(tmp_path))]
+        assert len(paths) == 2
+        before = paths[0].read_bytes()
+        damage(rng, *paths)
+        same = paths[0].is_file() and paths[0].read_bytes() == before
+        assert call() == (2 if same else 0 if damage is swap else 1), (number, damage)
+        assert call() == 2, (number, damage)
+        assert not jit._given_up
+
+
+SCRIPT = """
+import parkade as pk
+tokens = pk.sphere.uniform(50, 3, seed=1)
+print(pk.theory.sequential_energies(tokens, 2.0).tobytes().hex())
+"""
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory):
+    """A cache, and what a process with it says."""
+    directory = tmp_path_factory.mktemp("warm")
+    return directory, run(directory)
+
+
+def run(directory):
+    result = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(directory)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("number", range(max(1, CASES // 40)))
+def test_processes_give_the_same_bits(warm, tmp_path, number):
+    rng, damage = case(7 * number)
+    directory, said = warm
+    shutil.copytree(directory, tmp_path, dirs_exist_ok=True)
+    files = sorted(tmp_path.rglob("*.nbc"), reverse=True)
+    assert [path.name.partition("-")[0] for path in files] == ["energy.energies", "energy._near"]
+    # The first is read; the second is needed to make it again.
+    damage(rng, *files)
+    if damage is not swap:
+        damage(rng, *reversed(files))
+    assert run(tmp_path) == said, (number, damage)
+    assert all(cache.read(path) is not None for path in files), (number, damage)
+    before = [path.stat().st_mtime_ns for path in files]
+    assert run(tmp_path) == said, (number, damage)
+    assert before == [path.stat().st_mtime_ns for path in files], (number, damage)

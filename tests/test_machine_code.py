@@ -1,0 +1,244 @@
+"""The cache of machine code: where it lies, what it takes and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numba
+import pytest
+
+from parkade.engine import cache, jit
+
+SCRIPT = """
+import resource, sys, tempfile
+{before}
+import parkade as pk
+from parkade.engine import energy
+tokens = pk.sphere.uniform(5, 3, seed=1)
+print(pk.theory.sequential_energies(tokens, 2.0).tobytes().hex())
+print(sum(energy.energies.stats.cache_hits.values()))
+"""
+
+
+def start(directory, before="", **variables):
+    """A process that needs one small compiled function."""
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT.format(before=before)],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(directory)} | variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def outcome(process):
+    """The bits it computed, whether it had to compile, and what it said."""
+    said, complaints = process.communicate(timeout=120)
+    assert process.returncode == 0, complaints
+    assert "Traceback" not in complaints
+    bits, hits = said.split()
+    return bits, hits == "0", complaints.splitlines()
+
+
+def run(directory, before="", **variables):
+    return outcome(start(directory, before, **variables))
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    """Directories of our own in all places where a cache is looked for."""
+    roots = [tmp_path / name for name in ("chosen", "xdg", "home", "tmp")]
+    for root in roots:
+        root.mkdir()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(roots[0]))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(roots[1]))
+    monkeypatch.setenv("HOME", str(roots[2]))
+    monkeypatch.setattr(tempfile, "tempdir", str(roots[3]))
+    user = os.geteuid()
+    return [
+        roots[0] / "parkade",
+        roots[1] / "parkade",
+        roots[2] / ".cache" / "parkade",
+        roots[3] / f"parkade-{user}",
+    ]
+
+
+def group_writes(path):
+    path.mkdir()
+    path.chmod(0o770)
+
+
+def all_write(path):
+    path.mkdir()
+    path.chmod(0o1777)
+
+
+def link(path):
+    (path.parent / "elsewhere").mkdir(mode=0o700)
+    path.symlink_to(path.parent / "elsewhere")
+
+
+def file(path):
+    path.touch()
+
+
+class TestDirectory:
+    def test_it_is_private(self, places):
+        found = cache.private_directory("x")
+        assert found == places[0] / "x"
+        assert [path.stat().st_mode & 0o777 for path in (found, found.parent)] == [0o700] * 2
+
+    def test_the_places_come_in_order(self, places):
+        assert list(cache.places()) == places
+        for place in places:
+            assert cache.private_directory("x") == place / "x"
+            shutil.rmtree(place)
+            file(place)
+        assert cache.private_directory("x") is None
+
+    @pytest.mark.parametrize("spoil", [group_writes, all_write, link, file])
+    @pytest.mark.parametrize("inner", [False, True])
+    def test_what_others_can_write_is_refused(self, places, spoil, inner):
+        if inner:
+            places[0].mkdir(mode=0o700)
+        spoil(places[0] / "x" if inner else places[0])
+        assert cache.private_directory("x") == places[1] / "x"
+
+    def test_what_others_own_is_refused(self, places, monkeypatch):
+        assert cache.private_directory("x") is not None
+        for place in places:
+            place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        user = os.geteuid()
+        monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+        assert cache.private_directory("x") is None
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+    def test_a_directory_given_away_is_refused(self, places):
+        places[0].mkdir(mode=0o700)
+        os.chown(places[0], 12345, -1)
+        assert cache.private_directory("x") == places[1] / "x"
+
+    def test_there_may_be_no_place_at_all(self, places, monkeypatch):
+        monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/no/such/place")
+        monkeypatch.setenv("XDG_CACHE_HOME", "~nobody-of-this-name/cache")
+        monkeypatch.setenv("HOME", "/proc/no/home")
+        monkeypatch.setattr(tempfile, "tempdir", "/proc/no/temporary/directory")
+        assert cache.private_directory("x") is None
+
+
+class TestFile:
+    def test_what_is_written_can_be_read(self, tmp_path):
+        for payload in (b"", b"1", bytes(range(256)) * 100):
+            cache.write(tmp_path / "a", payload)
+            assert cache.read(tmp_path / "a") == payload
+        assert os.listdir(tmp_path) == ["a"]
+
+    def test_nobody_else_could_have_written_it(self, tmp_path):
+        path = tmp_path / "a"
+        cache.write(path, b"1")
+        assert path.stat().st_mode & 0o777 == 0o600
+        path.chmod(0o620)
+        assert cache.read(path) is None
+
+    def test_another_name_is_another_file(self, tmp_path):
+        cache.write(tmp_path / "a", b"1")
+        (tmp_path / "a").rename(tmp_path / "b")
+        assert cache.read(tmp_path / "b") is None
+
+    def test_it_takes_the_place_of_anything(self, tmp_path):
+        path = tmp_path / "a"
+        (path / "within").mkdir(parents=True)
+        assert cache.read(path) is None
+        cache.write(path, b"1")
+        assert cache.read(path) == b"1"
+
+    def test_what_cannot_be_written_leaves_nothing(self, tmp_path, monkeypatch):
+        def full(*_):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "replace", full)
+        with pytest.raises(OSError, match="No space"):
+            cache.write(tmp_path / "a", b"1")
+        assert os.listdir(tmp_path) == []
+
+
+class TestProcesses:
+    def test_many_fill_one_cache_at_once(self, tmp_path):
+        results = [outcome(process) for process in [start(tmp_path) for _ in range(4)]]
+        assert len({bits for bits, _, _ in results}) == 1
+        assert run(tmp_path) == (results[0][0], False, [])
+        assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".nbc"}
+
+    @pytest.mark.parametrize(
+        "before",
+        [
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))",
+            "tempfile.tempdir = '/proc/nowhere'",
+        ],
+        ids=["full", "nowhere"],
+    )
+    def test_no_space_is_no_cache(self, tmp_path, before):
+        blocked = tmp_path / "file"
+        blocked.touch()
+        chosen = tmp_path if "RLIMIT" in before else blocked
+        home = {"HOME": str(blocked), "XDG_CACHE_HOME": ""}
+        bits, compiled, complaints = run(chosen, before, **home)
+        assert compiled
+        assert len(complaints) == 1
+        assert complaints[0].startswith("parkade: compiled code is not kept")
+        assert "set NUMBA_CACHE_DIR" in complaints[0]
+        assert not [path for path in tmp_path.rglob("*") if path.is_file() and path != blocked]
+        assert run(tmp_path, **home) == (bits, True, [])
+
+    def test_an_unknown_numba_means_no_cache(self, tmp_path):
+        before = "from numba.core.compiler import CompileResult; del CompileResult._rebuild"
+        _, compiled, complaints = run(tmp_path, before)
+        assert compiled
+        assert len(complaints) == 1
+        assert numba.__version__ in complaints[0]
+        assert not list(tmp_path.rglob("*.nbc"))
+
+
+def double(x):
+    return 2 * x
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.setattr(jit, "_directory", lambda: tmp_path)
+    monkeypatch.setattr(jit, "_given_up", [])
+    return tmp_path
+
+
+class TestFunction:
+    def test_each_signature_has_its_file(self, here):
+        for hits in (0, 1):
+            function = jit.njit(cache=True)(double)
+            assert (function(2), function(0.5)) == (4, 1.0)
+            assert sum(function.stats.cache_hits.values()) == 2 * hits
+            assert function.stats.cache_path == str(here)
+        assert len(list(here.glob("test_machine_code.double-*.nbc"))) == 2
+
+    def test_whole_files_of_something_else_are_compiled_anew(self, here):
+        jit.njit(cache=True)(double)(2)
+        path = next(here.iterdir())
+        payload = bytes(cache.read(path))
+        for other in (b"", b"no pickle", payload.replace(b"int64", b"int32")):
+            cache.write(path, other)
+            function = jit.njit(cache=True)(double)
+            assert function(2) == 4
+            assert not function.stats.cache_hits
+            assert cache.read(path) is not None
+
+    def test_recompiling_forgets(self, here):
+        function = jit.njit(cache=True)(double)
+        function(2)
+        Path(here / "other-1.nbc").touch()
+        function.recompile()
+        assert not function.stats.cache_hits
+        assert len(list(here.iterdir())) == 2
