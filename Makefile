@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test browser bench clean
+.PHONY: help reproduce test fuzz browser bench clean
 
 help: ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -29,6 +29,10 @@ test: $(VENV)/test browser ## linters, types and every test
 	$(BIN)/mypy
 	$(BIN)/python tests/compile.py
 	$(BIN)/pytest -n auto --dist worksteal
+
+FUZZ ?= 2000
+fuzz: $(VENV)/test ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000)
+	PARKADE_FUZZ=$(FUZZ) $(BIN)/pytest tests/fuzz -n auto --dist worksteal
 
 # Debian's where it can be installed, or else Playwright's own.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
