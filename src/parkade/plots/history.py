@@ -190,6 +190,7 @@ def angle_life(run: Trajectory, ax: Axes | None = None, tree: MergeTree | None =
     )
     ax.set_ylabel("angle φ")
     _shade_untrusted(ax, life)
+    _shade(ax, run.phase_known_until, life.end, "phase unknown")
     return ax
 
 
@@ -320,15 +321,19 @@ def _label_plateaus(ax: Axes, shown: list[Plateau], left: float, end: float, top
 
 def _shade_untrusted(ax: Axes, tree: MergeTree) -> None:
     """Cover the part of the run that rounding decides, and say so."""
-    begin = tree.trusted_until
-    if begin >= tree.end:
+    _shade(ax, tree.trusted_until, tree.end, "not to be trusted")
+
+
+def _shade(ax: Axes, begin: float, end: float, why: str) -> None:
+    """Cover what is drawn of times after `begin`, and say why."""
+    if begin >= end:
         return
-    ax.axvspan(begin, tree.end, facecolor="white", alpha=0.6, zorder=4)
+    ax.axvspan(begin, end, facecolor="white", alpha=0.6, zorder=4)
     ax.axvspan(
-        begin, tree.end, facecolor="none", edgecolor=style.PALE, hatch="///", linewidth=0, zorder=4,
+        begin, end, facecolor="none", edgecolor=style.PALE, hatch="///", linewidth=0, zorder=4,
     )  # fmt: skip
     ax.annotate(
-        f"not to be trusted after t = {style.number(begin)}",
+        f"{why} after t = {style.number(begin)}",
         (1, 1), xytext=(-3, -3), xycoords="axes fraction", textcoords="offset points",
         ha="right", va="top", fontsize=_LABEL, color=style.VERMILLION, zorder=5,
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
