@@ -171,6 +171,12 @@ def available_memory() -> float:
 
 
 def brief(value: Any) -> str:
-    """What was got, short enough for a message."""
-    text = repr(value)
+    """What was got, on one line, short enough for a message."""
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def reason(error: BaseException) -> str:
+    """What an error says, on one line, short enough for a message."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 120 else text[:117] + "..."

@@ -1,4 +1,4 @@
-"""Writing files so that they are whole or not there."""
+"""Writing files so that they are whole or not there, and reading them whatever they hold."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from parkade import check
 from parkade.errors import InputError
 
 
@@ -50,3 +51,23 @@ def directory(path: str | os.PathLike[str]) -> Path:
             f"cannot make the directory {folder}: {error.strerror or error}; give another one"
         ) from None
     return folder
+
+
+@contextmanager
+def reading(path: Path, what: str, remedy: str = "", prefix: str = "") -> Iterator[None]:
+    """Say in one sentence why `path`, which should be `what`, cannot be read."""
+    try:
+        yield
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"{prefix}there is no file {path}") from None
+    except OSError as error:
+        raise InputError(f"{prefix}cannot read {path}: {error.strerror or error}") from None
+    except MemoryError:
+        raise InputError(f"{prefix}there is not enough memory to read {path}") from None
+    except Exception as error:  # from a parser that meets damaged bytes: it may be anything
+        raise InputError(
+            f"{prefix}{path} is not {what}, or it is truncated or damaged "
+            f"({check.reason(error)}){remedy}"
+        ) from None
