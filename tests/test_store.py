@@ -272,14 +272,16 @@ def test_a_damaged_file_is_named(tmp_path, damage):
     target = tmp_path / "one" / "batch-000001.nc"
     if damage == "exchanged":
         target.write_bytes((tmp_path / "other" / target.name).read_bytes())
-        message = r"batch-000001.nc belongs to another ensemble: seed \(in the store 1, asked 0\)"
+        message = (
+            r"batch-000001.nc: it belongs to another ensemble: seed \(in the store 1, asked 0\)"
+        )
     elif damage == "renamed":
         target.with_name("batch-000000.nc").replace(target)
         target.with_name("batch-000000.nc").write_bytes(target.read_bytes())
-        message = r"batch-000001.nc belongs to .* batch number \(in the store 0, asked 1\)"
+        message = r"batch-000001.nc: it belongs to .* batch number \(in the store 0, asked 1\)"
     else:
         target.write_bytes(target.read_bytes()[: 5000 if damage == "cut" else 0])
-        message = r"cannot read .*batch-000001.nc .*; delete it and run the ensemble again"
+        message = r"1 of the batches in .* damaged: batch-000001.nc \(.*\); run the ensemble again"
     with pytest.raises(pk.ParkadeError, match=message):
         pk.load_ensemble(tmp_path / "one")
 
