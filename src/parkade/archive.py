@@ -145,7 +145,8 @@ def _number(data: dict[str, NDArray[Any]], name: str) -> float:
 
 
 def _check_units(name: str, x: Array) -> None:
-    squares = np.square(x) @ np.ones(x.shape[-1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.square(x) @ np.ones(x.shape[-1])
     if not (np.abs(squares - 1) <= 2 * UNIT_TOLERANCE).all():  # NaN is not, either
         raise InputError(f"{name} must be unit vectors")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from parkade import check
 from parkade.errors import InputError
@@ -71,3 +73,26 @@ def reading(path: Path, what: str, remedy: str = "", prefix: str = "") -> Iterat
             f"{prefix}{path} is not {what}, or it is truncated or damaged "
             f"({check.reason(error)}){remedy}"
         ) from None
+
+
+def to_json(data: Mapping[str, Any], indent: int | None = None) -> bytes:
+    """An object as JSON, with the CRC-32 of what it is without."""
+    text = json.dumps(data, ensure_ascii=False)
+    sealed = {**json.loads(text), "crc32": checksum(text.encode())}
+    return json.dumps(sealed, ensure_ascii=False, indent=indent).encode()
+
+
+def from_json(text: bytes) -> tuple[dict[str, Any], bool]:
+    """An object that `to_json` wrote, and whether it has a checksum, which must match."""
+    data = json.loads(text)
+    if not isinstance(data, dict):
+        raise ValueError("it is not an object")
+    found = data.pop("crc32", None)
+    if found not in (None, checksum(json.dumps(data, ensure_ascii=False).encode())):
+        raise ValueError("its checksum does not match")
+    return data, found is not None
+
+
+def checksum(data: bytes) -> str:
+    """The CRC-32 of bytes, as text."""
+    return f"{zlib.crc32(data):08x}"

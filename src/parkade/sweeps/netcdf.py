@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import platform
 import threading
 import zlib
@@ -29,6 +30,7 @@ from parkade.sweeps.recipe import Recipe
 _LOCK = threading.Lock()
 
 _SEAL = b"\nparkade crc32 "
+_NOTE = b"CRC-32 of all bytes before the last line of this file"
 
 _TRUST = Variable((), "f8", "time until which a run can be trusted")
 
@@ -75,7 +77,7 @@ def encode(recipe: Recipe, batch: int, arrays: dict[str, NDArray[Any]]) -> tuple
         file.setncattr_string("recipe", recipe.to_json())
         file.setncattr_string("versions", json.dumps(versions()))
         file.setncattr("batch", batch)
-        file.setncattr_string("checksum", "CRC-32 of all bytes before the last line of this file")
+        file.setncattr_string("checksum", _NOTE.decode())
         encoded: memoryview = file.close()
     return encoded, _seal(zlib.crc32(encoded))
 
@@ -83,6 +85,19 @@ def encode(recipe: Recipe, batch: int, arrays: dict[str, NDArray[Any]]) -> tuple
 def _seal(checksum: int) -> bytes:
     """The last line of a file."""
     return b"%s%08x\n" % (_SEAL, checksum)
+
+
+def is_old(path: Path) -> bool:
+    """Whether the file of a batch is one without a checksum, of an older parkade."""
+    try:
+        with path.open("rb") as file:
+            file.seek(-min(path.stat().st_size, len(_seal(0))), os.SEEK_END)
+            if file.read().startswith(_SEAL):
+                return False
+            file.seek(0)
+            return _NOTE not in file.read()
+    except OSError:  # `load` will tell
+        return False
 
 
 class Contents(NamedTuple):
@@ -100,7 +115,7 @@ def load(path: Path) -> Contents:
         raise StoreError(f"cannot read {path}: {error.strerror or error}") from None
     rest = memoryview(data)[: -len(_seal(0))]
     last = data[len(rest) :]
-    if not last.startswith(_SEAL):
+    if not last.startswith(_SEAL) and _NOTE not in data:
         return Contents(data, False)
     if last != _seal(zlib.crc32(rest)):
         raise DamagedError("its checksum does not match")

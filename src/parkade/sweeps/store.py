@@ -11,7 +11,6 @@ import math
 import os
 import re
 import time
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,8 +22,8 @@ from numpy.typing import NDArray
 
 from parkade import check
 from parkade.errors import DamagedError, InputError, ParkadeError, StoreError
-from parkade.files import atomic_write, directory
-from parkade.sweeps import netcdf
+from parkade.files import atomic_write, directory, from_json, to_json
+from parkade.sweeps import netcdf, probe
 from parkade.sweeps.measures import KINDS, PLATEAUS, Variable
 from parkade.sweeps.recipe import Recipe
 
@@ -86,7 +85,7 @@ class Store:
         if recorded is None:
             try:
                 with atomic_write(self.path / RECIPE) as file:
-                    file.write(_sealed(self.recipe).encode())
+                    file.write(to_json(json.loads(self.recipe.to_json())))
             except OSError as error:
                 raise _cannot_write(self.path / RECIPE, error) from None
 
@@ -223,10 +222,14 @@ class Store:
     ) -> Findings:
         """Read batches into arrays of their own."""
         found = Findings(set(), {}, [])
+        files = [self.file(batch) for batch in batches]
+        suspect = probe.unreadable([file for file in files if netcdf.is_old(file)])
         for batch, file in self._contents(batches):
             name = self.file(batch).name
             try:
                 contents = file.result()
+                if self.file(batch) in suspect:
+                    raise DamagedError("the netCDF library cannot read it")
                 found.versions.add(netcdf.decode(self.recipe, batch, contents, target(batch)))
             except ParkadeError as error:
                 found.bad[name] = error
@@ -285,29 +288,15 @@ def _coordinates(recipe: Recipe, inner: set[str]) -> dict[str, Any]:
     return {**outer, "run": np.arange(recipe.runs), **{d: known[d] for d in known if d in inner}}
 
 
-def _sealed(recipe: Recipe) -> str:
-    """The recipe as JSON, with a checksum of what it would be without."""
-    text = recipe.to_json()
-    return json.dumps({**json.loads(text), "crc32": _checksum(text)}, ensure_ascii=False)
-
-
-def _checksum(text: str) -> str:
-    return f"{zlib.crc32(text.encode()):08x}"
-
-
 def _recorded(folder: Path) -> Recipe | None:
     """The recipe that a store was begun with; those of older stores have no checksum."""
     path = folder / RECIPE
     try:
-        data = json.loads(path.read_bytes())
-        checksum = data.pop("crc32", None)
-        text = json.dumps(data, ensure_ascii=False)
-        if checksum not in (None, _checksum(text)):
-            raise InputError("its checksum does not match")
-        return Recipe.from_json(text)
+        data, _ = from_json(path.read_bytes())
+        return Recipe.from_json(json.dumps(data))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"cannot read {path} ({check.reason(error)}); if it is of an ensemble, run that again, "
             "which writes it anew from its batches; if not, give another store"
