@@ -11,9 +11,7 @@ import math
 import os
 import re
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -222,31 +220,20 @@ class Store:
     ) -> Findings:
         """Read batches into arrays of their own."""
         found = Findings(set(), {}, [])
-        files = [self.file(batch) for batch in batches]
-        suspect = probe.unreadable([file for file in files if netcdf.is_old(file)])
-        for batch, file in self._contents(batches):
-            name = self.file(batch).name
+        files = {batch: self.file(batch) for batch in batches}
+        unreadable = probe.unreadable([file for file in files.values() if netcdf.is_old(file)])
+        for batch, file in files.items():
             try:
-                contents = file.result()
-                if self.file(batch) in suspect:
+                contents = netcdf.load(file)
+                if file in unreadable:
                     raise DamagedError("the netCDF library cannot read it")
                 found.versions.add(netcdf.decode(self.recipe, batch, contents, target(batch)))
             except ParkadeError as error:
-                found.bad[name] = error
+                found.bad[file.name] = error
                 continue
             if not contents.sealed:
-                found.unsealed.append(name)
+                found.unsealed.append(file.name)
         return found
-
-    def _contents(self, batches: list[int]) -> Iterator[tuple[int, Future[netcdf.Contents]]]:
-        """Batches and their files, each read and checked while the one before it is decoded."""
-        ahead: deque[tuple[int, Future[netcdf.Contents]]] = deque()
-        with ThreadPoolExecutor(1) as reader:
-            for batch in batches:
-                ahead.append((batch, reader.submit(netcdf.load, self.file(batch))))
-                if len(ahead) == 2:
-                    yield ahead.popleft()
-            yield from ahead
 
 
 class Findings(NamedTuple):
