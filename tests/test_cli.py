@@ -385,7 +385,7 @@ def test_failed_write_leaves_no_file(here: Path, monkeypatch: pytest.MonkeyPatch
     def full(*args: object, **kwargs: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr("parkade.npz.write", full)
     result = invoke(*SMALL, "-o", "run.npz")
     assert result.exit_code == 2
     # The engine may have been compiled on the way, which it says.

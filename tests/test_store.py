@@ -8,17 +8,20 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import netCDF4
 import numpy as np
 import pytest
+import xarray
 from conftest import without_patience
 
 import parkade as pk
@@ -272,16 +275,107 @@ def test_a_damaged_file_is_named(tmp_path, damage):
     target = tmp_path / "one" / "batch-000001.nc"
     if damage == "exchanged":
         target.write_bytes((tmp_path / "other" / target.name).read_bytes())
-        message = r"batch-000001.nc belongs to another ensemble: seed \(in the store 1, asked 0\)"
+        message = (
+            r"batch-000001.nc: it belongs to another ensemble: seed \(in the store 1, asked 0\)"
+        )
     elif damage == "renamed":
         target.with_name("batch-000000.nc").replace(target)
         target.with_name("batch-000000.nc").write_bytes(target.read_bytes())
-        message = r"batch-000001.nc belongs to .* batch number \(in the store 0, asked 1\)"
+        message = r"batch-000001.nc: it belongs to .* batch number \(in the store 0, asked 1\)"
     else:
         target.write_bytes(target.read_bytes()[: 5000 if damage == "cut" else 0])
-        message = r"cannot read .*batch-000001.nc .*; delete it and run the ensemble again"
+        message = r"1 of the batches in .* damaged: batch-000001.nc \(.*\); run the ensemble again"
     with pytest.raises(pk.ParkadeError, match=message):
         pk.load_ensemble(tmp_path / "one")
+
+
+DAMAGED = {"d": 2, "n": 4, "beta": [1.0, 9.0], "runs": 3, "t_end": 1.0, "batch": 1}
+
+
+def flip(path, place):
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+
+
+def test_damaged_batches_are_computed_anew_with_the_same_bits(tmp_path):
+    whole = pk.ensemble(**DAMAGED, store=tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    bad = ("batch-000001.nc", "batch-000004.nc")
+    for name in bad:
+        flip(tmp_path / name, len(before[name]) // 2)
+    message = (
+        r"2 of the batches in .* are damaged: batch-000001.nc \(its checksum does not match\), "
+    )
+    with pytest.raises(pk.ParkadeError, match=message + r"batch-000004.nc .* computes them anew"):
+        pk.load_ensemble(tmp_path)
+    moved = r"are computed anew; moved aside are batch-000001.nc.damaged, batch-000004.nc.damaged"
+    with pytest.warns(UserWarning, match=moved):
+        again = pk.ensemble(**DAMAGED, store=tmp_path)
+    assert again.identical(whole)
+    assert all(again[name].values.tobytes() == whole[name].values.tobytes() for name in whole)
+    # The others were left alone.
+    after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert all(after[name] == before[name] for name in before.keys() - bad)
+    assert after.keys() == before.keys() | {f"{name}.damaged" for name in bad}
+
+
+def test_every_bit_of_a_batch_counts(tmp_path):
+    pk.ensemble(**DAMAGED, store=tmp_path)
+    path = tmp_path / "batch-000002.nc"
+    whole = path.read_bytes()
+    for place in np.random.default_rng(0).integers(len(whole), size=200):
+        flip(path, place)
+        with pytest.raises(pk.ParkadeError, match=r"batch-000002.nc \("):
+            pk.load_ensemble(tmp_path)
+        path.write_bytes(whole)
+    # Others can read the file as before.
+    with netCDF4.Dataset(path) as opened, xarray.open_dataset(path) as read:
+        assert np.array_equal(opened["clusters"][:], read.clusters)
+
+
+def test_a_damaged_recipe_is_written_anew_if_the_batches_have_it(tmp_path):
+    whole = pk.ensemble(**DAMAGED, store=tmp_path)
+    path = tmp_path / "recipe.json"
+    before = path.read_bytes()
+    path.write_bytes(before.replace(b'"runs": 3', b'"runs": 2'))
+    with pytest.raises(pk.InputError, match=r"recipe.json \(its checksum does not match\); .* run"):
+        pk.load_ensemble(tmp_path)
+    with pytest.raises(pk.ParkadeError, match=r"belongs to another ensemble: runs"):
+        pk.ensemble(**{**DAMAGED, "runs": 2}, store=tmp_path)
+    assert pk.ensemble(**DAMAGED, store=tmp_path).identical(whole)
+    assert path.read_bytes() == before
+    # Without any batch it may be somebody else's.
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "recipe.json").write_text('{"cake": "apples"}')
+    with pytest.raises(pk.InputError, match=r"give another store"):
+        pk.ensemble(**DAMAGED, store=other)
+    assert (other / "recipe.json").read_text() == '{"cake": "apples"}'
+
+
+def test_a_store_of_the_old_format_goes_on(tmp_path):
+    shutil.unpack_archive(Path(__file__).parent / "data" / "old-store.zip", tmp_path)
+    options = {
+        "d": 2, "n": 3, "beta": [1.0, 9.0], "runs": 1, "batch": 1, "t_end": 1.0,
+        "times": [0.0, 1.0], "measure": ["clusters"], "store": tmp_path,
+    }  # fmt: skip
+    old = pk.load_ensemble(tmp_path)
+    assert old.clusters.values.tolist() == [[[3, 3]], [[3, 3]]]
+    (tmp_path / "batch-000001.nc").unlink()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # other versions may have made the old batch
+        assert pk.ensemble(**options).equals(old)
+    store = Store.open(tmp_path)
+    assert store.check().unsealed == ["batch-000000.nc"]
+    # Damage that the netCDF library notices is mended as well.
+    path = tmp_path / "batch-000000.nc"
+    path.write_bytes(path.read_bytes()[:5000])
+    assert list(store.check().bad) == ["batch-000000.nc"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert pk.ensemble(**options).equals(old)
+    assert store.check().unsealed == []
 
 
 @pytest.mark.parametrize(

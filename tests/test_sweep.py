@@ -183,3 +183,34 @@ def test_the_phase_diagram_needs_positive_beta_for_a_logarithmic_axis():
 def test_the_phase_diagram_refuses(dataset, choose, variable, message):
     with pytest.raises(pk.InputError, match=message):
         plots.phase_diagram(choose(dataset), variable)
+
+
+def test_check_names_what_is_bad(here):
+    assert invoke("small.toml", "--check").exit_code == 2  # there is no store yet
+    invoke("small.toml")
+    result = invoke("small.toml", "--check")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[3:] == ["checked  12 of 12 batches", "store    small"]
+    bad = here / "small" / "batch-000007.nc"
+    bad.write_bytes(bad.read_bytes()[:-1])
+    result = invoke("small.toml", "--check")
+    assert result.exit_code == 2
+    reason = "its checksum does not match"
+    assert f"bad      batch-000007.nc: {reason}" in result.stdout.splitlines()
+    remedy = "the same command without --check computes what is damaged anew"
+    assert result.stderr == f"parkade: 1 bad files in small; {remedy}\n"
+    recipe = here / "small" / "recipe.json"
+    recipe.write_bytes(recipe.read_bytes()[:-2])
+    result = invoke("small.toml", "--check", "--json")
+    told = json.loads(result.stdout)
+    assert (result.exit_code, told["batches_done"], told["without_checksum"]) == (2, 12, [])
+    assert list(told["bad"]) == ["recipe.json", "batch-000007.nc"]
+    assert told["bad"]["batch-000007.nc"] == reason
+    # And it is as it says.
+    result = invoke("small.toml", "--json")
+    assert result.exit_code == 0
+    assert "moved aside are batch-000007.nc.damaged" in result.stderr
+    assert json.loads(result.stdout)["batches_made"] == 1
+    assert invoke("small.toml", "--check").exit_code == 0
+    (here / "small.toml").write_text(SMALL.replace("runs = 4", "runs = 5"))
+    assert "holds another ensemble: runs" in invoke("small.toml", "--check").stderr

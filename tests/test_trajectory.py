@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import xarray
 from conftest import random_model
 
 import parkade as pk
+from parkade.engine import METHODS
+from parkade.record import DENSE
 
 FROZEN = {"frozen": [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]], "frozen_weights": [2.0, 0.5]}
 
@@ -65,22 +68,22 @@ def test_saving_replaces_an_older_file(saved):
 
 @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
 def test_a_failed_save_leaves_nothing_behind(run, tmp_path, monkeypatch, error):
-    def fail(file, **arrays):
+    def fail(file, arrays):
         file.write(b"half of it")
         raise error
 
-    monkeypatch.setattr(np, "savez", fail)
+    monkeypatch.setattr("parkade.npz.write", fail)
     with pytest.raises(type(error)):
         run.save(tmp_path / "run.npz")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_failed_save_keeps_the_older_file(run, saved, monkeypatch):
-    def fail(file, **arrays):
+    def fail(file, arrays):
         file.write(b"half of it")
         raise OSError("disk full")
 
-    monkeypatch.setattr(np, "savez", fail)
+    monkeypatch.setattr("parkade.npz.write", fail)
     with pytest.raises(OSError, match="disk full"):
         run.save(saved)
     monkeypatch.undo()
@@ -167,6 +170,94 @@ def test_loading_a_file_with_a_part_missing(saved, name):
         arrays = {key: file[key] for key in file.files if key != name}
     np.savez(saved, **arrays)
     refused(saved, name)
+
+
+def changed(path, **changes):
+    """Write the file anew, as a user might, with other arrays and without a checksum."""
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(path, **arrays | changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("times", lambda t: t[::-1], "times must not decrease"),
+        ("times", lambda t: t[:-1], "tokens must be real numbers of shape"),
+        ("times", lambda t: np.where(t == t[1], np.inf, t), "times must be finite"),
+        ("times", lambda t: t.astype(complex), "times must be real numbers"),
+        ("times", lambda t: t.astype(str), "times must be real numbers"),
+        ("tokens", lambda x: x[:, :, :2], "tokens must be real numbers of shape"),
+        ("tokens", lambda x: x[:, :0], "at least one token"),
+        ("tokens", lambda x: 1.001 * x, "tokens must be unit vectors"),
+        ("tokens", lambda x: np.full_like(x, np.nan), "tokens must be unit vectors"),
+        ("dense", lambda x: x[:, :2], "dense must be real numbers of shape"),
+        ("dense", lambda x: x / 0, "dense must be finite"),
+        ("frozen", lambda x: np.ones((1, 3)), "frozen_weights must be real numbers of shape (1)"),
+        ("frozen_weights", lambda x: np.ones(2), "frozen_weights must be real numbers of shape"),
+        ("spin", lambda x: x[:2], "spin must be real numbers of shape (3, 3)"),
+        ("trusted_until", lambda t: np.array(np.nan), "trusted_until must be ≥ 0"),
+        ("beta", lambda b: -b, "beta must be ≥ 0"),
+        ("Q", lambda q: q[:2], "Q must be a number"),
+        ("mask", lambda m: np.array("half"), "mask must be one of"),
+        ("format", lambda f: np.array(3), "format must be text"),
+        ("stats", lambda s: np.array("{}"), "stats cannot be read"),
+        ("stats", lambda s: np.array("[" * 10**5), "stats cannot be read"),
+        ("stats", lambda s: np.array(str(s).replace("explicit", "euler")), "method of stats"),
+        ("stats", lambda s: np.array(str(s).replace('"tol": ', '"tol": "x", "_": ')), "stats"),
+        ("stats", lambda s: np.array(str(s).replace('"steps": ', '"steps": 0.')), "steps of stats"),
+    ],
+)
+def test_loading_arrays_that_do_not_fit(saved, name, change, words):
+    with np.load(saved) as file, np.errstate(all="ignore"):
+        changed(saved, **{name: change(file[name])})
+    refused(saved, words)
+
+
+def test_loading_arrays_of_other_types(saved, run):
+    # What somebody else writes may be in another order, and still be right.
+    changed(saved, times=run.times.astype(">f8"), tokens=np.asfortranarray(run.tokens))
+    back = pk.load(saved)
+    assert np.array_equal(back.at(1.234), run.at(1.234))
+    assert back.tokens.flags.c_contiguous
+    assert back.times.dtype == np.float64
+
+
+def test_loading_exchanged_arrays(saved):
+    # Q and K have the same shape: only the checksum can tell.
+    data = saved.read_bytes()
+    assert data.count(b"Q.npy") == data.count(b"K.npy") == 2
+    saved.write_bytes(
+        data.replace(b"Q.npy", b"?.npy").replace(b"K.npy", b"Q.npy").replace(b"?.npy", b"K.npy")
+    )
+    refused(saved, "its checksum does not match")
+
+
+def test_loading_does_not_believe_a_header(saved):
+    # It claims 8 TB; the file is as large as before.
+    with zipfile.ZipFile(saved) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    shape = str(pk.load(saved).tokens.shape).encode()
+    huge = b"(1000000000000,)".ljust(len(shape))
+    members["tokens.npy"] = members["tokens.npy"].replace(shape, huge)
+    with zipfile.ZipFile(saved, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    refused(saved, "too short or too long for an array of shape (1000000000000,)")
+
+
+def test_loading_more_than_fits_in_memory(saved, little_memory):
+    refused(saved, "GiB of memory")
+
+
+def test_loading_a_run_of_the_old_format():
+    run = pk.load(Path(__file__).parent / "data" / "old-run.npz")
+    assert (run.stats.steps, run.times[-1], run.frozen_weights.tolist()) == (2, 0.5, [2.0])
+    assert run.at(0.25).shape == (3, 2)
+
+
+def test_dense_output_is_as_long_as_the_engines_make_it():
+    assert {name: engine.DENSE for name, engine in METHODS.items()} == DENSE
 
 
 class Bomb:

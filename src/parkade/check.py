@@ -98,7 +98,8 @@ def tokens(value: Any, d: int | None = None, name: str = "tokens") -> Array:
     dimension(x.shape[1])
     if d is not None and x.shape[1] != d:
         raise InputError(f"{name} must have d={d} columns like the model, got shape {x.shape}")
-    norms = np.linalg.norm(x, axis=1)
+    with np.errstate(over="ignore"):  # it is told below
+        norms = np.linalg.norm(x, axis=1)
     worst = int(np.argmax(np.abs(norms - 1)))
     if abs(norms[worst] - 1) > UNIT_TOLERANCE:
         raise InputError(
@@ -171,6 +172,12 @@ def available_memory() -> float:
 
 
 def brief(value: Any) -> str:
-    """What was got, short enough for a message."""
-    text = repr(value)
+    """What was got, on one line, short enough for a message."""
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def reason(error: BaseException) -> str:
+    """What an error says, on one line, short enough for a message."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 120 else text[:117] + "..."

@@ -1,5 +1,9 @@
 """What parkade raises when it cannot do what it was asked."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 
 class ParkadeError(Exception):
     """Base of every error parkade raises on purpose; its text is one clear sentence."""
@@ -18,7 +22,15 @@ class UnfinishedError(ParkadeError):
 
 
 class StoreError(ParkadeError):
-    """The store of an ensemble cannot be written."""
+    """The store of an ensemble cannot be written or read."""
+
+
+class DamagedError(ParkadeError):
+    """Batches of an ensemble are damaged, and have to be computed anew: `files` are their names."""
+
+    def __init__(self, text: str, files: Iterable[str] = ()) -> None:
+        super().__init__(text)
+        self.files = tuple(files)
 
 
 class WorkerLostError(ParkadeError):

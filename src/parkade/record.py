@@ -12,6 +12,9 @@ from parkade.types import Array
 Kept = tuple[Array, Array, Array | None]
 """times (T,), tokens (T, n, d), dense (T-1, p, n, d) or None."""
 
+DENSE = {"explicit": 3, "implicit": 2}
+"""p by method; the engines have it too, but take long to import."""
+
 
 class Recorder(Protocol):
     """Takes chunks of steps and keeps what is wanted of them."""

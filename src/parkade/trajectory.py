@@ -5,18 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import zipfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parkade import check
+from parkade import archive, check
 from parkade.attention import Attention
 from parkade.errors import InputError
-from parkade.files import atomic_write
 from parkade.frame import phase_known_until, turn
 from parkade.record import interpolate
 from parkade.types import Array
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
 
     from parkade.explorer.export import Page
     from parkade.timeline import MergeTree
-
-_FORMAT = "parkade trajectory 1"
 
 
 @dataclass(frozen=True)
@@ -163,23 +158,7 @@ class Trajectory:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole run to one .npz file, which is complete or not there at all."""
-        arrays: dict[str, Any] = {
-            "format": _FORMAT,
-            "stats": json.dumps(dataclasses.asdict(self.stats)),
-            "mask": self.model.mask,
-            "beta": self.model.beta,
-            **{name: getattr(self.model, name) for name in "QKV"},
-            "times": self.times,
-            "tokens": self.tokens,
-            "frozen": self.frozen,
-            "frozen_weights": self.frozen_weights,
-            "trusted_until": self.trusted_until,
-            "spin": self.spin,
-        }
-        if self.dense is not None:
-            arrays["dense"] = self.dense
-        with atomic_write(path) as file:
-            np.savez(file, **arrays)
+        archive.write(path, self)
 
     def to_xarray(self) -> xarray.Dataset:
         """The run as a labelled Dataset: tokens(time, token, coord), the model in attrs."""
@@ -209,42 +188,7 @@ class Trajectory:
 def load(path: str | os.PathLike[str]) -> Trajectory:
     """Read a run that `Trajectory.save` wrote.
 
-    Nothing in the file is executed: it holds plain arrays, no pickles.
+    Nothing in the file is executed: it holds plain arrays, no pickles. Damage is noticed: the
+    file has checksums, and its arrays must fit each other and the model.
     """
-    source = Path(path)
-    try:
-        if source.is_file() and not zipfile.is_zipfile(source):
-            raise zipfile.BadZipFile("it is not a whole .npz file")
-        with source.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            data = {name: file[name] for name in file.files}
-        if str(data["format"]) != _FORMAT:
-            raise InputError(
-                f"{source} has the format {str(data['format'])!r}, this parkade reads {_FORMAT!r}; "
-                "use the version that wrote it"
-            )
-        return Trajectory(
-            model=Attention(
-                beta=float(data["beta"]),
-                mask=check.choice("mask", str(data["mask"]), ("causal", "full")),
-                **{name: data[name] for name in "QKV"},
-            ),
-            times=data["times"],
-            tokens=data["tokens"],
-            stats=Stats(**json.loads(str(data["stats"]))),
-            frozen=data["frozen"],
-            frozen_weights=data["frozen_weights"],
-            trusted_until=float(data["trusted_until"]),
-            spin=data["spin"],
-            dense=data.get("dense"),
-        )
-    except FileNotFoundError:
-        raise InputError(f"there is no file {source}") from None
-    except InputError:
-        raise
-    except (zipfile.BadZipFile, EOFError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(
-            f"{source} is not a parkade trajectory, or it is truncated ({error}); "
-            "write it again with run.save"
-        ) from None
-    except OSError as error:
-        raise InputError(f"cannot read {source}: {error.strerror or error}") from None
+    return Trajectory(**archive.read(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,8 @@ import numpy as np
 from parkade import check
 from parkade import matrices as text_to
 from parkade.errors import InputError
+from parkade.files import reading
+from parkade.npz import read_npy
 from parkade.types import Array
 
 _SUFFIXES = (".npy", ".csv", ".txt")
@@ -22,24 +25,16 @@ def table(option: str, path: Path) -> Array:
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES:
         raise InputError(f"{option} reads {', '.join(_SUFFIXES)} files, got {path}")
-    try:
+    what = "a NumPy array of numbers" if suffix == ".npy" else "a table of numbers"
+    with reading(path, what, prefix=f"{option}: "):
         if suffix == ".npy":
-            found = np.load(path, allow_pickle=False)
-            if np.iscomplexobj(found):
-                raise InputError(f"{option} ({path}) must be real numbers, got complex ones")
-            return check.array(f"{option} ({path})", found)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # NumPy only warns about an empty file
-            return np.loadtxt(path, delimiter="," if suffix == ".csv" else None)
-    except FileNotFoundError:
-        raise InputError(f"{option}: there is no file {path}") from None
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(f"{option}: cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, EOFError, UserWarning) as error:
-        kind = "a NumPy array of numbers" if suffix == ".npy" else "a table of numbers"
-        raise InputError(f"{option}: {path} is not {kind} ({error})") from None
+            with path.open("rb") as file:
+                found = read_npy(file, os.fstat(file.fileno()).st_size)
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # NumPy only warns about an empty file
+                found = np.loadtxt(path, delimiter="," if suffix == ".csv" else None)
+    return check.array(f"{option} ({path})", found)
 
 
 def tokens(option: str, path: Path) -> Array:

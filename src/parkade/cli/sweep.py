@@ -27,6 +27,7 @@ EXAMPLES = (
     "parkade sweep phase.toml",
     "parkade sweep phase.toml --workers 8 --plot phase.pdf",
     "parkade sweep phase.toml --status",
+    "parkade sweep phase.toml --check",
     "parkade sweep phase.toml --scheduler tcp://10.0.0.1:8786",
 )
 
@@ -66,6 +67,9 @@ def sweep(
         typer.Option("--scheduler", metavar="ADDRESS", help="Let a Dask cluster do the work."),
     ] = None,
     status: Annotated[bool, typer.Option("--status", help="Say what is done, and stop.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Read every batch, say which are bad, and stop.")
+    ] = False,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -87,30 +91,32 @@ def sweep(
                 different = kept.recipe.differences(recipe)
             _print_status(kept, different, as_json)
             return
+        if check:
+            _check(kept, as_json)
+            return
         if plot is not None:
             _check_plot(plot, recipe.points, recipe.measure)
-    begun, before = time.perf_counter(), len(kept.done())
+    begun = time.perf_counter()
     try:
         with interruptible(""):
-            _run(kept, pool, workers, scheduler)
+            dataset, made = _run(kept, pool, workers, scheduler, plot is not None)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"{len(kept.done())} of {recipe.batches} batches are kept in {kept.path}; the same "
             "command again goes on from there"
         ) from None
     seconds = time.perf_counter() - begun
-    dataset = _read(kept, plot is not None)
     if plot is not None:
         from parkade import plots
 
         plots.save(plots.phase_diagram(dataset).figure, plot)  # type: ignore[arg-type]  # no SubFigure
-    told = {**_status(kept), "batches_made": recipe.batches - before, "seconds": seconds}
+    told = {**_status(kept), "batches_made": made, "seconds": seconds}
     if as_json:
         print(json.dumps({**told, "plot": str(plot) if plot else None}, ensure_ascii=False))
         return
     _print_grid(kept)
-    made = f"{told['batches_made']} of {recipe.batches} batches now, in {seconds:.1f} s"
-    print(f"done     {made}\nstore    {kept.path}")
+    print(f"done     {made} of {recipe.batches} batches now, in {seconds:.1f} s")
+    print(f"store    {kept.path}")
     if plot is not None:
         print(f"plot     {plot}")
     print(f'read it  parkade.load_ensemble("{kept.path}")')
@@ -147,24 +153,27 @@ def read_recipe(path: Path) -> Any:
     return request.make(None, full, **options)
 
 
-def _run(kept: Store, pool: str, workers: int | None, scheduler: str | None) -> None:
-    from parkade.sweeps.ensemble import complete
+def _run(
+    kept: Store, pool: str, workers: int | None, scheduler: str | None, clusters: bool
+) -> tuple[xarray.Dataset, int]:
+    """Run what is missing; return what the command needs of the result, and how much was run."""
+    from parkade.sweeps.ensemble import finish, warn
 
+    names = ["trusted_until", *(["clusters"] if clusters else [])]
     with _executor(pool, scheduler) as executor:
-        complete(kept, executor, workers, progress=sys.stderr.isatty())
-
-
-def _read(kept: Store, clusters: bool) -> xarray.Dataset:
-    """What the command needs of the result, and a word about what may be wrong with it."""
-    from parkade.sweeps.ensemble import warn
-
-    dataset = kept.read(variables=["trusted_until", *(["clusters"] if clusters else [])])
+        dataset, made = finish(
+            kept, executor, workers, variables=names, say=_say, progress=sys.stderr.isatty()
+        )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warn(dataset, kept.recipe)
     for warning in caught:
-        print(f"parkade: {warning.message}", file=sys.stderr)
-    return dataset
+        _say(str(warning.message))
+    return dataset, made
+
+
+def _say(sentence: str) -> None:
+    print(f"parkade: {sentence}", file=sys.stderr)
 
 
 @contextmanager
@@ -227,6 +236,30 @@ def _print_status(kept: Store, different: list[str], as_json: bool) -> None:
     print(f"done     {done} of {total} batches ({100 * done / total:.0f} %)\nstore    {kept.path}")
     if different:
         print(f"differs  from the file: {'; '.join(different)}")
+
+
+def _check(kept: Store, as_json: bool) -> None:
+    """Say what is bad, if anything is, and end the command with an error then."""
+    from parkade.errors import ParkadeError
+
+    found = kept.check()
+    bad = {name: str(error) for name, error in found.bad.items()}
+    if as_json:
+        told = {**_status(kept), "bad": bad, "without_checksum": found.unsealed}
+        print(json.dumps(told, ensure_ascii=False))
+    else:
+        _print_grid(kept)
+        print(f"checked  {len(kept.done())} of {kept.recipe.batches} batches")
+        if found.unsealed:
+            print(f"         {len(found.unsealed)} have no checksum: an older parkade wrote them")
+        for name, reason in bad.items():
+            print(f"bad      {name}: {reason}")
+        print(f"store    {kept.path}")
+    if bad:
+        raise ParkadeError(
+            f"{len(bad)} bad files in {kept.path}; the same command without --check computes what "
+            "is damaged anew"
+        )
 
 
 def _print_grid(kept: Store) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import os
 import time
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from typing import Any
 import parkade
 from parkade import check
 from parkade.ahead import Engine, compiled_ahead
-from parkade.files import atomic_write, directory
+from parkade.files import atomic_write, checksum, directory, from_json, to_json
 from parkade.paper.item import Item, Job, Made
 from parkade.paper.page import page
 from parkade.paper.registry import FIGURES
@@ -117,19 +116,22 @@ def _make(item: Item, job: Job, settings: dict[str, Any]) -> Result:
             "seconds": time.perf_counter() - begun,
             "made": _relative(made, job.output),
         }
+        record["checksums"] = [checksum(p.read_bytes()) for p in _paths(job.output, record)]
         with atomic_write(job.output / f"{item.name}.json") as file:
-            file.write(json.dumps(record, indent=1).encode())
+            file.write(to_json(record, indent=1))
     return Result(item.name, _paths(job.output, record), record["seconds"], kept)
 
 
 def _record(folder: Path, name: str) -> dict[str, Any] | None:
-    """What was noted when an item was made; None if that, or a file of it, is missing."""
+    """What was noted when an item was made; None if that, or a file of it, is not as it was."""
     try:
-        record: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        record, sealed = from_json((folder / f"{name}.json").read_bytes())
+        if not sealed:
+            return None
+        found = [checksum(path.read_bytes()) for path in _paths(folder, record)]
+    except (OSError, ValueError, RecursionError):
         return None
-    whole = {"settings", "made", "seconds"} <= record.keys()
-    return record if whole and all(path.exists() for path in _paths(folder, record)) else None
+    return record if found == record["checksums"] else None
 
 
 def _relative(made: Made, folder: Path) -> dict[str, Any]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import tempfile
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from parkade.attention import Attention
-from parkade.errors import ParkadeError, StoreError, TrustWarning, WorkerLostError
+from parkade.errors import DamagedError, ParkadeError, StoreError, TrustWarning, WorkerLostError
 from parkade.progress import Report, bar
 from parkade.sums import SumsOption
 from parkade.sweeps import request
@@ -159,10 +160,32 @@ def ensemble(
     ):
         kept = Store(folder, recipe)
         kept.check_memory()
-        complete(kept, executor, workers, progress=progress, temporary=store is None, report=report)
-        dataset = kept.read()
+        dataset, _ = finish(
+            kept, executor, workers, say=functools.partial(warnings.warn, stacklevel=3),
+            progress=progress, temporary=store is None, report=report,
+        )  # fmt: skip
     warn(dataset, recipe)
     return dataset
+
+
+def finish(
+    store: Store,
+    executor: Executor | str | None = None,
+    workers: int | None = None,
+    *,
+    variables: Iterable[str] | None = None,
+    say: Callable[[str], None],
+    **options: Any,
+) -> tuple[xarray.Dataset, int]:
+    """Run the batches that a store lacks, or that are damaged; read all, and count those run."""
+    made = complete(store, executor, workers, **options)
+    try:
+        return store.read(variables=variables), made
+    except DamagedError as error:
+        aside = store.set_aside(error.files)
+    say(f"damaged batches in {store.path} are computed anew; moved aside are {', '.join(aside)}")
+    made += complete(store, executor, workers, **options)
+    return store.read(variables=variables), made
 
 
 def complete(
@@ -173,8 +196,8 @@ def complete(
     progress: bool = False,
     temporary: bool = False,
     report: Report | None = None,
-) -> None:
-    """Run the batches that a store lacks."""
+) -> int:
+    """Run the batches that a store lacks; return their number."""
     recipe = store.recipe
     store.prepare()
     done = set(store.done())
@@ -198,6 +221,7 @@ def complete(
     if failed:
         several = f"{len(failed)} batches failed; the first: " if len(failed) > 1 else ""
         raise ParkadeError(f"{several}{failed[0]}{'' if temporary else _kept(store)}")
+    return len(todo)
 
 
 def load_ensemble(

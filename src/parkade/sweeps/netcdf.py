@@ -1,26 +1,38 @@
-"""The file of one batch of an ensemble: arrays in netCDF-4, with recipe and versions."""
+"""The file of one batch of an ensemble: arrays in netCDF-4, with recipe and versions.
+
+Behind the netCDF data, where its library does not look, a last line has the CRC-32 of all
+bytes before. It is compared before the library sees the file, which may crash on a damaged one.
+CRC-32 notices every flip of a bit, and is the fastest that the standard library has: 3 GB/s,
+1 % of the time it takes to read a batch of clusters, where SHA-256 would take 2 %.
+"""
 
 from __future__ import annotations
 
 import functools
 import json
+import os
 import platform
 import threading
+import zlib
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade import forks
-from parkade.errors import ParkadeError
+from parkade import check, forks
+from parkade.errors import DamagedError, StoreError
 from parkade.sweeps.measures import Variable
 from parkade.sweeps.recipe import Recipe
 
 # The netCDF library bears one thread at a time.
 _LOCK = threading.RLock()
 forks.wait_for(_LOCK)
+
+_SEAL = b"\nparkade crc32 "
+_NOTE = b"CRC-32 of all bytes before the last line of this file"
 
 _TRUST = Variable((), "f8", "time until which a run can be trusted")
 
@@ -43,8 +55,8 @@ def _version(name: str) -> str:
     return metadata.version(name)
 
 
-def encode(recipe: Recipe, batch: int, arrays: dict[str, NDArray[Any]]) -> memoryview:
-    """The bytes of the file of a batch."""
+def encode(recipe: Recipe, batch: int, arrays: dict[str, NDArray[Any]]) -> tuple[memoryview, bytes]:
+    """The bytes of the file of a batch: the netCDF data, and the line with their checksum."""
     import netCDF4
 
     places = [recipe.place(index) for index in recipe.members(batch)]
@@ -67,32 +79,85 @@ def encode(recipe: Recipe, batch: int, arrays: dict[str, NDArray[Any]]) -> memor
         file.setncattr_string("recipe", recipe.to_json())
         file.setncattr_string("versions", json.dumps(versions()))
         file.setncattr("batch", batch)
+        file.setncattr_string("checksum", _NOTE.decode())
         encoded: memoryview = file.close()
-    return encoded
+    return encoded, _seal(zlib.crc32(encoded))
 
 
-def decode(recipe: Recipe, batch: int, path: Path, arrays: dict[str, NDArray[Any]]) -> str:
-    """Read the file of a batch into its place in the `arrays`; return its versions."""
-    import netCDF4
+def _seal(checksum: int) -> bytes:
+    """The last line of a file."""
+    return b"%s%08x\n" % (_SEAL, checksum)
 
-    members = recipe.members(batch)
+
+def is_old(path: Path) -> bool:
+    """Whether the file of a batch is one without a checksum, of an older parkade."""
+    try:
+        with path.open("rb") as file:
+            file.seek(-min(path.stat().st_size, len(_seal(0))), os.SEEK_END)
+            if file.read().startswith(_SEAL):
+                return False
+            file.seek(0)
+            return _NOTE not in file.read()
+    except OSError:  # `load` will tell
+        return False
+
+
+class Contents(NamedTuple):
+    """The bytes of a file, and whether they have a checksum (those of old stores have none)."""
+
+    data: bytes
+    sealed: bool
+
+
+def load(path: Path) -> Contents:
+    """Read the file of a batch, and compare its checksum."""
     try:
         data = path.read_bytes()
-        with _LOCK, netCDF4.Dataset("batch.nc", memory=data) as file:
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror or error}") from None
+    rest = memoryview(data)[: -len(_seal(0))]
+    last = data[len(rest) :]
+    if not last.startswith(_SEAL) and _NOTE not in data:
+        return Contents(data, False)
+    if last != _seal(zlib.crc32(rest)):
+        raise DamagedError("its checksum does not match")
+    return Contents(data, True)
+
+
+def decode(
+    recipe: Recipe, batch: int, contents: Contents, arrays: Mapping[str, NDArray[Any]]
+) -> str:
+    """Read the runs of a batch into `arrays`; return the versions it was made with."""
+    import netCDF4
+
+    try:
+        with _LOCK, netCDF4.Dataset("batch.nc", memory=contents.data) as file:
             file.set_auto_mask(False)
-            different = Recipe.from_json(file.recipe).differences(recipe)
-            if file.batch != batch:
-                different.append(f"batch number (in the store {file.batch}, asked {batch})")
+            if not contents.sealed and "checksum" in file.ncattrs():
+                raise ValueError("its checksum is missing")
+            different = _differences(file, recipe, batch)
             for name, array in arrays.items() if not different else ():
-                array[members.start : members.stop] = file[name][:]
+                source = file[name]
+                if source.shape != array.shape or source.dtype != variables(recipe)[name].dtype:
+                    raise ValueError(f"the shape or type of {name} is wrong")
+                array[:] = source[:]
             made: str = file.versions
-    except (OSError, AttributeError, IndexError, KeyError, ValueError) as error:
-        raise ParkadeError(
-            f"cannot read {path} ({error}); delete it and run the ensemble again, which makes it "
-            "anew"
-        ) from None
+            if not isinstance(json.loads(made), dict):
+                raise ValueError("its versions are missing")
+    except MemoryError:
+        raise StoreError("there is not enough memory to read it") from None
+    except Exception as error:  # from a library that meets damaged bytes: it may be anything
+        raise DamagedError(check.reason(error)) from None
     if different:
-        raise ParkadeError(
-            f"{path} belongs to another ensemble: {'; '.join(different)}; move it away"
-        )
+        raise StoreError(f"it belongs to another ensemble: {'; '.join(different)}; move it away")
     return made
+
+
+def _differences(file: Any, recipe: Recipe, batch: int) -> list[str]:
+    """What says that the file is of another ensemble, or of another batch."""
+    different = []
+    if file.recipe != recipe.to_json():  # equal in nearly all cases, and fast to compare
+        different = Recipe.from_json(file.recipe).differences(recipe)
+    if file.batch != batch:
+        different.append(f"batch number (in the store {file.batch}, asked {batch})")
+    return different

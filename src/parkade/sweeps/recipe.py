@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from parkade import check
 from parkade.attention import Attention
 from parkade.errors import InputError
 from parkade.sums import SumsOption
@@ -190,9 +191,40 @@ class Recipe:
             names = [name for name in grid.PARAMETERS if name in data]
             axes = {name: grid.from_data(name, data.pop(name)) for name in names}
             data["times"], data["measure"] = tuple(data["times"]), tuple(data["measure"])
-            return Recipe(axes=axes, **data)
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
-            raise InputError(f"this is not the recipe of a {FORMAT} ({error!r})") from None
+            recipe = Recipe(axes=axes, **data)
+            recipe._check()
+        except (
+            ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError
+        ) as error:  # fmt: skip
+            raise InputError(
+                f"this is not the recipe of a {FORMAT} ({check.reason(error)})"
+            ) from None
+        return recipe
+
+    def _check(self) -> None:
+        """Raise if no ensemble has such a recipe: its text may be damaged."""
+        if len(self.axes) != len(grid.PARAMETERS) - 1:  # of c and delta there is one
+            raise InputError("parameters are missing")
+        for name, axis in self.axes.items():
+            pairs = dict(zip(axis.labels, axis.values, strict=True))
+            for d in self.axes["d"].values:
+                grid.axis(name, pairs if name in grid.LABELLED else list(axis.values), d)
+        for start in self.axes["start"].values:
+            size = laws.given_tokens(start)
+            if size and size != (*self.axes["n"].values, *self.axes["d"].values):
+                raise InputError("start has another number of tokens than n")
+        check.positive_int("runs", self.runs)
+        check.positive("t_end", self.t_end)
+        if type(self.seed) is not int or self.seed < 0:
+            raise InputError(f"seed must be a whole number ≥ 0, got {brief(self.seed)}")
+        check.times(self.times, self.t_end)
+        if not self.measure or set(self.measure) - set(MEASURES):
+            raise InputError(f"measure must name some of {', '.join(MEASURES)}")
+        if self.radius is not None:
+            check.positive("radius", self.radius)
+        check.positive("tol", self.tol)
+        check.positive_int("batch", self.batch)
+        check.choice("sums", self.sums, ("auto", "direct", "harmonic"))
 
     def differences(self, other: Recipe) -> list[str]:
         """What differs, with the value here and in the other recipe."""

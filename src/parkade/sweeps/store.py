@@ -1,7 +1,7 @@
 """Where an ensemble is kept: a directory with one netCDF file for each batch of runs.
 
 A file appears whole or not at all, and a file that exists is done; that is all the state
-there is. Every file holds the recipe and the versions it was made with.
+there is. Every file holds the recipe, the versions it was made with, and a checksum.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import math
 import os
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkade import check
-from parkade.errors import InputError, ParkadeError, StoreError
-from parkade.files import atomic_write, directory
-from parkade.sweeps import netcdf
+from parkade.errors import DamagedError, InputError, ParkadeError, StoreError
+from parkade.files import atomic_write, directory, from_json, to_json
+from parkade.sweeps import netcdf, probe
 from parkade.sweeps.measures import KINDS, PLATEAUS, Variable
 from parkade.sweeps.recipe import Recipe
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 RECIPE = "recipe.json"
 _BATCH = re.compile(r"batch-(\d{6,})\.nc")
 _UNFINISHED = re.compile(r"\.(batch-\d{6,}\.nc|recipe\.json)\..{8}")
+_TOLD = 3  # names of damaged files in a message
 _ABANDONED = 3600.0  # seconds after which an unfinished file has nobody who writes it
 
 
@@ -67,31 +68,40 @@ class Store:
     def prepare(self) -> None:
         """Make the directory, or make sure that it holds the same ensemble."""
         directory(self.path)
-        recorded = _recorded(self.path)
-        if recorded is not None:
-            different = recorded.differences(self.recipe)
-            if different:
-                raise InputError(
-                    f"the store {self.path} holds another ensemble: {'; '.join(different)}; "
-                    "give another store, or ask for the same"
-                )
+        try:
+            recorded = _recorded(self.path)
+        except InputError:
+            # The batches have the recipe, too. Without any, the file may be somebody else's.
+            if not self._is_of_batches():
+                raise
+            recorded = None
+        self._check_same(recorded)
         for name in os.listdir(self.path):
             leftover = self.path / name
             if _UNFINISHED.fullmatch(name) and _age(leftover) > _ABANDONED:
                 leftover.unlink(missing_ok=True)  # its writer was killed
-        if not (self.path / RECIPE).exists():
+        if recorded is None:
             try:
                 with atomic_write(self.path / RECIPE) as file:
-                    file.write(self.recipe.to_json().encode())
+                    file.write(to_json(json.loads(self.recipe.to_json())))
             except OSError as error:
                 raise _cannot_write(self.path / RECIPE, error) from None
 
+    def _check_same(self, recorded: Recipe | None) -> None:
+        different = [] if recorded is None else recorded.differences(self.recipe)
+        if different:
+            raise InputError(
+                f"the store {self.path} holds another ensemble: {'; '.join(different)}; "
+                "give another store, or ask for the same"
+            )
+
     def write(self, batch: int, arrays: dict[str, NDArray[Any]]) -> Path:
         """Write the file of a batch."""
-        data = netcdf.encode(self.recipe, batch, arrays)
+        data, checksum = netcdf.encode(self.recipe, batch, arrays)
         try:
             with atomic_write(self.file(batch)) as file:
                 file.write(data)
+                file.write(checksum)
         except OSError as error:
             raise _cannot_write(self.file(batch), error) from None
         return self.file(batch)
@@ -134,8 +144,15 @@ class Store:
             name: np.full(shape, np.nan) if missing else np.empty(shape, chosen[name].dtype)
             for name, shape in shapes.items()
         }
-        made = {netcdf.decode(recipe, batch, self.file(batch), arrays) for batch in done}
-        every = [json.loads(text) for text in sorted(made)]
+
+        def place(batch: int) -> dict[str, NDArray[Any]]:
+            members = recipe.members(batch)
+            return {name: array[members.start : members.stop] for name, array in arrays.items()}
+
+        found = self._decode(done, place)
+        if found.bad:
+            raise _unreadable(self.path, found.bad)
+        every = [json.loads(text) for text in sorted(found.versions)]
         inner = {dim for variable in chosen.values() for dim in variable.dims}
         dataset = xarray.Dataset(
             coords=_coordinates(recipe, inner),
@@ -153,6 +170,96 @@ class Store:
             dataset[name].attrs["long_name"] = variable.about
         return dataset
 
+    def check(self) -> Findings:
+        """Read the recipe and every batch, and say which are bad."""
+        recipe, sizes = self.recipe, self.recipe.sizes
+        if not self.path.is_dir():
+            raise InputError(f"there is no store {self.path}")
+        bad: dict[str, ParkadeError] = {}
+        try:
+            recorded = _recorded(self.path)
+        except InputError as error:
+            bad[RECIPE] = error
+        else:
+            self._check_same(recorded)
+
+        def scratch(batch: int) -> dict[str, NDArray[Any]]:
+            count = len(recipe.members(batch))
+            return {
+                name: np.empty((count, *(sizes[dim] for dim in variable.dims)), variable.dtype)
+                for name, variable in netcdf.variables(recipe).items()
+            }
+
+        found = self._decode(self.done(), scratch)
+        return found._replace(bad={**bad, **found.bad})
+
+    def set_aside(self, names: Iterable[str]) -> list[str]:
+        """Rename files that are damaged, so that their batches are not done; return the names."""
+        aside = []
+        for name in names:
+            target = self.path / f"{name}.damaged"
+            try:
+                (self.path / name).replace(target)
+            except FileNotFoundError:  # another process has done it
+                continue
+            except OSError as error:
+                raise _cannot_write(target, error) from None
+            aside.append(target.name)
+        return aside
+
+    def _is_of_batches(self) -> bool:
+        """Whether there are batches, of this ensemble and no other."""
+        found = self._decode(self.done(), lambda batch: {})
+        for error in found.bad.values():
+            if not isinstance(error, DamagedError):
+                raise _unreadable(self.path, found.bad)
+        return bool(found.versions)
+
+    def _decode(
+        self, batches: list[int], target: Callable[[int], dict[str, NDArray[Any]]]
+    ) -> Findings:
+        """Read batches into arrays of their own."""
+        found = Findings(set(), {}, [])
+        files = {batch: self.file(batch) for batch in batches}
+        unreadable = probe.unreadable([file for file in files.values() if netcdf.is_old(file)])
+        for batch, file in files.items():
+            try:
+                contents = netcdf.load(file)
+                if file in unreadable:
+                    raise DamagedError("the netCDF library cannot read it")
+                found.versions.add(netcdf.decode(self.recipe, batch, contents, target(batch)))
+            except ParkadeError as error:
+                found.bad[file.name] = error
+                continue
+            if not contents.sealed:
+                found.unsealed.append(file.name)
+        return found
+
+
+class Findings(NamedTuple):
+    """What reading batches gave."""
+
+    versions: set[str]
+    """JSON objects: with what they were made."""
+    bad: dict[str, ParkadeError]
+    """Why a file cannot be used, by its name."""
+    unsealed: list[str]
+    """Names of files without a checksum: an older parkade wrote them."""
+
+
+def _unreadable(folder: Path, bad: dict[str, ParkadeError]) -> ParkadeError:
+    """What to raise when some batches cannot be used."""
+    for name, error in bad.items():
+        if not isinstance(error, DamagedError):
+            return type(error)(f"{folder / name}: {error}")
+    told = [f"{name} ({error})" for name, error in list(bad.items())[:_TOLD]]
+    told += [f"and {len(bad) - _TOLD} more"] if len(bad) > _TOLD else []
+    return DamagedError(
+        f"{len(bad)} of the batches in {folder} are damaged: {', '.join(told)}; run the ensemble "
+        "again, which computes them anew",
+        bad,
+    )
+
 
 def _coordinates(recipe: Recipe, inner: set[str]) -> dict[str, Any]:
     """Labels of all dimensions; `inner` are those of single runs."""
@@ -169,15 +276,17 @@ def _coordinates(recipe: Recipe, inner: set[str]) -> dict[str, Any]:
 
 
 def _recorded(folder: Path) -> Recipe | None:
-    """The recipe that a store was begun with."""
+    """The recipe that a store was begun with; those of older stores have no checksum."""
     path = folder / RECIPE
     try:
-        return Recipe.from_json(path.read_text(encoding="utf-8"))
+        data, _ = from_json(path.read_bytes())
+        return Recipe.from_json(json.dumps(data))
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError, InputError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(
-            f"cannot read {path} ({error}); if it is not of an ensemble, give another store"
+            f"cannot read {path} ({check.reason(error)}); if it is of an ensemble, run that again, "
+            "which writes it anew from its batches; if not, give another store"
         ) from None
 
 

@@ -1,0 +1,302 @@
+"""Damaged files of every kind that parkade reads: the same data comes back, or one sentence.
+
+`PARKADE_FUZZ` is the number of damaged files of each kind.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import parkade as pk
+from parkade import paper
+from parkade.cli import parse
+from parkade.cli.sweep import read_recipe
+from parkade.sweeps import netcdf, probe
+from parkade.sweeps.store import Store
+
+CASES = int(os.environ.get("PARKADE_FUZZ", "200"))
+OLD = Path(__file__).parents[1] / "data"
+
+
+def flip(data, rng):
+    """One bit."""
+    data[rng.integers(len(data))] ^= 1 << int(rng.integers(8))
+
+
+def scribble(data, rng):
+    """Some bytes, anything."""
+    for place in rng.integers(len(data), size=rng.integers(1, 9)):
+        data[place] = rng.integers(256)
+
+
+def cut(data, rng):
+    """The end is missing."""
+    del data[rng.integers(len(data)) :]
+
+
+def lengthen(data, rng):
+    """There is more than there should be."""
+    data += rng.bytes(int(rng.integers(1, 5000)))
+
+
+def zero(data, rng):
+    """A block that was never written."""
+    size = int(2 ** rng.integers(13))
+    start = int(rng.integers(len(data))) // size * size
+    data[start : start + size] = bytes(len(data[start : start + size]))
+
+
+def exchange(data, rng):
+    """Two blocks that changed places."""
+    size = min(int(2 ** rng.integers(3, 10)), len(data) // 2)
+    a, b = sorted(rng.integers(len(data) - size + 1, size=2))
+    b = max(a + size, b) if a + size <= len(data) - size else b
+    if b + size <= len(data) and a + size <= b:
+        data[a : a + size], data[b : b + size] = data[b : b + size], data[a : a + size]
+
+
+DAMAGES = (flip, scribble, cut, lengthen, zero, exchange)
+
+
+def damaged(whole, case, kind):
+    """A damaged copy of bytes, and what was done to them."""
+    rng = np.random.default_rng([case, *kind.encode()])
+    data, damage = bytearray(whole), DAMAGES[case % len(DAMAGES)]
+    damage(data, rng)
+    return bytes(data), f"{kind}, case {case}: {damage.__name__}"
+
+
+def outcome(story, read, *args):
+    """What `read` gives, or None and the sentence with which it refuses."""
+    try:
+        return read(*args), ""
+    except pk.ParkadeError as error:
+        return None, str(error)
+    except BaseException as error:
+        raise AssertionError(f"{story}: {error!r}") from error
+
+
+def campaign(kind, whole, read, same=None, cases=CASES):
+    """Read damaged copies; `same` compares what was read with what should be."""
+    refused = 0
+    for case in range(cases):
+        data, story = damaged(whole, case, kind)
+        found, sentence = outcome(story, read, data)
+        assert "\n" not in sentence, story
+        refused += bool(sentence)
+        assert sentence or same is None or same(found), f"{story}: other data came back"
+    # Most damage is noticed; what is not must have hit bytes that mean nothing.
+    assert refused >= cases // 4
+
+
+# --- runs --------------------------------------------------------------------------------
+
+
+def at_work(run):
+    """Use a run: whatever `load` lets through must work."""
+    middle = (run.times[0] + run.times[-1]) / 2
+    if run.dense is not None:
+        run.at(middle)
+    assert repr(run)
+    assert np.isfinite(run.final).all()
+    return run
+
+
+@pytest.fixture(scope="module")
+def run():
+    x0 = pk.sphere.uniform(5, 2, seed=1)
+    options = {"frozen": [[0.6, 0.8]], "frozen_weights": [2.0]}
+    return pk.simulate(pk.Attention(d=2, beta=4.0), x0, 2.0, times="steps", tol=1e-3, **options)
+
+
+def same_run(run, other):
+    names = ("times", "tokens", "dense", "frozen", "frozen_weights", "spin")
+    return (
+        run.model == other.model
+        and run.stats == other.stats
+        and run.trusted_until == other.trusted_until
+        and all(np.array_equal(getattr(run, name), getattr(other, name)) for name in names)
+    )
+
+
+def test_damaged_runs(run, tmp_path):
+    path = tmp_path / "run.npz"
+    run.save(path)
+
+    def read(data):
+        path.write_bytes(data)
+        return at_work(pk.load(path))
+
+    campaign("run.npz", path.read_bytes(), read, lambda found: same_run(found, run))
+
+
+def test_damaged_runs_of_the_old_format(tmp_path):
+    whole = (OLD / "old-run.npz").read_bytes()
+    path = tmp_path / "run.npz"
+
+    def read(data):
+        path.write_bytes(data)
+        return at_work(pk.load(path))
+
+    campaign("old run.npz", whole, read)
+
+
+def rewrite(path, arrays):
+    """Write an archive as `numpy.savez` would, from bytes of .npy files."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in arrays.items():
+            archive.writestr(name, data)
+
+
+def test_damage_inside_of_an_archive(run, tmp_path):
+    # The archive itself is in order and has no checksum; what it holds is not.
+    run.save(tmp_path / "whole.npz")
+    with zipfile.ZipFile(tmp_path / "whole.npz") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    path = tmp_path / "run.npz"
+    for case in range(CASES):
+        rng = np.random.default_rng(case)
+        changed = dict(members)
+        one, two = rng.choice(sorted(members), 2, replace=False)
+        if case % 3 == 0:
+            changed[one], changed[two] = changed[two], changed[one]
+            story = f"case {case}: {one} and {two} exchanged"
+        else:
+            changed[one], story = damaged(members[one], case, str(one))
+        rewrite(path, changed)
+        _, sentence = outcome(story, lambda: at_work(pk.load(path)))
+        assert not sentence or ("run.npz" in sentence and "\n" not in sentence), story
+
+
+# --- stores ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ensemble") / "store"
+    made = pk.ensemble(
+        d=2, n=4, beta=[1.0, 9.0], V={"turn": np.array([[1.0, -1.0], [1.0, 1.0]])}, runs=2,
+        t_end=1.0, times=[0.0, 1.0], measure=["final", "clusters"], batch=2, store=folder,
+    )  # fmt: skip
+    return folder, made
+
+
+@pytest.fixture(scope="module")
+def old_store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("old") / "store"
+    shutil.unpack_archive(OLD / "old-store.zip", folder)
+    return folder, pk.load_ensemble(folder)
+
+
+def reader(folder, name, tmp_path):
+    """A function that loads a copy of a store in which the bytes of a file are others."""
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+
+    def read(data):
+        (copy / name).write_bytes(data)
+        return pk.load_ensemble(copy)
+
+    return (folder / name).read_bytes(), read
+
+
+@pytest.mark.parametrize("name", ["batch-000001.nc", "recipe.json"])
+def test_damaged_stores(store, name, tmp_path):
+    folder, made = store
+    whole, read = reader(folder, name, tmp_path)
+    campaign(name, whole, read, made.identical)
+
+
+def test_damaged_recipes_of_the_old_format(old_store, tmp_path):
+    folder, _ = old_store
+    whole, read = reader(folder, "recipe.json", tmp_path)
+    campaign("old recipe.json", whole, read)
+
+
+def test_damaged_batches_of_the_old_format(old_store, tmp_path, monkeypatch):
+    # The netCDF library crashes on some of them, or never comes back: all are probed at once.
+    monkeypatch.setattr(probe, "PATIENCE", 1)
+    folder, _ = old_store
+    recipe = Store.open(folder).recipe
+    whole = (folder / "batch-000001.nc").read_bytes().rstrip(b"\0")  # most of it is empty
+    stories = {}
+    for case in range(CASES):
+        data, story = damaged(whole, case, "old batch")
+        path = tmp_path / f"{case}.nc"
+        path.write_bytes(data)
+        stories[path] = story
+    bad = probe.unreadable(list(stories))
+    assert CASES // 4 < len(bad) < CASES
+    for path in stories.keys() - bad:
+        clusters = np.zeros((1, 2), dtype=int)
+        read = functools.partial(netcdf.decode, recipe, 1, netcdf.load(path))
+        _, sentence = outcome(stories[path], read, {"clusters": clusters})
+        assert "\n" not in sentence, stories[path]
+
+
+# --- files of others ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".csv", ".txt"])
+def test_damaged_tokens(suffix, tmp_path):
+    path = tmp_path / f"tokens{suffix}"
+    tokens = pk.sphere.uniform(12, 3, seed=0)
+    if suffix == ".npy":
+        np.save(path, tokens)
+    else:
+        np.savetxt(path, tokens, delimiter="," if suffix == ".csv" else " ")
+
+    def read(data):
+        path.write_bytes(data)
+        return pk.check.tokens(parse.tokens("--tokens", path))
+
+    campaign(f"tokens{suffix}", path.read_bytes(), read, lambda x: np.isfinite(x).all())
+
+
+def test_damaged_descriptions(tmp_path):
+    path = tmp_path / "sweep.toml"
+    whole = b"d = 2\nn = [4, 8]\nbeta = [1, 4]\nruns = 4\nt_end = 5\nmeasure = ['clusters']\n"
+
+    def read(data):
+        path.write_bytes(data)
+        return read_recipe(path).to_json()
+
+    campaign("sweep.toml", whole, read)
+
+
+# --- results -----------------------------------------------------------------------------
+
+
+def test_damaged_results_are_noticed(tmp_path, monkeypatch):
+    (made,) = paper.reproduce("staircase", tmp_path)
+
+    def make(job):
+        raise pk.ParkadeError("made anew")
+
+    item = dataclasses.replace(paper.FIGURES["staircase"], make=make)
+    monkeypatch.setitem(paper.FIGURES, "staircase", item)
+    assert paper.reproduce("staircase", tmp_path)[0].kept
+    kept = [tmp_path / "staircase.json", *made.paths]
+    for path in kept:
+        whole = path.read_bytes()
+        record = json.loads(whole) if path.suffix == ".json" else None
+
+        def read(data, path=path):
+            path.write_bytes(data)
+            paper.reproduce("staircase", tmp_path)
+            return data
+
+        def same(data, whole=whole, record=record):
+            return data == whole or (record is not None and json.loads(data) == record)
+
+        campaign(path.name, whole, read, same, cases=-(-CASES // len(kept)))
+        path.write_bytes(whole)
