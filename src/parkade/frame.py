@@ -99,7 +99,7 @@ def rest_frame(model: Attention) -> Frame:
         V=np.array(model.V),
         B=model.V - leading * np.eye(d),
         rotates=_turns(values),
-        attracts=leading > 0,
+        attracts=leading > _zero(model.V),
         drifts=False,
     )
 
@@ -113,14 +113,14 @@ def long_run_frame(model: Attention, *, frozen: bool = False) -> Frame:
     if turns and not frozen:
         A = W.T @ model.K.T @ model.Q @ W
         candidate = (T - T.T) / 2
-        candidate[np.abs(candidate) <= SNAP * float(np.linalg.norm(model.V, 2))] = 0.0
+        candidate[np.abs(candidate) <= _zero(model.V)] = 0.0
         if _commute(candidate, T) and _commute(candidate, A):
             S, turns = candidate, False
     # The diagonal of T holds the real parts of the eigenvalues.
     leading = float(T.diagonal().max())
     B = T - leading * np.eye(d) - S
     if not np.array_equal(T, model.V) or S.any():
-        B[np.abs(B) <= SNAP * float(np.linalg.norm(model.V, 2))] = 0.0
+        B[np.abs(B) <= _zero(model.V)] = 0.0
     spin = W @ S @ W.T
     return Frame(
         basis=W,
@@ -128,9 +128,14 @@ def long_run_frame(model: Attention, *, frozen: bool = False) -> Frame:
         V=T,
         B=B,
         rotates=turns,
-        attracts=leading > 0,
+        attracts=leading > _zero(model.V),
         drifts=_is_defective(B),
     )
+
+
+def _zero(V: Array) -> float:
+    """The size of numbers that count as zero beside V."""
+    return SNAP * float(np.linalg.norm(V, 2))
 
 
 def _is_defective(B: Array) -> bool:

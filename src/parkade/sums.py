@@ -17,6 +17,7 @@ SumsOption: TypeAlias = Literal["auto", "direct", "harmonic"]
 
 _PER_TOL, _COARSEST, _FINEST = 1e-5, 1e-10, 1e-14
 _LARGEST = 100_000  # harmonics
+_SMALLEST = 1e-280  # β: ratios of its powers must be numbers
 _NAMES = {2: "Fourier sums, {} modes", 3: "spherical harmonics, {} of them"}
 
 
@@ -108,8 +109,9 @@ def _obstacle(model: Attention, *, whole: bool) -> str:
         return f"they are known for d = 2 and 3, and this is d={model.d}"
     if not np.array_equal(product, product[0, 0] * np.eye(model.d)):
         return "KᵀQ is not a multiple of the identity"
-    if not model.beta * product[0, 0] > 0:
-        return "β KᵀQ is not positive"
+    rate = model.beta * product[0, 0]
+    if not rate > _SMALLEST:
+        return "β KᵀQ is not positive" + (f", but for {rate:g}" if rate > 0 else "")
     if whole:
         return "the implicit method needs all weights under full attention"
     return ""
