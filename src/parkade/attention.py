@@ -62,9 +62,7 @@ class Attention:
         self.Q: Array = check.matrix("Q", given["Q"], self.d)
         self.K: Array = check.matrix("K", given["K"], self.d)
         self.V: Array = check.matrix("V", given["V"], self.d)
-        self.beta: float = check.number("beta", beta)
-        if self.beta < 0:
-            raise InputError(f"beta must be ≥ 0, got {self.beta:g}; put the sign into Q or K")
+        self.beta: float = check.beta(beta)
         self.mask: Mask = check.choice("mask", mask, ("causal", "full"))
         for m in (self.Q, self.K, self.V):
             m.flags.writeable = False

@@ -174,7 +174,7 @@ class Job:
             raise InputError(f"model must be a parkade.Attention, got {type(model).__name__}")
         self.model = model
         self._plans: dict[int, Plan] = {}
-        self.t_end = check.positive("t_end", t_end)
+        self.t_end = check.final_time(t_end)
         self.tol = check.positive("tol", tol)
         if not _MIN_TOL <= self.tol <= _MAX_TOL:
             raise InputError(f"tol must lie in [{_MIN_TOL:g}, {_MAX_TOL:g}], got {self.tol:g}")
@@ -195,8 +195,12 @@ class Job:
                     f"frozen_weights must be one number for each of the {len(self.frozen)} frozen "
                     f"tokens, got shape {self.weights.shape}"
                 )
-            if not ((self.weights > 0) & (self.weights <= 1e50)).all():
-                raise InputError("frozen_weights must be > 0 (and at most 1e50)")
+            wrong = ~((self.weights > 0) & (self.weights <= check.LARGEST))
+            if wrong.any():
+                raise InputError(
+                    f"frozen_weights must be > 0 and at most {check.LARGEST:g}, got "
+                    f"{self.weights[wrong][0]:g}"
+                )
 
     def run(
         self,
@@ -225,6 +229,7 @@ class Job:
     def _plan(self, n: int) -> Plan:
         """The plan for n tokens, made once."""
         if n not in self._plans:
+            check.compiler()
             self._plans[n] = choose(
                 self.model,
                 n,
