@@ -134,12 +134,13 @@ def tokens(value: Any, d: int | None = None, name: str = "tokens") -> Array:
     x = array(name, value)
     if x.ndim != 2:
         raise InputError(f"{name} must be an (n, d) array, got shape {x.shape}")
-    if x.shape[0] == 0:
+    if x.size == 0:
         raise InputError(f"{name} must hold at least one token, got shape {x.shape}")
     dimension(x.shape[1])
     if d is not None and x.shape[1] != d:
         raise InputError(f"{name} must have d={d} columns like the model, got shape {x.shape}")
-    norms = np.linalg.norm(x, axis=1)
+    with np.errstate(over="ignore"):  # infinity is a norm other than 1, too
+        norms = np.linalg.norm(x, axis=1)
     worst = int(np.argmax(np.abs(norms - 1)))
     if abs(norms[worst] - 1) > UNIT_TOLERANCE:
         raise InputError(

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from parkade import check
 from parkade.errors import InputError
 
 
@@ -45,8 +46,9 @@ def directory(path: str | os.PathLike[str]) -> Path:
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"cannot make the directory {folder}: {error.strerror or error}; give another one"
+            f"cannot make the directory {check.brief(str(folder))}: {reason}; give another one"
         ) from None
     return folder

@@ -195,7 +195,7 @@ def project(x: ArrayLike, y: ArrayLike) -> Array:
 
 def from_angles(angles: ArrayLike) -> Array:
     """Points (cos φ, sin φ) of the circle."""
-    phi = np.asarray(angles, dtype=np.float64)
+    phi = array("angles", angles)
     return np.stack([np.cos(phi), np.sin(phi)], axis=-1)
 
 

@@ -120,6 +120,7 @@ def read_recipe(path: Path) -> Any:
     """The recipe that a TOML file describes."""
     import tomllib
 
+    from parkade import check
     from parkade.cli import parse
     from parkade.errors import InputError
     from parkade.sweeps import grid, request
@@ -130,7 +131,7 @@ def read_recipe(path: Path) -> Any:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; parkade sweep --help shows one") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of 5000 digits, lists too deep
         raise InputError(f"{path} is not a TOML file: {error}") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
@@ -138,7 +139,8 @@ def read_recipe(path: Path) -> Any:
     names = [name for name in known if name in (*grid.PARAMETERS, *SETTINGS)]
     for name in given:
         if name not in names:
-            raise InputError(f"{path} has the unknown key {name!r}; known are {', '.join(names)}")
+            got = check.brief(name)
+            raise InputError(f"{path} has the unknown key {got}; known are {', '.join(names)}")
     start = given.get("start")
     if isinstance(start, str) and Path(start).suffix in (".npy", ".csv", ".txt"):
         given["start"] = parse.tokens("start", path.parent / start)
