@@ -242,7 +242,7 @@ def test_another_recipe_is_refused_and_foreign_files_stay(tmp_path):
 
 
 def test_unfinished_files_go_once_they_are_abandoned(tmp_path):
-    old, young = tmp_path / ".batch-000000.nc.abcd1234", tmp_path / ".batch-000001.nc.abcd1234"
+    old, young = (tmp_path / f".batch-00000{i}.nc.parkade-00000000-1-abcd1234" for i in (0, 1))
     for path in (old, young):
         path.write_bytes(b"half")
     os.utime(old, (0, 0))

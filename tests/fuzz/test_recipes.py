@@ -83,7 +83,7 @@ def hostile(rng: random.Random, atoms: list, depth: int = 0):
         for _ in range(rng.choice([5, 40, 100])):
             nest = [nest]
         return nest
-    return [rng.choice([0, 1.5, 5e-324, "I", "uniform", True, 10**40])] * rng.choice([100, 9000])
+    return [rng.choice([0, 1.5, 5e-324, "I", "uniform", True, 10**40])] * rng.choice([100, 3000])
 
 
 def mutated(rng: random.Random, value, atoms: list):
@@ -143,14 +143,14 @@ def sentence(error: pk.ParkadeError) -> str:
 def swiftly(case: int, asked: dict, ask) -> None:
     """Ask, and see that it took no time and no memory."""
     tracemalloc.reset_peak()
-    before, begun = tracemalloc.get_traced_memory()[0], time.perf_counter()
+    before, begun = tracemalloc.get_traced_memory()[0], time.process_time()
     try:
         ask()
     except pk.ParkadeError as error:
         sentence(error)
     except Exception as error:
         raise AssertionError(f"case {case}: {type(error).__name__}: {error} for {asked}") from error
-    seconds = time.perf_counter() - begun
+    seconds = time.process_time() - begun
     grown = tracemalloc.get_traced_memory()[1] - before
     assert grown < 2**26, f"case {case}: {grown / 2**20:.0f} MiB for {asked}"
     assert seconds < 5, f"case {case}: {seconds:.1f} s for {asked}"

@@ -10,7 +10,6 @@ import json
 import math
 import os
 import re
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from parkade import check
 from parkade.errors import InputError, ParkadeError, StoreError
-from parkade.files import atomic_write, directory
+from parkade.files import atomic_write, directory, sweep
 from parkade.sweeps import netcdf
 from parkade.sweeps.measures import KINDS, PLATEAUS, Variable
 from parkade.sweeps.recipe import Recipe
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 RECIPE = "recipe.json"
 _BATCH = re.compile(r"batch-(\d{6,})\.nc")
-_UNFINISHED = re.compile(r"\.(batch-\d{6,}\.nc|recipe\.json)\..{8}")
-_ABANDONED = 3600.0  # seconds after which an unfinished file has nobody who writes it
 
 
 class Store:
@@ -75,10 +72,7 @@ class Store:
                     f"the store {self.path} holds another ensemble: {'; '.join(different)}; "
                     "give another store, or ask for the same"
                 )
-        for name in os.listdir(self.path):
-            leftover = self.path / name
-            if _UNFINISHED.fullmatch(name) and _age(leftover) > _ABANDONED:
-                leftover.unlink(missing_ok=True)  # its writer was killed
+        sweep(self.path)
         if not (self.path / RECIPE).exists():
             try:
                 with atomic_write(self.path / RECIPE) as file:
@@ -179,13 +173,6 @@ def _recorded(folder: Path) -> Recipe | None:
         raise InputError(
             f"cannot read {path} ({error}); if it is not of an ensemble, give another store"
         ) from None
-
-
-def _age(path: Path) -> float:
-    try:
-        return time.time() - path.stat().st_mtime
-    except OSError:  # somebody else took it away
-        return 0.0
 
 
 def _cannot_write(path: Path, error: OSError) -> StoreError:
