@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import logging
 import sys
 import time
 import warnings
@@ -183,12 +184,18 @@ def _executor(pool: str, scheduler: str | None) -> Iterator[Any]:
         raise InputError(
             "--scheduler needs Dask, which is not installed; pip install 'parkade[cluster]'"
         ) from None
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)  # Dask logs with tracebacks what we say in one sentence
     try:
-        client = distributed.Client(scheduler, timeout=10)
-    except (OSError, ValueError) as error:
-        raise InputError(f"--scheduler: cannot reach {scheduler} ({error})") from None
-    with client:
-        yield client.get_executor()
+        try:
+            client = distributed.Client(scheduler, timeout=10)
+        except Exception as error:  # whatever Dask, or what it needs, makes of an address
+            said = " ".join(str(error).split())
+            raise InputError(f"--scheduler: cannot reach {scheduler} ({said})") from None
+        with client:
+            yield client.get_executor()
+    finally:
+        logging.disable(before)
 
 
 def _check_plot(path: Path, points: Any, measure: tuple[str, ...]) -> None:
