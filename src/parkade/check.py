@@ -159,7 +159,7 @@ def matrix(name: str, value: Any, d: int) -> Array:
             f"{name} must be a number, a vector of length {d} (a diagonal) or a {d}×{d} matrix, "
             f"got shape {m.shape}"
         )
-    size = float(np.abs(m).max())
+    size = float(np.abs(m).max() if m.ndim else abs(m))
     if not (size == 0 or 1 / LARGEST <= size <= LARGEST):
         change = "t_end: that is another unit of time" if name == "V" else "beta"
         raise InputError(
