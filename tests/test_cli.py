@@ -389,7 +389,7 @@ def test_failed_write_leaves_no_file(here: Path, monkeypatch: pytest.MonkeyPatch
     result = invoke(*SMALL, "-o", "run.npz")
     assert result.exit_code == 2
     # The engine may have been compiled on the way, which it says.
-    assert result.stderr.endswith("parkade: No space left on device\n")
+    assert result.stderr.endswith("parkade: run.npz: No space left on device\n")
     assert list(here.iterdir()) == []
 
 

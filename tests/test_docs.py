@@ -72,7 +72,7 @@ def test_the_page_runner_notices_a_wrong_output():
 
 def test_import_is_light():
     heavy = {"numba", "scipy", "matplotlib", "xarray", "rich", "typer", "pandas"}
-    script = "import sys, parkade; print(*sys.modules)"
+    script = "import sys, parkade; parkade.ensemble, parkade.theory; print(*sys.modules)"
     result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )

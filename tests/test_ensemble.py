@@ -146,7 +146,7 @@ def test_lists_of_matrices_and_starts_are_understood():
         ({"runs": 0}, r"runs must be a whole number ≥ 1, got 0"),
         ({"tol": 1.0}, r"tol must lie in"),
         ({"times": [3.0]}, r"times must lie in \[0, t_end=2\]"),
-        ({"times": {"from": 1}}, r"times must have the keys from, to, count, got from"),
+        ({"times": {"from": 1}}, r"times must have the keys from, to, count, got \['from'\]"),
         ({"radius": 0}, r"radius must be > 0, got 0"),
     ],
 )

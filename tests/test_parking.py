@@ -278,7 +278,6 @@ def test_work_grows_with_the_number_of_tokens_only(d, delta):
         (-1.0, pk.Attention(d=3), "delta must be ≥ 0, got -1"),
         (0.1, pk.Attention(d=2), "d=2 columns like the model"),
         (0.1, pk.Attention(Q=[1, 1, -0.25]), "no negative eigenvalue, got -0.25: it gives no dist"),
-        (0.1, pk.Attention(d=3, Q=1e200, K=1e200), "overflows"),
         (0.1, 64.0, "must be a parkade.Attention, got float"),
     ],
 )

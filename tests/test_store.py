@@ -245,7 +245,7 @@ def test_another_recipe_is_refused_and_foreign_files_stay(tmp_path):
 
 
 def test_unfinished_files_go_once_they_are_abandoned(tmp_path):
-    old, young = tmp_path / ".batch-000000.nc.abcd1234", tmp_path / ".batch-000001.nc.abcd1234"
+    old, young = (tmp_path / f".batch-00000{i}.nc.parkade-00000000-1-abcd1234" for i in (0, 1))
     for path in (old, young):
         path.write_bytes(b"half")
     os.utime(old, (0, 0))
@@ -483,5 +483,9 @@ def test_some_variables_can_be_read(tmp_path):
 
 def test_too_much_for_the_memory_is_told_before_anything_is_run(tmp_path, little_memory):
     with pytest.raises(pk.InputError, match=r"the ensemble needs .* use parkade sweep"):
-        pk.ensemble(d=2, n=100, runs=100, t_end=1.0, measure="final", store=tmp_path / "store")
+        pk.ensemble(d=2, n=5, runs=900, t_end=1.0, batch=300, store=tmp_path / "store", times=[1])
+    with pytest.raises(pk.InputError, match=r"a run of 100 tokens in d=2 needs .* lower n or d"):
+        pk.ensemble(d=2, n=100, runs=1, t_end=1.0, store=tmp_path / "store")
+    with pytest.raises(pk.InputError, match=r"measuring a batch of 50 runs needs .* measure less"):
+        pk.ensemble(d=2, n=5, runs=900, t_end=1.0, batch=50, store=tmp_path / "store")
     assert not (tmp_path / "store").exists()

@@ -31,7 +31,9 @@ class Attention:
         Inverse temperature β ≥ 0.
     Q, K, V : float, (d,) or (d, d)
         Query, key and value matrices: a number stands for a multiple of the identity, a
-        vector for a diagonal matrix. The identity by default.
+        vector for a diagonal matrix. The identity by default. Each is 0 or has its largest
+        entry between 1e-50 and 1e50 in size, and β ≤ 1e50, so that nothing overflows: a factor
+        in V is a unit of time, and one in Q or K belongs to β.
     mask : "causal" or "full"
 
     Examples
@@ -62,9 +64,7 @@ class Attention:
         self.Q: Array = check.matrix("Q", given["Q"], self.d)
         self.K: Array = check.matrix("K", given["K"], self.d)
         self.V: Array = check.matrix("V", given["V"], self.d)
-        self.beta: float = check.number("beta", beta)
-        if self.beta < 0:
-            raise InputError(f"beta must be ≥ 0, got {self.beta:g}; put the sign into Q or K")
+        self.beta: float = check.beta(beta)
         self.mask: Mask = check.choice("mask", mask, ("causal", "full"))
         for m in (self.Q, self.K, self.V):
             m.flags.writeable = False

@@ -49,6 +49,7 @@ class Outcome:
 
 def drive(
     plan: Plan,
+    model: Attention,
     x0: Array,
     t_end: float,
     tol: float,
@@ -69,11 +70,9 @@ def drive(
     n, d = x0.shape
     _warm_up(engine, d)
     begun = time.perf_counter()
-    frame, sums, unit = plan.frame, plan.sums, plan.unit
+    frame, sums = plan.frame, plan.sums
+    system, dims = prepare(model, frozen, weights, frame, sums.table, sums.accuracy), unrolled(d)
     pace, stopped = Pace(plan.method, t_end, tol, max_steps), ""
-    t_end /= unit
-    system = prepare(plan.model, frozen, weights, frame, sums.table, sums.accuracy)
-    dims = unrolled(d)
     advance = engine.advance
     if alone and _is_large(plan, n):
         advance = engine.advance.py_func  # it shares out its sums to all cores
@@ -106,17 +105,17 @@ def drive(
             few = min(room, max(1, int(few * min(4.0, _CHUNK_SECONDS / max(lap, 1e-9)))))
             if count < 0:
                 raise ParkadeError(
-                    f"the steps became too short to go on at t={unit * clock[engine.TIME]:g}; "
+                    f"the steps became too short to go on at t={clock[engine.TIME]:g}; "
                     f"tol={tol:g} may be too strict for this model"
                 )
             steps += count
             if sums.table is not None and (steps >= check_at or clock[engine.TIME] >= t_end):
-                _check_sums(system, dims, x, unit * float(clock[engine.TIME]))
+                _check_sums(system, dims, x, float(clock[engine.TIME]))
                 check_at = steps + _CHECK_STEPS
             times, tokens, dense = (part[:count] for part in chunk)
-            add(times * unit, frame.leave(tokens), frame.leave(dense))
+            add(times, frame.leave(tokens), frame.leave(dense))
             report(passed(clock[engine.TIME]) / whole)
-            stopped = pace.judge(steps, unit * float(clock[engine.TIME]))
+            stopped = pace.judge(steps, float(clock[engine.TIME]))
             if cancelled():
                 raise ParkadeError("cancelled")
     rejected = int(clock[engine.REJECTED])
@@ -126,7 +125,7 @@ def drive(
         rejected=rejected,
         evaluations=engine.STAGES * (steps + rejected),
         seconds=time.perf_counter() - begun,
-        trusted_until=unit * _trusted_until(engine, system, x, clock, t_end, tol),
+        trusted_until=_trusted_until(engine, system, x, clock, t_end, tol),
         stopped=stopped,
     )
 

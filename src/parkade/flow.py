@@ -188,7 +188,7 @@ class Job:
             raise InputError(f"model must be a parkade.Attention, got {type(model).__name__}")
         self.model = model
         self._plans: dict[int, Plan] = {}
-        self.t_end = check.positive("t_end", t_end)
+        self.t_end = check.final_time(t_end)
         self.tol = check.positive("tol", tol)
         if not _MIN_TOL <= self.tol <= _MAX_TOL:
             raise InputError(f"tol must lie in [{_MIN_TOL:g}, {_MAX_TOL:g}], got {self.tol:g}")
@@ -209,8 +209,12 @@ class Job:
                     f"frozen_weights must be one number for each of the {len(self.frozen)} frozen "
                     f"tokens, got shape {self.weights.shape}"
                 )
-            if not ((self.weights > 0) & (self.weights <= 1e50)).all():
-                raise InputError("frozen_weights must be > 0 (and at most 1e50)")
+            wrong = ~((self.weights > 0) & (self.weights <= check.LARGEST))
+            if wrong.any():
+                raise InputError(
+                    f"frozen_weights must be > 0 and at most {check.LARGEST:g}, got "
+                    f"{self.weights[wrong][0]:g}"
+                )
         self.max_steps = None if max_steps is None else check.positive_int("max_steps", max_steps)
         self.partial = partial
 
@@ -234,7 +238,7 @@ class Job:
             except InaccurateSumsError as error:
                 if self.sums == "harmonic":
                     raise InaccurateSumsError(f"{error}; use sums='direct'") from None
-                direct = choose_sums(plan.model, len(x0), self.tol, "direct", self.weights)
+                direct = choose_sums(self.model, len(x0), self.tol, "direct", self.weights)
                 sums = dataclasses.replace(direct, reason=f"done again: {error}")
                 plan = dataclasses.replace(plan, sums=sums)
                 continue
@@ -256,6 +260,7 @@ class Job:
     def _plan(self, n: int) -> Plan:
         """The plan for n tokens, made once."""
         if n not in self._plans:
+            check.compiler()
             self._plans[n] = self._choose(n, self.method)
         return self._plans[n]
 
@@ -285,6 +290,7 @@ class Job:
         kept = keep() if keep else recorder(self.times, x0, plan.method)
         outcome = drive(
             plan,
+            self.model,
             x0,
             self.t_end,
             self.tol,

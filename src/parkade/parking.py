@@ -152,12 +152,8 @@ def _places(tokens: ArrayLike, delta: Any, model: Any) -> tuple[Array, float, fl
 
 def _root(model: Attention) -> Array:
     """A matrix R with RRᵀ = S, so that |Rᵀ(x − y)| is the distance that attention feels."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        product = model.K.T @ model.Q
-        symmetric = product / 2 + product.T / 2
-    if not np.isfinite(symmetric).all():
-        raise InputError("KᵀQ must be finite, but it overflows; scale Q and K down")
-    values, vectors = np.linalg.eigh(symmetric)
+    product = model.K.T @ model.Q
+    values, vectors = np.linalg.eigh(product / 2 + product.T / 2)
     # Twice the rounding of the product, relative to its factors: they may nearly cancel.
     size = float(np.linalg.norm(model.Q) * np.linalg.norm(model.K))
     rounding = 2 * model.d * float(np.finfo(np.float64).eps) * size

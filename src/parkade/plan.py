@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -27,14 +26,8 @@ WHOLE = 400
 
 @dataclass(frozen=True)
 class Plan:
-    """An integrator, the frame to compute in, the sums, and the reasons for them.
+    """An integrator, the frame to compute in, the sums, and the reasons for them."""
 
-    The run is computed in a unit of time of its own, in which V is neither tiny nor huge; all
-    else is told in the user's.
-    """
-
-    model: Attention  # in this unit of time
-    unit: float
     method: Literal["explicit", "implicit"]
     reason: str
     frame: Frame
@@ -52,36 +45,16 @@ def choose(
     sums: SumsOption = "auto",
 ) -> Plan:
     """Plan a run of n tokens, and maybe frozen ones, to t_end; options may already say how."""
-    unit = _unit_of_time(model, t_end)
-    if unit != 1.0:
-        matrices = {"Q": model.Q, "K": model.K, "V": unit * model.V}
-        model = Attention(model.d, model.beta, **matrices, mask=model.mask)
     summing = choose_sums(model, n, tol, sums, frozen_weights)
     held, stores = len(frozen_weights) > 0, summing.name == "direct"
-    integrator, reason, frame = _integrator(
-        model, n, t_end / unit, method, frozen=held, stores=stores
-    )
+    integrator, reason, frame = _integrator(model, n, t_end, method, frozen=held, stores=stores)
     cancels = integrator == "implicit" and not frame.attracts
     if integrator == "implicit" and model.mask == "full":
         summing = choose_sums(model, n, tol, sums, frozen_weights, whole=True)
     elif cancels and not stores and sums == "auto" and _can_store(n):
         direct = choose_sums(model, n, tol, "direct", frozen_weights)
         summing = replace(direct, reason="V does not attract: large forces cancel in the end")
-    frame = replace(frame, spin=frame.spin / unit)
-    return Plan(model, unit, integrator, reason, frame, summing)
-
-
-def _unit_of_time(model: Attention, t_end: float) -> float:
-    """The unit of time to compute in: 1, unless V is so small or large that its squares vanish.
-
-    A power of two, so that V and times change without rounding.
-    """
-    size = float(np.abs(model.V).max())
-    if size == 0.0 or 1e-30 < size < 1e30:
-        return 1.0
-    # What does not move within the time asked for needs no other unit.
-    unit = min(1.0 / size, t_end * 1e290, 2.0**1000)
-    return 2.0 ** math.floor(math.log2(unit))
+    return Plan(integrator, reason, frame, summing)
 
 
 def _integrator(

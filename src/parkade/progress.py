@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 Report = Callable[[float], None]
@@ -69,7 +69,9 @@ def _reminder() -> Report:
 
 
 def _to_standard_error(message: str) -> None:
-    print(f"parkade: {message}", file=sys.stderr, flush=True)
+    if sys.stderr is not None:  # print would take standard output instead
+        with suppress(OSError):  # closed, or a full disk: there is nobody to tell
+            print(f"parkade: {message}", file=sys.stderr, flush=True)
 
 
 tell: ContextVar[Callable[[str], None]] = ContextVar("tell", default=_to_standard_error)

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parkade.check import array, dimension, fits_in_memory, generator, number, positive_int, tokens
+from parkade.check import (
+    array,
+    dimension,
+    fits_in_memory,
+    generator,
+    positive_int,
+    strength,
+    tokens,
+)
 from parkade.errors import InputError
 from parkade.types import Array, Seed
 
@@ -67,9 +75,7 @@ def von_mises_fisher(
     0.99
     """
     n, d = positive_int("n", n), dimension(d)
-    concentration = number("kappa", kappa)
-    if concentration < 0:
-        raise InputError(f"kappa must be ≥ 0, got {concentration:g}; turn the mean around instead")
+    concentration = strength("kappa", kappa, "turn the mean around instead")
     fits_in_memory(48.0 * n * d, f"sampling {n} tokens", "use fewer")
     rng = generator(seed)
     if mean is None:
@@ -138,9 +144,7 @@ def mixture(n: int, d: int, components: int, spread: float, seed: Seed = None) -
     """
     n, d = positive_int("n", n), dimension(d)
     components = positive_int("components", components)
-    width = number("spread", spread)
-    if width < 0:
-        raise InputError(f"spread must be ≥ 0, got {width:g}")
+    width = strength("spread", spread)
     fits_in_memory(48.0 * n * d, f"sampling {n} tokens", "use fewer")
     rng = generator(seed)
     centers = uniform(components, d, rng)
@@ -191,7 +195,7 @@ def project(x: ArrayLike, y: ArrayLike) -> Array:
 
 def from_angles(angles: ArrayLike) -> Array:
     """Points (cos φ, sin φ) of the circle."""
-    phi = np.asarray(angles, dtype=np.float64)
+    phi = array("angles", angles)
     return np.stack([np.cos(phi), np.sin(phi)], axis=-1)
 
 

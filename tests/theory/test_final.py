@@ -92,7 +92,7 @@ def test_eigenvalues_closer_than_the_tolerance_are_equal(gap):
 
 
 def test_the_tolerance_is_a_share_of_the_norm():
-    for scale in (1e-100, 1.0, 1e100):
+    for scale in (1e-49, 1.0, 1e49):
         assert final_configuration(scale * np.array([1, 1 - 1e-13, 0.5])).dim == 2
         assert final_configuration(scale * np.array([1, 1 - 1e-11, 0.5])).dim == 1
 

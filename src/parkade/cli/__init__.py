@@ -1,103 +1,57 @@
 """The `parkade` command: parse, call the library, print.
 
-One file per command. Whatever is slow to import is imported inside the commands, so that
-`parkade --help` answers at once.
+Nothing is imported here before Ctrl-C is seen to.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Sequence
-from typing import Annotated
-
-import typer
-
-from parkade.cli.bench import EXAMPLES as EXAMPLES_BENCH
-from parkade.cli.bench import bench
-from parkade.cli.explore import EXAMPLES as EXAMPLES_EXPLORE
-from parkade.cli.explore import explore
-from parkade.cli.export import EXAMPLES as EXAMPLES_EXPORT
-from parkade.cli.export import export
-from parkade.cli.guard import INTERRUPTED
-from parkade.cli.reproduce import EXAMPLES as EXAMPLES_REPRODUCE
-from parkade.cli.reproduce import reproduce
-from parkade.cli.simulate import EXAMPLES as EXAMPLES_SIMULATE
-from parkade.cli.simulate import Simulate, simulate
-from parkade.cli.sweep import EXAMPLES as EXAMPLES_SWEEP
-from parkade.cli.sweep import FILE as FILE_SWEEP
-from parkade.cli.sweep import sweep
-from parkade.cli.timeline import EXAMPLES as EXAMPLES_TIMELINE
-from parkade.cli.timeline import timeline
-from parkade.cli.verify import EXAMPLES as EXAMPLES_VERIFY
-from parkade.cli.verify import verify
-
-_TITLE = "Why tokens cluster in transformers: causal self-attention on a sphere."
-
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain text: it reads the same on a terminal, in a pipe, in a log
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
-)
+from parkade.cli.interrupt import INTERRUPTED, leave_when_interrupted
 
 
-def _help(text: str | None, examples: Sequence[str], file: str = "") -> str:
-    # \b tells the formatter to keep the lines of the paragraph apart.
-    parts = [text or "", "\n".join(["\b", "Examples:", *(f"  {e}" for e in examples)])]
-    if file:
-        parts.append("\n".join(["\b", "A file:", *(f"  {line}" for line in file.splitlines())]))
-    return "\n\n".join(parts)
+def __getattr__(name: str) -> object:
+    if name == "app":
+        from parkade.cli.commands import app
 
-
-app.command(cls=Simulate, help=_help(simulate.__doc__, EXAMPLES_SIMULATE))(simulate)
-app.command(help=_help(timeline.__doc__, EXAMPLES_TIMELINE))(timeline)
-app.command(help=_help(explore.__doc__, EXAMPLES_EXPLORE))(explore)
-app.command(help=_help(export.__doc__, EXAMPLES_EXPORT))(export)
-app.command(help=_help(sweep.__doc__, EXAMPLES_SWEEP, FILE_SWEEP))(sweep)
-app.command(help=_help(reproduce.__doc__, EXAMPLES_REPRODUCE))(reproduce)
-app.command(help=_help(verify.__doc__, EXAMPLES_VERIFY))(verify)
-app.command(help=_help(bench.__doc__, EXAMPLES_BENCH))(bench)
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        from parkade import __version__
-
-        print(f"parkade {__version__}")
-        raise typer.Exit
-
-
-@app.callback(help=_help(_TITLE, ["parkade simulate --plot", "parkade simulate --help"]))
-def _parkade(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    """Take the options that come before a command."""
+        return app
+    raise AttributeError(f"module 'parkade.cli' has no attribute {name!r}")
 
 
 def main() -> None:
     """Run the command line of this process."""
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show β or × gets a question mark, not a crash.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    leave_when_interrupted()
+    import errno
+    import os
+    import sys
+
+    from parkade.cli import guard, streams
+
+    streams.prepare()
+    sys.unraisablehook = guard.unraisable
+    from parkade.cli.commands import app
+
     try:
-        app(prog_name="parkade")
+        try:
+            app(prog_name="parkade")
+        finally:
+            sys.stdout.flush()  # here, and not by the interpreter on its way out
     except SystemExit as end:
-        if end.code == INTERRUPTED:
-            # CPython may remember an interrupt that passed through exec() and, at its exit,
-            # kill itself with the signal although it was handled.
-            sys.stdout.flush()
-            _release()
-            os._exit(INTERRUPTED)
-        raise
+        code = end.code
+    except OSError as error:  # of what no command printed, but its help
+        code = 1 if error.errno == errno.EPIPE else guard.FAILED
+        if code == guard.FAILED:
+            guard.tell(guard.sentence(error))
+    if code == INTERRUPTED:
+        # CPython may remember an interrupt that passed through exec() and, at its exit,
+        # kill itself with the signal although it was handled.
+        _release()
+        os._exit(INTERRUPTED)
+    sys.exit(code)
 
 
 def _release() -> None:
     """Give back what pools of processes hold in the system, which os._exit would not."""
+    import sys
+
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
         util._exit_function()

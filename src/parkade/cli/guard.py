@@ -9,13 +9,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import ParamSpec
+from typing import Any, NoReturn, ParamSpec
 
-import typer
-
+from parkade.cli.interrupt import INTERRUPTED, leave
 from parkade.errors import ParkadeError
 
-FAILED, INTERRUPTED = 2, 130
+FAILED = 2
 
 Arguments = ParamSpec("Arguments")
 
@@ -25,6 +24,9 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
 
     @functools.wraps(command)
     def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+        ours = signal.getsignal(signal.SIGINT) is leave
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             command(*args, **kwargs)
             # A reader that has gone away is noticed here, where typer ends quietly, and not
@@ -37,18 +39,25 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise
-            where = f"{error.filename}: " if error.filename else ""
-            fail(f"{where}{error.strerror or error}")
+            fail(sentence(error))
         except KeyboardInterrupt as interrupt:
             fail(f"interrupted; {interrupt}" if str(interrupt) else "interrupted", INTERRUPTED)
+        finally:
+            if ours:
+                signal.signal(signal.SIGINT, leave)
 
     return run
+
+
+def unraisable(lost: Any) -> None:
+    """Tell of exceptions that cannot be raised, but for interrupts: `_insist` repeats these."""
+    if not issubclass(lost.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
 
 
 @contextmanager
 def interruptible(consequence: str) -> Iterator[None]:
     """Make Ctrl-C end the block, and say what it has left behind."""
-    # Another handler than Python's own was chosen on purpose (nohup's, say): leave it.
     ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     ours = ours and threading.current_thread() is threading.main_thread()
     if ours:
@@ -75,7 +84,18 @@ def _repeat_after(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def fail(sentence: str, code: int = FAILED) -> None:
-    """End the command."""
+def sentence(error: OSError) -> str:
+    """What the system said, and about which file."""
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
+
+
+def tell(sentence: str) -> None:
+    """Say something on standard error."""
     print(f"parkade: {sentence}", file=sys.stderr, flush=True)
-    raise typer.Exit(code) from None
+
+
+def fail(sentence: str, code: int = FAILED) -> NoReturn:
+    """End the command."""
+    tell(sentence)
+    raise SystemExit(code) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import logging
 import sys
 import time
 import warnings
@@ -126,6 +127,7 @@ def read_recipe(path: Path) -> Any:
     """The recipe that a TOML file describes."""
     import tomllib
 
+    from parkade import check
     from parkade.cli import parse
     from parkade.errors import InputError
     from parkade.sweeps import grid, request
@@ -136,7 +138,7 @@ def read_recipe(path: Path) -> Any:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; parkade sweep --help shows one") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of 5000 digits, lists too deep
         raise InputError(f"{path} is not a TOML file: {error}") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
@@ -144,7 +146,8 @@ def read_recipe(path: Path) -> Any:
     names = [name for name in known if name in (*grid.PARAMETERS, *SETTINGS)]
     for name in given:
         if name not in names:
-            raise InputError(f"{path} has the unknown key {name!r}; known are {', '.join(names)}")
+            got = check.brief(name)
+            raise InputError(f"{path} has the unknown key {got}; known are {', '.join(names)}")
     start = given.get("start")
     if isinstance(start, str) and Path(start).suffix in (".npy", ".csv", ".txt"):
         given["start"] = parse.tokens("start", path.parent / start)
@@ -190,12 +193,18 @@ def _executor(pool: str, scheduler: str | None) -> Iterator[Any]:
         raise InputError(
             "--scheduler needs Dask, which is not installed; pip install 'parkade[cluster]'"
         ) from None
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)  # Dask logs with tracebacks what we say in one sentence
     try:
-        client = distributed.Client(scheduler, timeout=10)
-    except (OSError, ValueError) as error:
-        raise InputError(f"--scheduler: cannot reach {scheduler} ({error})") from None
-    with client:
-        yield client.get_executor()
+        try:
+            client = distributed.Client(scheduler, timeout=10)
+        except Exception as error:  # whatever Dask, or what it needs, makes of an address
+            said = " ".join(str(error).split())
+            raise InputError(f"--scheduler: cannot reach {scheduler} ({said})") from None
+        with client:
+            yield client.get_executor()
+    finally:
+        logging.disable(before)
 
 
 def _check_plot(path: Path, points: Any, measure: tuple[str, ...]) -> None:

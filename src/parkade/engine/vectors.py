@@ -56,18 +56,10 @@ def note_motion(
 def frobenius(matrix: Array) -> float:
     """The root of the sum of squares."""
     total = 0.0
-    size = 0.0
     for row in range(matrix.shape[0]):
         for column in range(matrix.shape[1]):
             total += matrix[row, column] ** 2
-            size = max(size, abs(matrix[row, column]))
-    if 1e-150 < size < 1e150 or size == 0.0:
-        return float(np.sqrt(total))
-    total = 0.0  # squares of these are not in the range of numbers
-    for row in range(matrix.shape[0]):
-        for column in range(matrix.shape[1]):
-            total += (matrix[row, column] / size) ** 2
-    return float(size * np.sqrt(total))
+    return float(np.sqrt(total))
 
 
 @njit(cache=True, nogil=True)

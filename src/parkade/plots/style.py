@@ -167,8 +167,12 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     if kind not in _METADATA:
         allowed = ", ".join(f".{name}" for name in _METADATA)
         raise InputError(f"cannot write {target}: a figure's file must end in one of {allowed}")
-    with context(), atomic_write(target) as file:
-        figure.savefig(file, format=kind, dpi=_PNG_DPI, metadata=_METADATA[kind])
+    # In memory first: Matplotlib's PDF hides an error of the disk behind one of its own.
+    drawn = io.BytesIO()
+    with context():
+        figure.savefig(drawn, format=kind, dpi=_PNG_DPI, metadata=_METADATA[kind])
+    with atomic_write(target) as file:
+        file.write(drawn.getbuffer())
     # Only a figure that the user made with pyplot is kept alive by it.
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:

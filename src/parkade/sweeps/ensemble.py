@@ -13,15 +13,23 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from parkade import check
 from parkade.attention import Attention
-from parkade.errors import DamagedError, ParkadeError, StoreError, TrustWarning, WorkerLostError
+from parkade.errors import (
+    DamagedError,
+    InputError,
+    ParkadeError,
+    StoreError,
+    TrustWarning,
+    WorkerLostError,
+)
 from parkade.progress import Report, bar
 from parkade.sums import SumsOption
 from parkade.sweeps import request
 from parkade.sweeps.batch import run_batch
 from parkade.sweeps.recipe import Recipe
 from parkade.sweeps.store import Store
-from parkade.sweeps.workers import run_all
+from parkade.sweeps.workers import pool_of, run_all
 
 if TYPE_CHECKING:
     import xarray
@@ -153,6 +161,8 @@ def ensemble(
         batch=batch,
         sums=sums,
     )
+    if not (store is None or isinstance(store, (str, os.PathLike))):
+        raise InputError(f"store must be the name of a directory, got {check.brief(store)}")
     with (
         tempfile.TemporaryDirectory(prefix="parkade-")
         if store is None
@@ -199,6 +209,8 @@ def complete(
 ) -> int:
     """Run the batches that a store lacks; return their number."""
     recipe = store.recipe
+    check.compiler()
+    chosen = pool_of(executor, workers)
     store.prepare()
     done = set(store.done())
     todo = [batch for batch in range(recipe.batches) if batch not in done]
@@ -213,9 +225,7 @@ def complete(
             move(1 - left / recipe.batches)
 
         try:
-            failed = run_all(
-                run_batch, [(text, path, batch) for batch in todo], executor, workers, finished
-            )
+            failed = run_all(run_batch, [(text, path, batch) for batch in todo], chosen, finished)
         except (StoreError, WorkerLostError) as error:
             raise type(error)(f"{error}{'' if temporary else _kept(store)}") from None
     if failed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,8 @@ LABELLED = (*MATRICES, "start")
 
 OBSERVERS = ("c", "delta")
 """Parameters that change what is measured, and not what is simulated."""
+
+_LONGEST, _LONGEST_NAME = 100_000, 100  # values of one parameter; characters of a name
 
 PARAMETERS = ("beta", "n", "d", *MATRICES, "mask", "start", *OBSERVERS)
 
@@ -61,19 +64,29 @@ def axis(name: str, value: Any, d: int | None = None) -> Axis:
 
     if isinstance(value, Mapping):
         if name not in LABELLED:
-            raise InputError(f"{name} must be a number or a list of them, got {value!r}")
+            raise InputError(f"{name} must be one value or a list, got {check.brief(value)}")
         values = tuple(checked(v) for v in value.values())
-        labels = tuple(map(str, value))
+        labels = tuple(str(key) for key in value)
+        for key in labels:
+            if not (key.isprintable() and len(key) <= _LONGEST_NAME):
+                raise InputError(
+                    f"the names of {name} must be printable and of at most {_LONGEST_NAME} "
+                    f"characters, got {check.brief(key)}"
+                )
     elif (entries := _entries(name, value)) is None:
         return fixed(name, checked(value))
     else:
+        if entries[_LONGEST:]:  # a range may be longer than len() can tell
+            raise InputError(f"{name} must have at most {_LONGEST} values, got more")
         values = tuple(checked(v) for v in entries)
         labels = tuple(_label(name, v) for v in values)
     if not values:
         raise InputError(f"{name} must have at least one value, got an empty list")
-    for i, entry in enumerate(values):
-        if entry in values[:i]:
-            raise InputError(f"{name} must have different values, but {labels[i]} comes twice")
+    found = set()
+    for entry, label in zip(map(_hashable, values), labels, strict=True):
+        if entry in found:
+            raise InputError(f"{name} must have different values, but {label} comes twice")
+        found.add(entry)
     return Axis(values, _distinct(labels), True)
 
 
@@ -85,13 +98,13 @@ def _entries(name: str, value: Any) -> Sequence[Any] | None:
         if isinstance(value, np.ndarray) and value.ndim:
             return list(value.tolist())
         return value if isinstance(value, (list, tuple, range)) else None
-    if not isinstance(value, (list, tuple)) or all(np.ndim(v) == 0 and _real(v) for v in value):
+    if not isinstance(value, (list, tuple)) or (value and all(map(_real, value))):
         return None  # a number, an array, a diagonal
     rows = [v for v in value if isinstance(v, (list, tuple)) and all(map(_real, v))]
     if len(rows) == len(value) and {len(row) for row in rows} == {len(value)}:
         raise InputError(
-            f"{name}={value!r} may mean one matrix or {len(value)} diagonals; pass "
-            f"numpy.array({name}) for a matrix, or give names: {{'a': {rows[0]!r}, …}}"
+            f"{name}={check.brief(value)} may mean one matrix or {len(value)} diagonals; pass "
+            f"numpy.array({name}) for a matrix, or give names: {{'a': {check.brief(rows[0])}, …}}"
         )
     return value
 
@@ -100,11 +113,8 @@ def _real(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating))
 
 
-def _beta(value: Any) -> float:
-    beta = check.number("beta", value)
-    if beta < 0:
-        raise InputError(f"beta must be ≥ 0, got {beta:g}; put the sign into Q or K")
-    return beta
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
 def _matrix(name: str) -> Callable[[Any], Any]:
@@ -112,7 +122,7 @@ def _matrix(name: str) -> Callable[[Any], Any]:
 
 
 _CHECKS: dict[str, Callable[[Any], Any]] = {
-    "beta": _beta,
+    "beta": check.beta,
     "n": lambda value: check.positive_int("n", value),
     "d": check.dimension,
     **{name: _matrix(name) for name in MATRICES},
@@ -131,6 +141,7 @@ def _label(name: str, value: Any) -> Any:
 
 def _distinct(labels: tuple[Any, ...]) -> tuple[Any, ...]:
     """Labels that tell values apart: equal ones get a number."""
+    count = Counter(labels)
     return tuple(
-        f"{label} #{i + 1}" if labels.count(label) > 1 else label for i, label in enumerate(labels)
+        f"{label} #{i + 1}" if count[label] > 1 else label for i, label in enumerate(labels)
     )

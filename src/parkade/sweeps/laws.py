@@ -42,7 +42,7 @@ def matrix(name: str, value: Any) -> Any:
         kind = check.choice(name, value, ("I", "gaussian"))
         return 1.0 if kind == "I" else kind
     m = check.array(name, value)
-    if m.ndim > 2 or (m.ndim == 2 and m.shape[0] != m.shape[1]):
+    if m.ndim > 2 or (m.ndim == 2 and m.shape[0] != m.shape[1]) or not m.size:
         raise InputError(
             f"{name} must be a number, a diagonal, a square matrix, 'I' or 'gaussian', "
             f"got shape {m.shape}"
@@ -53,6 +53,9 @@ def matrix(name: str, value: Any) -> Any:
 def simplest(name: str, value: Any, d: int) -> Any:
     """The shortest way to write a matrix: a number if it can be, or else a diagonal."""
     if isinstance(value, str):
+        return value
+    if not isinstance(value, list):
+        check.matrix(name, value, 2)  # its size; a large d is not needed for that
         return value
     m = check.matrix(name, value, d)
     diagonal = np.diagonal(m)
@@ -93,7 +96,10 @@ def is_start(value: Any) -> bool:
         return False
     if isinstance(value[0], str):  # a name and its numbers
         return len(value) > 1 and not any(isinstance(v, (str, list, tuple)) for v in value[1:])
-    return np.ndim(value[0]) == 1 and not isinstance(value[0][0], str)  # rows: given tokens
+    row = value[0]  # of given tokens
+    if isinstance(row, np.ndarray):
+        return row.ndim == 1
+    return isinstance(row, (list, tuple)) and not any(isinstance(v, (str, list)) for v in row)
 
 
 def start(value: Any) -> Any:
@@ -103,18 +109,13 @@ def start(value: Any) -> Any:
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], str):
         kind, *numbers = value
         if kind in (_FISHER, "von Mises–Fisher") and len(numbers) == 1:
-            kappa = check.number("kappa of start", numbers[0])
-            if kappa < 0:
-                raise InputError(f"kappa of start must be ≥ 0, got {kappa:g}")
-            return [_FISHER, kappa]
+            return [_FISHER, check.strength("kappa of start", numbers[0])]
         if kind == "mixture" and len(numbers) == 2:
-            spread = check.number("spread of start", numbers[1])
-            if spread < 0:
-                raise InputError(f"spread of start must be ≥ 0, got {spread:g}")
+            spread = check.strength("spread of start", numbers[1])
             return [kind, check.positive_int("components of start", numbers[0]), spread]
-        raise InputError(f"start must be {_STARTS}, got {value!r}")
+        raise InputError(f"start must be {_STARTS}, got {check.brief(value)}")
     if not isinstance(value, (list, tuple, np.ndarray)):
-        raise InputError(f"start must be {_STARTS}, got {value!r}")
+        raise InputError(f"start must be {_STARTS}, got {check.brief(value)}")
     return check.tokens(value, name="start").tolist()
 
 

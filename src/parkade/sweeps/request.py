@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from parkade.types import Array
 
 _MANY_RUNS, _SOME_BATCHES = 50, 32
 _N, _C, _TIMES = 200, 4.0, 60
+_MOST_TIMES = 1_000_000
+_SEEDS = 2**128
+_TOKEN, _BATCH = 160.0, 3000.0  # bytes of a coordinate while it moves, of a batch in a queue
 
 
 def make(
@@ -52,9 +56,13 @@ def make(
             raise InputError(
                 f"{name} is swept, but nothing measured depends on it; add {observers}"
             )
-    end = check.positive("t_end", t_end)
+    end = check.final_time(t_end)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed must be a whole number ≥ 0, got {seed!r}: it names the ensemble")
+        raise InputError(
+            f"seed must be a whole number ≥ 0, got {check.brief(seed)}: it names the ensemble"
+        )
+    if seed >= _SEEDS:
+        raise InputError(f"seed must be below 2^128, got {check.brief(seed)}")
     recipe = Recipe(
         axes=axes,
         runs=check.positive_int("runs", runs),
@@ -70,13 +78,14 @@ def make(
     if batch is None:
         fair = -(-recipe.total // _SOME_BATCHES)
         recipe = dataclasses.replace(recipe, batch=min(_MANY_RUNS, fair))
+    _check_memory(recipe)
     Job(Attention(2), end, "final", recipe.tol, "auto", "auto", None, None)  # its checks are ours
     return recipe
 
 
 def _measures(measure: Any) -> tuple[str, ...]:
     """Names of measures, in the order of their registry."""
-    names = [measure] if isinstance(measure, str) else list(measure)
+    names = list(measure) if isinstance(measure, (list, tuple, set)) else [measure]
     for name in names:
         check.choice("measure", name, tuple(MEASURES))
     if not names:
@@ -97,7 +106,7 @@ def _axes(given: dict[str, Any]) -> dict[str, Axis]:
         if len(sizes) != 1:
             told = f"they have d={', '.join(map(str, sorted(sizes)))}" if sizes else "none has one"
             raise InputError(f"give d: Q, K, V and start must tell one dimension, but {told}")
-        axes["d"] = grid.fixed("d", sizes.pop())
+        axes["d"] = grid.axis("d", sizes.pop())
     if "n" not in axes:
         axes["n"] = grid.fixed("n", tokens[0][0] if tokens else _N)
     for n, d in tokens:
@@ -120,12 +129,37 @@ def _times(times: Any, t_end: float) -> Array:
         first = min(0.1, t_end / 10)
         return np.concatenate([[0.0], _geometric(first, t_end, _TIMES)])
     if not isinstance(times, dict):
-        return check.times(times, t_end)
+        wanted = check.times(times, t_end)
+        _few(len(wanted))
+        return wanted
     if set(times) != {"from", "to", "count"}:
-        raise InputError(f"times must have the keys from, to, count, got {', '.join(times)}")
-    count = check.positive_int("count of times", times["count"])
+        got = check.brief(list(times))
+        raise InputError(f"times must have the keys from, to, count, got {got}")
+    count = _few(check.positive_int("count of times", times["count"]))
     first, last = (check.positive(f"{key} of times", times[key]) for key in ("from", "to"))
     return check.times(_geometric(first, last, count), t_end)
+
+
+def _few(count: int) -> int:
+    if count > _MOST_TIMES:
+        raise InputError(f"times must be at most {_MOST_TIMES}, got {count}; look less often")
+    return count
+
+
+def _check_memory(recipe: Recipe) -> None:
+    """Raise if a run, a batch of them, or the list of all batches is too large."""
+    sizes, batch = recipe.sizes, min(recipe.batch, recipe.total)
+    n, d = sizes["token"], sizes["axis"]
+    check.fits_in_memory(_TOKEN * n * d, f"a run of {n} tokens in d={d}", "lower n or d")
+    check.fits_in_memory(24.0 * d * d, f"a model in d={d}", "lower d")
+    for value in recipe.axes["start"].values:
+        if value[0] == "mixture":
+            check.fits_in_memory(32.0 * value[1] * d, f"a mixture of {value[1]}", "use fewer")
+    kept = sum(math.prod(sizes[dim] for dim in v.dims) for v in recipe.variables.values())
+    remedy = "measure less, at fewer times, or set batch to a smaller number"
+    check.fits_in_memory(16.0 * batch * kept, f"measuring a batch of {batch} runs", remedy)
+    what = f"a list of {recipe.batches} batches, for {recipe.total} simulations,"
+    check.fits_in_memory(_BATCH * recipe.batches, what, "ask for fewer runs, or a larger batch")
 
 
 def _geometric(first: float, last: float, count: int) -> Array:

@@ -10,7 +10,6 @@ import json
 import math
 import os
 import re
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from parkade import check
 from parkade.errors import DamagedError, InputError, ParkadeError, StoreError
-from parkade.files import atomic_write, directory, from_json, to_json
+from parkade.files import atomic_write, directory, from_json, sweep, to_json
 from parkade.sweeps import netcdf, probe
 from parkade.sweeps.measures import KINDS, PLATEAUS, Variable
 from parkade.sweeps.recipe import Recipe
@@ -30,9 +29,7 @@ if TYPE_CHECKING:
 
 RECIPE = "recipe.json"
 _BATCH = re.compile(r"batch-(\d{6,})\.nc")
-_UNFINISHED = re.compile(r"\.(batch-\d{6,}\.nc|recipe\.json)\..{8}")
 _TOLD = 3  # names of damaged files in a message
-_ABANDONED = 3600.0  # seconds after which an unfinished file has nobody who writes it
 
 
 class Store:
@@ -76,10 +73,7 @@ class Store:
                 raise
             recorded = None
         self._check_same(recorded)
-        for name in os.listdir(self.path):
-            leftover = self.path / name
-            if _UNFINISHED.fullmatch(name) and _age(leftover) > _ABANDONED:
-                leftover.unlink(missing_ok=True)  # its writer was killed
+        sweep(self.path)
         if recorded is None:
             try:
                 with atomic_write(self.path / RECIPE) as file:
@@ -288,13 +282,6 @@ def _recorded(folder: Path) -> Recipe | None:
             f"cannot read {path} ({check.reason(error)}); if it is of an ensemble, run that again, "
             "which writes it anew from its batches; if not, give another store"
         ) from None
-
-
-def _age(path: Path) -> float:
-    try:
-        return time.time() - path.stat().st_mtime
-    except OSError:  # somebody else took it away
-        return 0.0
 
 
 def _cannot_write(path: Path, error: OSError) -> StoreError:

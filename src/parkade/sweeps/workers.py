@@ -17,7 +17,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     ThreadPoolExecutor,
 )
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from parkade import check
@@ -25,23 +25,24 @@ from parkade.errors import InputError, ParkadeError, WorkerLostError
 
 POOLS = ("threads", "processes")
 
+_MOST = 1000  # of parkade's own workers
+
 Submit = Callable[..., "Future[str]"]
 
 
 def run_all(
     function: Callable[..., str],
     tasks: Sequence[tuple[Any, ...]],
-    executor: Executor | str | None,
-    workers: int | None,
+    workers: AbstractContextManager[Submit],
     finished: Callable[[], None],
 ) -> list[ParkadeError]:
-    """Call `function` with each of the tasks; return the errors of those that failed.
+    """Let `workers` call `function` with each of the tasks; return the errors of what failed.
 
     A simulation that fails leaves the others alone. What would hit them all, such as a full
     disk, a dead worker or Ctrl-C, ends everything at once and is raised.
     """
     failed = []
-    with _pool(executor, workers) as submit:
+    with workers as submit:
         futures = []
         # Not as_completed, which waits for ever for what a pool that is closed cancels.
         ended: queue.SimpleQueue[Future[str]] = queue.SimpleQueue()
@@ -69,14 +70,15 @@ def run_all(
     return failed
 
 
-@contextmanager
-def _pool(executor: Executor | str | None, workers: int | None) -> Iterator[Submit]:
-    """A function that submits calls; what it started has ended when the block ends."""
+def pool_of(executor: Executor | str | None, workers: int | None) -> AbstractContextManager[Submit]:
+    """A context with a function that submits calls; what it started has ended when it ends.
+
+    What is asked for is checked here, and begun there.
+    """
     if isinstance(executor, Executor):
         if workers is not None:
             raise InputError("workers is for parkade's own pools; the executor given has its own")
-        yield executor.submit
-        return
+        return nullcontext(executor.submit)
     if executor is not None and not isinstance(executor, str):
         raise InputError(
             f"executor must be 'threads', 'processes' or a concurrent.futures.Executor, got "
@@ -88,8 +90,9 @@ def _pool(executor: Executor | str | None, workers: int | None) -> Iterator[Subm
 
         workers = cores()
     count = check.positive_int("workers", workers)
-    with _threads(count) if kind == "threads" else _processes(count) as submit:
-        yield submit
+    if count > _MOST:
+        raise InputError(f"workers must be at most {_MOST}, got {count}")
+    return _threads(count) if kind == "threads" else _processes(count)
 
 
 @contextmanager

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parkade import check
 from parkade.errors import InputError
 from parkade.theory.fit import SOLVE, Condition, conditions, suggest
+from parkade.theory.ranges import HUGE, positive
+
+_RANGES = {"N": (0.0, HUGE), "c": (1e-50, 1e50), "eps": (1e-50, 1e6), "beta": (1e-100, 1e100)}
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def capture_window(
     (5.555, 4)
     """
     given = {"N": N, "c": c, "eps": eps, "beta": beta}
-    known = {k: check.positive(k, v) for k, v in given.items() if v is not None}
+    known = {k: positive(k, v, *_RANGES[k]) for k, v in given.items() if v is not None}
     if "N" in known and known["N"] < 2:
         raise InputError(
             f"N must be at least 2, one free token and one frozen of weight 1, got {known['N']:g}"

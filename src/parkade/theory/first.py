@@ -18,6 +18,9 @@ from parkade.types import Array
 _SKEWEST = 1e4
 """Eigenvectors with a larger condition number are not used: errors grow by this factor."""
 
+_LATEST = 1e305
+"""The largest |t|·‖V‖: beyond, exponents overflow."""
+
 _SHORT = 100.0
 """Times up to this over ‖V‖ are short enough for scaling and squaring."""
 
@@ -64,6 +67,12 @@ def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
     if t.ndim != 1:
         raise InputError(f"times must be a 1-D array, got shape {t.shape}; pass a list of times")
     norm = float(np.linalg.norm(m, 2))
+    latest = float(np.abs(t).max(initial=0.0))
+    if norm > 0 and latest > _LATEST / max(norm, 1.0):
+        raise InputError(
+            f"times must have |t|·‖V‖ ≤ {_LATEST:g}, got t={latest:g} and ‖V‖={norm:g}; "
+            "choose smaller ones"
+        )
     values, vectors = np.linalg.eigh(m) if np.array_equal(m, m.T) else np.linalg.eig(m)
     if np.linalg.cond(vectors) < _SKEWEST:
         inverse = np.linalg.inv(vectors)

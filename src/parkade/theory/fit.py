@@ -49,6 +49,8 @@ def _log_bound(v: dict[str, float]) -> float:
     y, z, e = (c - 1 - 2 * eps) / root, (c - 2 * eps) / root, eps / root
     if c <= 2 + 2 * eps or c > math.pi * root or math.cos(e) <= beta * math.sin(e) ** 2:
         return -math.inf
+    if e == 0:  # it underflows
+        return -math.inf
 
     def log_h(x: float) -> float:
         return math.log(math.sin(x)) - 2 * beta * math.sin(x / 2) ** 2

@@ -24,11 +24,24 @@ def separations(name: str, value: Any, *, above_zero: bool) -> Array:
     return angle
 
 
+HUGE = 1e300
+"""The largest β, ε or c: twice as much is a number still."""
+
+
 def non_negative(name: str, value: Any) -> float:
-    """`value` as a finite float ≥ 0."""
+    """`value` as a float from 0 to `HUGE`."""
     result = check.number(name, value)
-    if result < 0:
-        raise InputError(f"{name} must be ≥ 0, got {result:g}")
+    if not 0 <= result <= HUGE:
+        side = f"at most {HUGE:g}" if result > 0 else "≥ 0"
+        raise InputError(f"{name} must be {side}, got {result:g}")
+    return result
+
+
+def positive(name: str, value: Any, least: float = 0.0, most: float = HUGE) -> float:
+    """`value` as a float > 0 that is from `least` to `most`."""
+    result = check.positive(name, value)
+    if not least <= result <= most:
+        raise InputError(f"{name} must lie in [{least:g}, {most:g}], got {result:g}")
     return result
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from parkade import check
 from parkade.errors import InputError
 from parkade.sphere import distance
-from parkade.theory.ranges import like, non_negative
+from parkade.theory.ranges import like, non_negative, positive
 from parkade.types import Array
 
 
@@ -120,7 +120,7 @@ def smallest_c(beta: float) -> float:
     >>> round(pk.theory.smallest_c(64.0), 6), pk.theory.smallest_c(1e300)
     (0.998693, 1.0)
     """
-    beta = check.positive("beta", beta)
+    beta = positive("beta", beta)
     return math.sqrt(beta) * h_max(beta).at
 
 
@@ -156,7 +156,7 @@ def strong_center_guarantee(tokens: ArrayLike, beta: float, eps: float) -> Stron
     '7.17e+07'
     """
     x = check.tokens(tokens, d=2)
-    beta, eps = check.positive("beta", beta), check.positive("eps", eps)
+    beta, eps = positive("beta", beta), positive("eps", eps)
     nearest = np.array([np.inf, *(distance(x[:k], x[k]).min() for k in range(1, len(x)))])
     angle = nearest / (1 + 2 * eps)
     angle[angle <= h_max(beta).at] = np.nan
@@ -183,14 +183,14 @@ def simple_time(c: float, beta: float, eps: float, s: int) -> float:
     >>> round(pk.theory.simple_time(4.0, 64.0, 0.1, s=2))
     126
     """
-    c, beta = check.positive("c", c), check.positive("beta", beta)
-    eps, s = check.positive("eps", eps), check.positive_int("s", s)
+    c, beta = positive("c", c), positive("beta", beta)
+    eps, s = positive("eps", eps), check.positive_int("s", s)
     if c >= math.pi * math.sqrt(beta):
         raise InputError(
             f"c·β^(-1/2) must be an angle below π, got {c / math.sqrt(beta):g}; lower c or raise "
             "beta"
         )
-    exponent = c * c / 2 - c**4 / (24 * beta)
+    exponent = c * c * (0.5 - (c / math.sqrt(beta)) ** 2 / 24)  # c⁴ might overflow
     return eps / s * math.exp(exponent) if exponent < 709 else math.inf
 
 
