@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import parkade as pk
+from parkade.engine.system import prepare
+from parkade.engine.velocity import velocity
 from parkade.frame import long_run_frame, phase_known_until, turn
 
 SKEW = np.array([[0, -0.3, 0.5], [0.3, 0, -0.7], [-0.5, 0.7, 0]])
@@ -86,6 +88,26 @@ def test_tokens_held_in_their_place_are_trusted_for_ever():
     x0 = pk.sphere.uniform(10, 2, seed=1)
     run = pk.simulate(pk.Attention(d=2, beta=1.0, V=-1.0), x0, 1e100)
     assert run.trusted_until == np.inf
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0, 9.0, 64.0, 256.0])
+@pytest.mark.parametrize("d", [2, 3, 8])
+def test_what_rounding_makes_of_a_force_is_known(d, beta):
+    """Against sums in extended precision, relative to the terms of the sum."""
+    model = pk.Attention(d=d, V=-1.0, beta=beta)
+    system = prepare(model, frame=long_run_frame(model))
+    worst = 0.0
+    for seed in range(3):
+        x = pk.sphere.uniform(60, d, seed=seed)
+        velocities = velocity(system, x)
+        for k in range(1, len(x)):
+            own, gaps = x[k].astype(np.longdouble), x[:k].astype(np.longdouble) - x[k]
+            weights = np.exp(beta * gaps @ own)
+            shares = weights / (1 + weights.sum())
+            force = (shares @ gaps) @ own * own - shares @ gaps
+            terms = 2 * np.sqrt(d) * shares.sum()
+            worst = max(worst, np.linalg.norm((velocities[k] - force).astype(float)) / terms)
+    assert worst < system.floor / 2
 
 
 @doubtful
@@ -181,7 +203,7 @@ def test_the_size_of_V_is_a_unit_of_time(exponent, method):  # noqa: N802  V is 
     assert pk.sphere.distance(run.final, other.final).max() < 1e-5
     middle = pk.sphere.distance(run.at(3.0), other.at(3.0 / unit)).max()
     assert middle < 1e-5
-    assert other.stats.steps == pytest.approx(run.stats.steps, abs=5)
+    assert other.stats.steps == pytest.approx(run.stats.steps, abs=50)
 
 
 @doubtful

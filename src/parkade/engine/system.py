@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SMALL_D = 8
 """From this dimension on, two matrix products per tile beat vector loops."""
 
-_NOISE = 16 * float(np.finfo(np.float64).eps)
+_EPSILON = float(np.finfo(np.float64).eps)
 _STRETCH = 0.1
 
 
@@ -66,9 +66,17 @@ def prepare(
         causal=model.mask == "causal",
         table=np.empty((0, 0)) if table is None else table,
         accuracy=accuracy,
-        floor=0.0 if frame.attracts else max(_NOISE, accuracy),
+        floor=0.0 if frame.attracts else max(_rounding(A), accuracy),
         stretch=_STRETCH if frame.drifts else np.inf,
     )
+
+
+def _rounding(A: Array) -> float:
+    """The error of a force, relative to the terms it is made of; tests measure half of this.
+
+    A score is as large as β|KᵀQ|, and so is its rounding error, which is one of its weight.
+    """
+    return _EPSILON * (4.0 + 0.5 * float(np.linalg.norm(A, 2)) / LOG2E)
 
 
 def unrolled(d: int) -> tuple[int, ...]:
