@@ -77,6 +77,9 @@ def test_rounding_does_not_move_tokens_at_rest(name):
     run = pk.simulate(model, x0, 1e100)
     assert run.stats.steps < 3000
     assert pk.sphere.distance(run.final, rested.final).max() < 1e-9
+    if name == "line":  # every token is held in its place, if only weakly
+        assert run.trusted_until == np.inf
+        return
     # What a force below rounding could have done by then is told.
     assert 1e6 < run.trusted_until < 1e10
     limit = run.trusted_until / 10
@@ -148,7 +151,7 @@ def test_a_jordan_block_takes_the_first_token_to_its_end_and_not_beyond(leading,
         assert pk.sphere.distance(run.final[0], expected) < 1e-7
         if leading:  # the distance to the end itself is right, not only small
             assert run.final[0, 1] == pytest.approx(expected[1], rel=1e-5)
-        assert run.stats.steps < 2000
+        assert run.stats.steps < 5000
 
 
 def test_only_defective_matrices_drift():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class ParkadeError(Exception):
@@ -39,3 +41,11 @@ class WorkerLostError(ParkadeError):
 
 class TrustWarning(UserWarning):
     """Part of a run is driven by rounding, not by the model: see `Trajectory.trusted_until`."""
+
+
+@contextmanager
+def doubts_do_not_matter() -> Iterator[None]:
+    """A block without `TrustWarning`: what is made of its runs does not mind some tol more."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrustWarning)
+        yield

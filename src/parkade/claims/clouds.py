@@ -26,6 +26,7 @@ from parkade.attention import Attention
 from parkade.claims.claim import Claim, Effort, Evidence, Verdict
 from parkade.claims.shape import UNIFORM, distinct_share, less, smaller_side
 from parkade.claims.statistics import LEVEL, mean, worst
+from parkade.errors import doubts_do_not_matter
 from parkade.flow import simulate_many
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def measure(V: Sequence[float], effort: Effort) -> Evidence:
     basis, line = final.basis, final.dim == 1
     rng = effort.generator(int(line))
     starts = [sphere.uniform(TOKENS, 3, rng) for _ in range(runs)]
-    paths = simulate_many(Attention(V=V, beta=BETA), starts, TIMES[-1], times=TIMES)
+    with doubts_do_not_matter():
+        paths = simulate_many(Attention(V=V, beta=BETA), starts, TIMES[-1], times=TIMES)
     effort.report(1.0)
     judged: list[Verdict] = []
     numbers: dict[str, object] = {"runs": runs, "V": list(V), "uniform angle": UNIFORM[2 - line]}

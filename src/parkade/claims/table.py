@@ -12,6 +12,7 @@ from parkade.claims.claim import Claim, Effort, Evidence
 from parkade.claims.clouds import DISTINCT, SIDE
 from parkade.claims.ends import distance, rests
 from parkade.claims.shape import UNIFORM, distinct_share, smaller_side
+from parkade.errors import doubts_do_not_matter
 from parkade.flow import simulate, simulate_many
 from parkade.theory import FinalConfiguration
 from parkade.types import Array
@@ -54,7 +55,8 @@ def measure(effort: Effort) -> Evidence:
         starts = [sphere.uniform(N, 3, rng) for _ in range(runs)]
         model = Attention(V=V, beta=BETA)
         final = theory.final_configuration(model.V)
-        paths = simulate_many(model, starts, LATE, times=[T, LATE])
+        with doubts_do_not_matter():
+            paths = simulate_many(model, starts, LATE, times=[T, LATE])
         right = np.array([[as_predicted(final, start, tokens) for tokens in path.tokens]
                           for start, path in zip(starts, paths, strict=True)])  # fmt: skip
         # Tokens on their way to a point are no counterexample, unless they rest elsewhere.
