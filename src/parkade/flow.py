@@ -161,10 +161,10 @@ def _warn(runs: list[Trajectory]) -> None:
         ("phase_known_until", "the tokens' place on their orbit is unknown, though not its shape"),
     )
     for name, doubt in doubts:
-        limit = min((getattr(run, name) for run in runs), default=np.inf)
-        if any(getattr(run, name) < run.times[-1] for run in runs):
+        limits = [limit for run in runs if (limit := getattr(run, name)) < run.times[-1]]
+        if limits:
             warnings.warn(
-                f"after t={limit:.3g} {doubt}; see run.{name}", TrustWarning, stacklevel=3
+                f"after t={min(limits):.3g} {doubt}; see run.{name}", TrustWarning, stacklevel=3
             )
 
 
@@ -251,10 +251,11 @@ class Job:
         """Another plan, for a run whose steps turned out to be too short; None if there is none."""
         if self.method != "auto" or plan.method == "implicit" or self.max_steps is not None:
             return None
-        coupled = self.model.mask == "full" and n * (self.model.d - 1) > WHOLE
-        if plan.frame.rotates or coupled:
+        if self.model.mask == "full" and n * (self.model.d - 1) > WHOLE:
             return None
         other = self._choose(n, "implicit")
+        if other.frame.rotates:
+            return None
         return dataclasses.replace(other, reason="explicit steps turned out to be too short")
 
     def _plan(self, n: int) -> Plan:

@@ -85,7 +85,7 @@ def _planes(spin: Array) -> tuple[Array, Array]:
 
 def phase_known_until(spin: Array, tol: float) -> float:
     """The time from which rounding of the rates may turn tokens by more than `tol`."""
-    return tol / max(_EPSILON * float(np.linalg.norm(spin, 2)), 5e-324)  # infinite at rest
+    return tol / (_EPSILON * float(np.linalg.norm(spin, 2))) if spin.any() else np.inf
 
 
 def rest_frame(model: Attention) -> Frame:
@@ -99,7 +99,7 @@ def rest_frame(model: Attention) -> Frame:
         V=np.array(model.V),
         B=model.V - leading * np.eye(d),
         rotates=_turns(values),
-        attracts=leading > _zero(model.V),
+        attracts=leading > SNAP * float(np.abs(model.V).max()),
         drifts=False,
     )
 
@@ -128,7 +128,7 @@ def long_run_frame(model: Attention, *, frozen: bool = False) -> Frame:
         V=T,
         B=B,
         rotates=turns,
-        attracts=leading > _zero(model.V),
+        attracts=leading > SNAP * float(np.abs(model.V).max()),
         drifts=_is_defective(B),
     )
 
@@ -140,6 +140,8 @@ def _zero(V: Array) -> float:
 
 def _is_defective(B: Array) -> bool:
     """Whether V − λI, quasi-triangular, couples eigenvalues at or very near the leading one."""
+    if not B.any():
+        return False
     gaps = -B.diagonal()
     coupling = np.abs(np.triu(B, 1))
     wide = _DEFECTIVE * coupling

@@ -63,14 +63,14 @@ def _integrator(
     """The integrator, why, and the frame; `stores` if implicit runs keep all weights."""
     if method == "explicit":
         return "explicit", "asked for", rest_frame(model)
-    frame = long_run_frame(model, frozen=frozen)
-    if method == "implicit":
-        return "implicit", "asked for", frame
     # Explicit steps are bound by the fastest relaxation, about |V|; implicit ones are not,
     # but each costs more, the more so the larger d.
     horizon = t_end * float(np.linalg.norm(model.V, 2))
-    if horizon <= SHORT * (1 + model.d / 16):
+    if method == "auto" and horizon <= SHORT * (1 + model.d / 16):
         return "explicit", "short run: explicit steps are cheaper", rest_frame(model)
+    frame = long_run_frame(model, frozen=frozen)
+    if method == "implicit":
+        return "implicit", "asked for", frame
     if frame.rotates:
         reason = "tokens turn for ever, in a way no moving frame removes"
         return "explicit", reason, rest_frame(model)
