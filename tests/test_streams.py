@@ -42,8 +42,11 @@ WORK = {
 }
 
 
-@pytest.mark.parametrize("arguments", WORK)
-@pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&- >&- 2>&-", "2>/dev/full"])
+ALL_CLOSED = "<&- >&- 2>&-"
+WAYS = [(next(iter(WORK)), way) for way in ("2>&-", ">&-", "2>/dev/full")]
+
+
+@pytest.mark.parametrize(("arguments", "closed"), [*WAYS, *((work, ALL_CLOSED) for work in WORK)])
 def test_what_is_asked_for_is_made_where_nobody_can_be_told(here, arguments, closed):
     done = shell(arguments, closed)
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
@@ -57,7 +60,10 @@ def test_a_full_disk_behind_standard_output_is_an_error(here, arguments):
     said = without_patience(done.stderr).strip()  # rich leaves an empty line
     assert said == "parkade: standard output: No space left on device"
     assert (here / WORK[arguments]).stat().st_size > 100
-    assert shell(arguments, ">/dev/full 2>/dev/full").returncode == 2
+
+
+def test_two_full_disks_are_one_error(here):
+    assert shell("--help", ">/dev/full 2>/dev/full").returncode == 2
 
 
 @pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "2>/dev/full"])
