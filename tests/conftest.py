@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 
 import hypothesis
 import numpy as np
@@ -23,9 +24,19 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("fixed")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """One process more than cores: many tests wait, for a browser or for a process they killed."""
     return cores() + 1
+
+
+def pytest_configure():
+    """Let Ctrl-C interrupt tests, and processes they start, also where it is ignored.
+
+    It is in any job that a shell runs in the background.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def random_model(d, beta=1.0, seed=0, mask="causal", scale=1.0):
