@@ -307,9 +307,9 @@ def test_damaged_batches_are_computed_anew_with_the_same_bits(tmp_path):
     message = (
         r"2 of the batches in .* are damaged: batch-000001.nc \(its checksum does not match\), "
     )
-    with pytest.raises(pk.ParkadeError, match=message + r"batch-000004.nc .* computes them anew"):
+    with pytest.raises(pk.ParkadeError, match=message + r"batch-000004.nc .* computes them again"):
         pk.load_ensemble(tmp_path)
-    moved = r"are computed anew; moved aside are batch-000001.nc.damaged, batch-000004.nc.damaged"
+    moved = r"are computed again; moved aside are batch-000001.nc.damaged, batch-000004.nc.damaged"
     with pytest.warns(UserWarning, match=moved):
         again = pk.ensemble(**DAMAGED, store=tmp_path)
     assert again.identical(whole)

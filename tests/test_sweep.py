@@ -197,8 +197,8 @@ def test_check_names_what_is_bad(here):
     assert result.exit_code == 2
     reason = "its checksum does not match"
     assert f"bad      batch-000007.nc: {reason}" in result.stdout.splitlines()
-    remedy = "the same command without --check computes what is damaged anew"
-    assert result.stderr == f"parkade: 1 bad files in small; {remedy}\n"
+    remedy = "the same command without --check computes what is bad again"
+    assert result.stderr == f"parkade: small has 1 bad file; {remedy}\n"
     recipe = here / "small" / "recipe.json"
     recipe.write_bytes(recipe.read_bytes()[:-2])
     result = invoke("small.toml", "--check", "--json")

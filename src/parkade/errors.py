@@ -28,7 +28,7 @@ class StoreError(ParkadeError):
 
 
 class DamagedError(ParkadeError):
-    """Batches of an ensemble are damaged, and have to be computed anew: `files` are their names."""
+    """Batches of an ensemble are damaged and must be computed again: `files` are their names."""
 
     def __init__(self, text: str, files: Iterable[str] = ()) -> None:
         super().__init__(text)

@@ -266,8 +266,8 @@ def _check(kept: Store, as_json: bool) -> None:
         print(f"store    {kept.path}")
     if bad:
         raise ParkadeError(
-            f"{len(bad)} bad files in {kept.path}; the same command without --check computes what "
-            "is damaged anew"
+            f"{kept.path} has {len(bad)} bad {'file' if len(bad) == 1 else 'files'}; the same "
+            "command without --check computes what is bad again"
         )
 
 

@@ -193,7 +193,7 @@ def finish(
         return store.read(variables=variables), made
     except DamagedError as error:
         aside = store.set_aside(error.files)
-    say(f"damaged batches in {store.path} are computed anew; moved aside are {', '.join(aside)}")
+    say(f"damaged batches in {store.path} are computed again; moved aside are {', '.join(aside)}")
     made += complete(store, executor, workers, **options)
     return store.read(variables=variables), made
 

@@ -250,7 +250,7 @@ def _unreadable(folder: Path, bad: dict[str, ParkadeError]) -> ParkadeError:
     told += [f"and {len(bad) - _TOLD} more"] if len(bad) > _TOLD else []
     return DamagedError(
         f"{len(bad)} of the batches in {folder} are damaged: {', '.join(told)}; run the ensemble "
-        "again, which computes them anew",
+        "again, which computes them again",
         bad,
     )
 
@@ -280,7 +280,7 @@ def _recorded(folder: Path) -> Recipe | None:
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"cannot read {path} ({check.reason(error)}); if it is of an ensemble, run that again, "
-            "which writes it anew from its batches; if not, give another store"
+            "which writes it again from its batches; if not, give another store"
         ) from None
 
 
