@@ -204,6 +204,12 @@ def test_doubt_is_told():
     assert scene({"n": 5, "T": 1})["trusted_until"] is None
 
 
+def test_an_unknown_phase_is_told():
+    turning = {"n": 5, "d": 2, "V": "1,-1;1,1"}
+    assert 1e9 < scene({**turning, "T": 1e14})["phase_known_until"] < 1e10
+    assert scene({"n": 5, "T": 1})["phase_known_until"] is None
+
+
 def test_any_run_has_a_scene():
     model, x0 = pk.Attention(d=3, beta=9), pk.sphere.uniform(10, 3, seed=1)
     fixed = pk.sphere.uniform(2, 3, seed=2)

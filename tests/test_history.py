@@ -133,6 +133,15 @@ def test_what_cannot_be_trusted_is_said(run):
         assert not any("trusted" in t.get_text() for t in ax.texts)
 
 
+def test_an_unknown_phase_is_said_of_the_angles_only():
+    x0 = pk.sphere.uniform(10, 2, seed=1)
+    with pytest.warns(pk.TrustWarning, match="place on their orbit"):
+        turning = pk.simulate(pk.Attention(V=[[1, -1], [1, 1]], beta=16.0), x0, 1e14)
+    stairs, angles = (" ".join(t.get_text() for t in ax.texts) for ax in life.life(turning).axes)
+    assert "phase unknown" in angles
+    assert "phase" not in stairs
+
+
 def test_bad_input_is_refused(run):
     with pytest.raises(pk.InputError, match=r"plots\.staircase needs a run, got list"):
         life.staircase([1])
