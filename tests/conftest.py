@@ -26,8 +26,8 @@ hypothesis.settings.load_profile("fixed")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """More processes than cores: many tests wait, for a browser or for a process they killed."""
-    return cores() + 2
+    """One process more than cores: many tests wait, for a browser or for a process they killed."""
+    return cores() + 1
 
 
 def pytest_configure():
