@@ -86,6 +86,16 @@ def test_rounding_does_not_move_tokens_at_rest(name):
     assert pk.simulate(model, x0, limit).trusted_until == np.inf
 
 
+def test_no_force_is_taken_for_rounding_where_scores_are_huge():
+    """A lone token has no scores, however large β is: its motion is that of V alone."""
+    V = np.diag(np.ones(4), 1)
+    x0 = pk.sphere.normalize(np.array([[-1e-8, -1e-8, -2e-8, -1.0, -1e-9]]))
+    model = pk.Attention(V=V, beta=1e4, K=1e10)
+    for method in ("explicit", "implicit"):
+        run = pk.simulate(model, x0, 40.0, method=method)
+        assert pk.sphere.distance(run.final[0], exact_first_token(V, x0[0], 40.0)) < 1e-5
+
+
 def test_tokens_held_in_their_place_are_trusted_for_ever():
     """With β > 0 on the circle each token has one place where forces balance, and is held there."""
     x0 = pk.sphere.uniform(10, 2, seed=1)

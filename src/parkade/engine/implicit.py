@@ -60,6 +60,7 @@ _H[1, :5] = [
 
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 6.0
 _RELEASE = 800.0  # e-foldings after which a token that stays has nothing to grow from
+_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of B x, relative
 _PLACE = 0.05  # how far a token may drift and still stay in its place
 
 # Places in Work.clock.
@@ -100,7 +101,7 @@ def _find_noise(system: System, x: Array, work: Work) -> None:
             for c in range(x.shape[1]):
                 total += system.B[r, c] * x[k, c]
             square += total * total
-        work.noise[k] = system.floor * (size * work.lin.shares[1, k] + np.sqrt(square))
+        work.noise[k] = system.floor * size * work.lin.shares[1, k] + _ROUNDING * np.sqrt(square)
     quieten(work.noise, work.lin.velocity, 0, x.shape[0])
 
 
