@@ -27,6 +27,7 @@ test: $(VENV)/test browser ## linters, types and every test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(BIN)/python tests/compile.py
 	$(BIN)/pytest -n auto --dist worksteal
 

@@ -16,9 +16,10 @@ from collections.abc import Callable
 
 import parkade as pk
 from parkade.bench import baselines
-from parkade.claims.census import BETA, DELTA, END, RADIUS, N
-from parkade.paper import fig3
-from parkade.sums import SumsOption
+from parkade.experiments.claims.census import BETA, END, RADIUS, N
+from parkade.experiments.figures import fig3
+from parkade.solve.sums import SumsOption
+from parkade.theory.paper import DELTA
 
 RUNS, ROUNDS = 400, 4
 

@@ -14,9 +14,11 @@ import time
 import numpy as np
 
 import parkade as pk
+from parkade.base.types import Array
 from parkade.engine import METHODS, threads
-from parkade.engine.system import prepare, unrolled
-from parkade.plan import Method
+from parkade.engine.system import unrolled
+from parkade.solve.lower import prepare
+from parkade.solve.plan import Method
 
 MEASURED = 1e4
 
@@ -43,9 +45,7 @@ def horizons() -> None:
         )
 
 
-def _cost(
-    model: pk.Attention, x0: pk.types.Array, t_end: float, method: Method
-) -> tuple[int, float]:
+def _cost(model: pk.Attention, x0: Array, t_end: float, method: Method) -> tuple[int, float]:
     runs = [pk.simulate(model, x0, t_end, times="final", method=method) for _ in range(3)]
     return runs[0].stats.steps, min(run.stats.seconds for run in runs)
 
@@ -63,7 +63,7 @@ def step_costs() -> None:
         print(f"| {d} | {1e6 * best[0]:.0f} | {1e6 * best[1]:.0f} | {best[1] / best[0]:.2f} |")
 
 
-def _step(model: pk.Attention, x0: pk.types.Array, method: str) -> float:
+def _step(model: pk.Attention, x0: Array, method: str) -> float:
     """Seconds of a fixed step, without choosing, recording or checking anything."""
     engine = METHODS[method]
     n, d = x0.shape

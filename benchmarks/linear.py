@@ -18,10 +18,11 @@ from functools import partial
 import numpy as np
 
 import parkade as pk
-from parkade import sums
-from parkade.engine.system import System, prepare, unrolled
+from parkade.engine.system import System, unrolled
 from parkade.engine.velocity import velocity, velocity_batch
-from parkade.plan import Method
+from parkade.solve import sums
+from parkade.solve.lower import prepare
+from parkade.solve.plan import Method
 
 CASES = (("circle", 2, 64.0), ("S²", 3, 9.0))
 

@@ -15,6 +15,7 @@ import time
 import numpy as np
 
 import parkade as pk
+from parkade.base.types import Array
 
 CASES = {"circle": (2, (1e-7, 1e-3, 0.5, 3.0)), "S²": (3, (1e-3, 1e-2, 0.5))}
 PATIENCE = 1.0
@@ -45,7 +46,7 @@ def table() -> None:
                 )
 
 
-def baseline(x: pk.types.Array, delta: float, total: int) -> tuple[float, str]:
+def baseline(x: Array, delta: float, total: int) -> tuple[float, str]:
     """Seconds of the loop in NumPy, and "~" if they are extrapolated."""
     begun = time.perf_counter()
     blocked = np.zeros(len(x), dtype=bool)

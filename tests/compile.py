@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from parkade.ahead import compile_engine
+from parkade.solve.warmup import compile_engine
 
 LONGEST_FIRST = (3, 2, 8, 4, 6, 5, 7)
 

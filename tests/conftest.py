@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 
 import hypothesis
-import numpy as np
 import pytest
 
-import parkade as pk
 from parkade import plots
-from parkade.claims.claim import Effort
 from parkade.engine.threads import cores
+from parkade.experiments.claims.claim import Effort
 from parkade.plots import style
-
-EPS = np.finfo(np.float64).eps
 
 hypothesis.settings.register_profile(
     "fixed", derandomize=True, deadline=None, database=None, print_blob=False
@@ -39,40 +34,11 @@ def pytest_configure():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def random_model(d, beta=1.0, seed=0, mask="causal", scale=1.0):
-    """A model with dense random Q, K, V of spectral size about `scale`."""
-    rng = np.random.default_rng(seed)
-    Q, K, V = scale * rng.standard_normal((3, d, d)) / np.sqrt(d)
-    return pk.Attention(beta=beta, Q=Q, K=K, V=V, mask=mask)
-
-
-def random_rotation(d, seed=0):
-    """An orthogonal matrix with determinant 1."""
-    q, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((d, d)))
-    q[:, 0] *= np.sign(np.linalg.det(q))
-    return q
-
-
-def worst(x, y):
-    """The largest distance between corresponding rows."""
-    return np.max(np.linalg.norm(np.asarray(x) - np.asarray(y), axis=-1))
-
-
-def slope(steps, errors):
-    """The observed order: the slope of log error against log step."""
-    return np.polyfit(np.log(steps), np.log(errors), 1)[0]
-
-
-def without_patience(said):
-    """What was said, without the word that a slow machine says when it compiles or loads."""
-    return re.sub(r"^parkade: compiling .*\n", "", said, flags=re.MULTILINE)
-
-
 @pytest.fixture
 def little_memory(monkeypatch):
     """A machine with 10 kB to spare."""
-    monkeypatch.setattr("parkade.check.available_memory", lambda: 1e4)
-    monkeypatch.setattr("parkade.check.ASKED_FROM", 0)
+    monkeypatch.setattr("parkade.base.check.available_memory", lambda: 1e4)
+    monkeypatch.setattr("parkade.base.check.ASKED_FROM", 0)
 
 
 @pytest.fixture(scope="session")

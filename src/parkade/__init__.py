@@ -1,17 +1,24 @@
-"""Parkade: why tokens cluster in transformers."""
+"""Parkade: why tokens cluster in transformers.
+
+This file names what is public and where it lives. It is the only one that knows all folders.
+"""
 
 from __future__ import annotations
 
+from parkade.base import late
+
 TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
-    from parkade import clusters, parking, sphere, theory
-    from parkade.attention import Attention
-    from parkade.clusters import cluster_labels, consumption
-    from parkade.errors import InputError, ParkadeError, TrustWarning, UnfinishedError
-    from parkade.flow import simulate, simulate_many
-    from parkade.parking import renyi_centers, strong_renyi_centers
+    from parkade import theory
+    from parkade.analysis import clusters, parking
+    from parkade.analysis.clusters import cluster_labels, consumption
+    from parkade.analysis.parking import renyi_centers, strong_renyi_centers
+    from parkade.base.errors import InputError, ParkadeError, TrustWarning, UnfinishedError
+    from parkade.model import sphere
+    from parkade.model.attention import Attention
+    from parkade.runs.trajectory import Trajectory, load
+    from parkade.solve.simulate import simulate, simulate_many
     from parkade.sweeps.ensemble import ensemble, load_ensemble
-    from parkade.trajectory import Trajectory, load
 
 __version__ = "0.1.0"
 
@@ -39,15 +46,28 @@ __all__ = [
 
 # Each is imported when it is first asked for: the command line has to be there at once.
 _HOMES = {
-    "attention": ("Attention",),
-    "clusters": ("cluster_labels", "consumption"),
-    "errors": ("InputError", "ParkadeError", "TrustWarning", "UnfinishedError"),
-    "flow": ("simulate", "simulate_many"),
-    "parking": ("renyi_centers", "strong_renyi_centers"),
+    "analysis.clusters": ("cluster_labels", "consumption"),
+    "analysis.parking": ("renyi_centers", "strong_renyi_centers"),
+    "base.errors": ("InputError", "ParkadeError", "TrustWarning", "UnfinishedError"),
+    "model.attention": ("Attention",),
+    "runs.trajectory": ("Trajectory", "load"),
+    "solve.simulate": ("simulate", "simulate_many"),
     "sweeps.ensemble": ("ensemble", "load_ensemble"),
-    "trajectory": ("Trajectory", "load"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+_MODULES = {
+    "clusters": "analysis.clusters",
+    "parking": "analysis.parking",
+    "sphere": "model.sphere",
+    "theory": "theory",
+}
+
+# Methods of a run whose work is done in folders above its own.
+late.METHODS.update(
+    merge_tree="parkade.analysis.clusters.merge_tree",
+    show="parkade.explorer.export.show",
+)
 
 
 def __getattr__(name: str) -> object:
@@ -55,8 +75,8 @@ def __getattr__(name: str) -> object:
 
     if name in _HOME:
         value = getattr(import_module(f"parkade.{_HOME[name]}"), name)
-    elif name in __all__:
-        value = import_module(f"parkade.{name}")
+    elif name in _MODULES:
+        value = import_module(f"parkade.{_MODULES[name]}")
     else:
         raise AttributeError(f"module 'parkade' has no attribute {name!r}")
     globals()[name] = value

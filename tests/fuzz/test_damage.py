@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import parkade as pk
-from parkade import paper
 from parkade.cli import parse
 from parkade.cli.sweep import read_recipe
+from parkade.experiments import figures
 from parkade.sweeps import netcdf, probe
 from parkade.sweeps.store import Store
 
@@ -277,14 +277,14 @@ def test_damaged_descriptions(tmp_path):
 
 
 def test_damaged_results_are_noticed(tmp_path, monkeypatch):
-    (made,) = paper.reproduce("staircase", tmp_path)
+    (made,) = figures.reproduce("staircase", tmp_path)
 
     def make(job):
         raise pk.ParkadeError("made anew")
 
-    item = dataclasses.replace(paper.FIGURES["staircase"], make=make)
-    monkeypatch.setitem(paper.FIGURES, "staircase", item)
-    assert paper.reproduce("staircase", tmp_path)[0].kept
+    item = dataclasses.replace(figures.FIGURES["staircase"], make=make)
+    monkeypatch.setitem(figures.FIGURES, "staircase", item)
+    assert figures.reproduce("staircase", tmp_path)[0].kept
     kept = [tmp_path / "staircase.json", *made.paths]
     for path in kept:
         whole = path.read_bytes()
@@ -292,7 +292,7 @@ def test_damaged_results_are_noticed(tmp_path, monkeypatch):
 
         def read(data, path=path):
             path.write_bytes(data)
-            paper.reproduce("staircase", tmp_path)
+            figures.reproduce("staircase", tmp_path)
             return data
 
         def same(data, whole=whole, record=record):

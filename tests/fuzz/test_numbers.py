@@ -18,7 +18,7 @@ import parkade as pk
 from parkade import plots, theory
 from parkade.cli import app
 from parkade.explorer.settings import Settings
-from parkade.flow import Job
+from parkade.solve.simulate import Job
 
 CASES = int(os.environ.get("PARKADE_FUZZ", "200"))
 

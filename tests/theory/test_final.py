@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from conftest import random_rotation
 from scipy.linalg import block_diag
+from support.common import random_rotation
 
 import parkade as pk
-from parkade.frame import SNAP
+from parkade.base.constants import SNAP
 from parkade.theory import final_configuration, first_token
 
 

@@ -3,8 +3,8 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from conftest import random_rotation
 from scipy.linalg import block_diag
+from support.common import random_rotation
 
 import parkade as pk
 from parkade.theory import first_token

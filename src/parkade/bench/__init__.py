@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from parkade import check
+from parkade.base import check
+from parkade.base.progress import bar
 from parkade.bench.cases import CASES, Result
-from parkade.progress import bar
 
 __all__ = ["CASES", "Result", "machine", "measure", "report"]
 
@@ -61,14 +61,14 @@ def report(results: Sequence[Result], *, quick: bool) -> dict[str, Any]:
 
 def machine() -> dict[str, str | int]:
     """What the numbers were measured on."""
-    import numba
+    from importlib.metadata import version
 
     return {
         "processor": _processor(),
         "cores": os.cpu_count() or 1,
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "numba": numba.__version__,
+        "numba": version("numba"),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from parkade.types import Array
+from parkade.base.types import Array
 
 
 def velocity(x: Array, beta: float) -> Array:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from parkade import sphere
-from parkade.attention import Attention
 from parkade.bench import baselines
-from parkade.bench.peak import multiply_adds
-from parkade.flow import simulate
+from parkade.engine.peak import multiply_adds
+from parkade.model import sphere
+from parkade.model.attention import Attention
+from parkade.solve.simulate import simulate
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,10 @@ class Result:
 
 def velocity_batch(quick: bool) -> Result:
     """One velocity of many small systems (Figure 3 runs thousands of them), on one thread."""
-    from parkade import sums
     from parkade.engine import threads, velocity
-    from parkade.engine.system import prepare, unrolled
+    from parkade.engine.system import unrolled
+    from parkade.solve import sums
+    from parkade.solve.lower import prepare
 
     systems, n, d, beta = 8 if quick else 64, 200, 2, 64.0
     x = np.stack([sphere.uniform(n, d, seed=s) for s in range(systems)])
@@ -94,8 +95,8 @@ def run(quick: bool) -> Result:
 def velocity_large_d(quick: bool) -> Result:
     """One velocity of one large system in many dimensions, on all cores."""
     from parkade.engine import threads
-    from parkade.engine.system import prepare
     from parkade.engine.velocity import velocity
+    from parkade.solve.lower import prepare
 
     n, d, beta = 512 if quick else 4096, 64, 8.0
     x = sphere.uniform(n, d, seed=1)
@@ -123,10 +124,11 @@ def velocity_sphere(quick: bool) -> Result:
 
 def _linear(case: str, d: int, beta: float, target: float, quick: bool) -> Result:
     """Harmonic sums against parkade's own direct ones, which are timed for a part of the rows."""
-    from parkade import sums
     from parkade.engine import pairwise, threads
-    from parkade.engine.system import prepare, unrolled
+    from parkade.engine.system import unrolled
     from parkade.engine.velocity import velocity
+    from parkade.solve import sums
+    from parkade.solve.lower import prepare
 
     n, parts = 20_000 if quick else 1_000_000, 8
     model, x = Attention(d, beta), sphere.uniform(n, d, seed=1)

@@ -24,7 +24,7 @@ def explore(
         try:
             from parkade.explorer.serve import serve
         except ModuleNotFoundError as missing:
-            from parkade.errors import ParkadeError
+            from parkade.base.errors import ParkadeError
 
             raise ParkadeError(
                 f"the explorer needs {missing.name}; install it with pip install 'parkade[explore]'"

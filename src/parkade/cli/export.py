@@ -24,7 +24,7 @@ def export(
     """Make a page of a run: one file, to open, mail or show, without a network."""
     with interruptible("nothing was written"):
         import parkade as pk
-        from parkade import files
+        from parkade.base import files
         from parkade.cli.summary import size
 
         target = output or file.with_suffix(".html")

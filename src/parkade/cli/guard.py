@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, ParamSpec
 
+from parkade.base.errors import ParkadeError
 from parkade.cli.interrupt import INTERRUPTED, leave
-from parkade.errors import ParkadeError
 
 FAILED = 2
 

@@ -10,12 +10,12 @@ from typing import Literal
 
 import numpy as np
 
-from parkade import check
-from parkade import matrices as text_to
-from parkade.errors import InputError
-from parkade.files import reading
-from parkade.npz import read_npy
-from parkade.types import Array
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.files import reading
+from parkade.base.npz import read_npy
+from parkade.base.types import Array
+from parkade.model import matrices as text_to
 
 _SUFFIXES = (".npy", ".csv", ".txt")
 

@@ -41,14 +41,14 @@ def reproduce(
 ) -> None:
     """Make the paper's figures and tables again, and a page (index.html) that shows them."""
     with interruptible(f"what was finished stays in {output}; the same command goes on from there"):
-        from parkade import paper
+        from parkade.experiments import figures
 
         if listing:
-            for name, item in paper.FIGURES.items():
+            for name, item in figures.FIGURES.items():
                 print(f"{name:<10} {item.title}")
             return
         chosen = None if not names or "all" in names else names
-        made = paper.reproduce(
+        made = figures.reproduce(
             chosen, output, seed=seed, quick=quick, runs=runs, progress=sys.stderr.isatty()
         )
     for result in made:

@@ -163,7 +163,7 @@ def simulate(
     """Follow tokens from a start to a final time."""
     with interruptible("nothing was written"):
         import parkade as pk
-        from parkade import files
+        from parkade.base import files
         from parkade.cli import parse
 
         for path in (output, plot):
@@ -225,6 +225,6 @@ def simulate(
 def _check_format(path: Path) -> None:
     """Refuse before the run what `plots.save` would refuse after it."""
     if path.suffix.lower() not in FORMATS:
-        from parkade.errors import InputError
+        from parkade.base.errors import InputError
 
         raise InputError(f"cannot draw {path}: its name must end in {', '.join(FORMATS)}")

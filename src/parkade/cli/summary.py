@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 import parkade
-from parkade.parking import renyi_centers
-from parkade.trajectory import Trajectory
-from parkade.types import Array
+from parkade.analysis.parking import renyi_centers
+from parkade.base.types import Array
+from parkade.runs.trajectory import Trajectory
 
 RADIUS = 1e-3
 """Final tokens closer than this (radians) to an earlier one count as one point."""

@@ -127,9 +127,9 @@ def read_recipe(path: Path) -> Any:
     """The recipe that a TOML file describes."""
     import tomllib
 
-    from parkade import check
+    from parkade.base import check
+    from parkade.base.errors import InputError
     from parkade.cli import parse
-    from parkade.errors import InputError
     from parkade.sweeps import grid, request
     from parkade.sweeps.ensemble import ensemble
     from parkade.sweeps.recipe import SETTINGS
@@ -182,7 +182,7 @@ def _say(sentence: str) -> None:
 @contextmanager
 def _executor(pool: str, scheduler: str | None) -> Iterator[Any]:
     """The executor asked for: the name of a pool, or one of a Dask cluster."""
-    from parkade.errors import InputError
+    from parkade.base.errors import InputError
 
     if scheduler is None:
         yield pool
@@ -209,9 +209,9 @@ def _executor(pool: str, scheduler: str | None) -> Iterator[Any]:
 
 def _check_plot(path: Path, points: Any, measure: tuple[str, ...]) -> None:
     """Raise now what would otherwise be raised after all the work."""
+    from parkade.base.errors import InputError
+    from parkade.base.files import writable
     from parkade.cli.simulate import FORMATS
-    from parkade.errors import InputError
-    from parkade.files import writable
 
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"--plot writes {', '.join(FORMATS)} files, got {path}")
@@ -249,7 +249,7 @@ def _print_status(kept: Store, different: list[str], as_json: bool) -> None:
 
 def _check(kept: Store, as_json: bool) -> None:
     """Say what is bad, if anything is, and end the command with an error then."""
-    from parkade.errors import ParkadeError
+    from parkade.base.errors import ParkadeError
 
     found = kept.check()
     bad = {name: str(error) for name, error in found.bad.items()}

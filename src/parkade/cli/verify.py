@@ -11,7 +11,7 @@ import typer
 from parkade.cli.guard import guarded, interruptible
 
 if TYPE_CHECKING:
-    from parkade.claims import Result
+    from parkade.experiments.claims import Result
 
 EXAMPLES = (
     "parkade verify --quick",
@@ -41,8 +41,8 @@ def verify(
 ) -> None:
     """Put the paper's claims to the test: prediction, measurement and verdict for each."""
     with interruptible("no verdicts; figures of finished claims stay"):
-        from parkade.claims import CLAIMS, to_json
-        from parkade.claims import verify as run
+        from parkade.experiments.claims import CLAIMS, to_json
+        from parkade.experiments.claims import verify as run
 
         if listing:
             for name, claim in CLAIMS.items():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from parkade.base.types import Array
 from parkade.engine.jit import njit
-from parkade.types import Array
 
 
 @njit(cache=True, nogil=True)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parkade.base.types import Array
 from parkade.engine.jit import njit
 from parkade.engine.simd import LOG2E
 from parkade.engine.system import System
@@ -30,7 +31,6 @@ from parkade.engine.vectors import (
     note_motion,
 )
 from parkade.engine.velocity import evaluate
-from parkade.types import Array
 
 ORDER = 5
 STAGES = 6

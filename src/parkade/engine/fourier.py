@@ -22,6 +22,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from parkade.base.types import Array
 from parkade.engine.emit import (
     DOUBLE,
     INT64,
@@ -40,7 +41,6 @@ from parkade.engine.emit import (
 )
 from parkade.engine.jit import njit
 from parkade.engine.tangent import FUSED
-from parkade.types import Array
 
 LANES = 8  # modes side by side: two AVX2 registers, so that powers and sums all fit
 

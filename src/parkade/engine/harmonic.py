@@ -23,6 +23,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from parkade.base.types import Array
 from parkade.engine.features import (
     CHUNK,
     add_features,
@@ -37,7 +38,6 @@ from parkade.engine.system import System
 from parkade.engine.tangent import SUMS
 from parkade.engine.threads import share_out
 from parkade.engine.vectors import scalar
-from parkade.types import Array
 
 FOLD = 256
 GROUP = 16384

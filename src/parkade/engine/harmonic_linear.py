@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parkade.base.types import Array
 from parkade.engine.features import (
     CHUNK,
     far_changes,
@@ -42,7 +43,6 @@ from parkade.engine.system import System
 from parkade.engine.tangent import SUMS
 from parkade.engine.threads import share_out
 from parkade.engine.vectors import scalar
-from parkade.types import Array
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from parkade.base.types import Array
 from parkade.engine.jacobian import linearize
 from parkade.engine.jit import njit
 from parkade.engine.simd import LOG2E
@@ -43,7 +44,6 @@ from parkade.engine.vectors import (
     normalize,
     note_motion,
 )
-from parkade.types import Array
 
 ORDER = 4
 DENSE = 2

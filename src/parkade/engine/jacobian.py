@@ -6,11 +6,11 @@ from typing import Any
 
 from numba.extending import overload
 
+from parkade.base.types import Array
 from parkade.engine import harmonic_linear, linear
 from parkade.engine.features import DIMENSIONS
 from parkade.engine.linear import Linearization
 from parkade.engine.system import System
-from parkade.types import Array
 
 
 def linearize(

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 
-from parkade import forks
+from parkade.base import forks
+from parkade.base.progress import tell
 from parkade.engine import cache as files
-from parkade.progress import tell
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -29,9 +29,9 @@ from math import comb, log, sqrt
 
 import numpy as np
 
+from parkade.base.types import Array
 from parkade.engine.jit import njit
 from parkade.engine.tangent import FUSED, SUMS
-from parkade.types import Array
 
 CHUNK = 64  # tokens taken together, side by side in vector loops; idle lanes are computed, too
 # Scratch is flat. First, rows of CHUNK numbers at constant places, which the compiler sees not to

@@ -24,12 +24,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from parkade.base.types import Array
 from parkade.engine.jit import njit
 from parkade.engine.simd import LOG2E, MAX_SCORE, exp2
 from parkade.engine.system import System
 from parkade.engine.tangent import FUSED, SUMS, axis, matrix_to_tangent
 from parkade.engine.vectors import scalar
-from parkade.types import Array
 
 PAD = 16
 

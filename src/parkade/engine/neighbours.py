@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from parkade.base.types import Array
 from parkade.engine.jit import njit
-from parkade.types import Array
 
 Indices = NDArray[np.int64]
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
+from parkade.base.types import Array
 from parkade.engine.jit import njit
 from parkade.engine.simd import (
     LANES,
@@ -31,7 +32,6 @@ from parkade.engine.simd import (
     tile_weighted,
 )
 from parkade.engine.system import System
-from parkade.types import Array
 
 _ROWS, _COLUMNS = 128, 256  # BLAS tiles: both operands and the weights stay in the L2 cache
 CHUNK = 128  # rows per task: a multiple of _ROWS, so that tiles do not depend on it

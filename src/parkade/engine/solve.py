@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from parkade.base.types import Array
 from parkade.engine.jit import njit
 from parkade.engine.linear import Linearization
 from parkade.engine.simd import add_multiple
 from parkade.engine.system import System
 from parkade.engine.tangent import FUSED, SUMS, from_tangent, to_tangent
 from parkade.engine.vectors import scalar
-from parkade.types import Array
 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from parkade import check
+from parkade.base import check
+from parkade.base.types import Array
 from parkade.engine import harmonic, harmonic_linear, pairwise
 from parkade.engine.features import DIMENSIONS
 from parkade.engine.jit import njit
@@ -23,7 +24,6 @@ from parkade.engine.system import System
 from parkade.engine.tangent import FUSED
 from parkade.engine.threads import pipeline
 from parkade.engine.vectors import copy, normalize
-from parkade.types import Array
 
 STAGES = 6
 BLOCK = 4096

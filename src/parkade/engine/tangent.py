@@ -15,8 +15,8 @@ run along memory.
 
 from __future__ import annotations
 
+from parkade.base.types import Array
 from parkade.engine.jit import njit
-from parkade.types import Array
 
 FUSED = {"contract"}  # let the compiler fuse multiplications and additions
 SUMS = {"reassoc", "contract", "nsz"}  # and split a sum over vector lanes

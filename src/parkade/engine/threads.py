@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-from parkade import forks
+from parkade.base import forks
 
 
 def cores() -> int:

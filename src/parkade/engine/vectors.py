@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from parkade.base.types import Array
 from parkade.engine.jit import njit
-from parkade.types import Array
 
 REACH = 4.0
 """How far, in units of 1/(β|KᵀQ|), the fastest token may go in the first step of a run.

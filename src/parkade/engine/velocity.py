@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
+from parkade.base.types import Array
 from parkade.engine import harmonic, pairwise
 from parkade.engine.features import DIMENSIONS
 from parkade.engine.jit import njit
 from parkade.engine.system import System, unrolled
 from parkade.engine.threads import share_out
-from parkade.types import Array
 
 PARALLEL_SECONDS = 4e-4
 """Cost of one velocity from which several threads pay."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from parkade.explorer.limits import Limits
+from parkade.explorer.run import Work
 from parkade.explorer.settings import Settings
-from parkade.explorer.work import Work
 
 __all__ = ["Limits", "Settings", "scene"]
 

@@ -18,9 +18,15 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from parkade.errors import ParkadeError
+from parkade.base.errors import ParkadeError
+from parkade.base.progress import Report
 from parkade.explorer import export
-from parkade.explorer.desk import (
+from parkade.explorer.access import Gate, answer, reply
+from parkade.explorer.limits import Limits
+from parkade.explorer.presets import presets
+from parkade.explorer.run import Work
+from parkade.explorer.settings import FieldError, Settings
+from parkade.explorer.tasks import (
     BugError,
     BusyError,
     Call,
@@ -32,12 +38,6 @@ from parkade.explorer.desk import (
     Progress,
     Task,
 )
-from parkade.explorer.gate import Gate, answer, reply
-from parkade.explorer.limits import Limits
-from parkade.explorer.presets import presets
-from parkade.explorer.settings import FieldError, Settings
-from parkade.explorer.work import Work
-from parkade.progress import Report
 
 BODY = 2**18
 """Most bytes of a request."""

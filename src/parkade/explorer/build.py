@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade.clusters import cluster_labels, consumption, default_radius, merge_tree
-from parkade.errors import InputError
+from parkade.analysis.clusters import cluster_labels, consumption, default_radius, merge_tree
+from parkade.analysis.tree import MergeTree
+from parkade.base.errors import InputError
+from parkade.base.types import Array
 from parkade.explorer.frames import frame_times
 from parkade.explorer.settings import CENTERS, Settings, separation
 from parkade.explorer.verdict import verdict
-from parkade.timeline import MergeTree
-from parkade.trajectory import Trajectory
-from parkade.types import Array
+from parkade.runs.trajectory import Trajectory
 
 FORMAT = "parkade scene 1"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from parkade.errors import ParkadeError
+from parkade.base.errors import ParkadeError
 
 _IMPORT = re.compile(
     r"""^import \s+ (?: \{ (?P<names>[^}]*) \} | \* \s+ as \s+ (?P<all>[\w$]+) ) \s+

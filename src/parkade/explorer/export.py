@@ -11,8 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from parkade.errors import ParkadeError
+from parkade.base.errors import ParkadeError
+from parkade.explorer.build import build
 from parkade.explorer.bundle import bundle
+from parkade.runs.trajectory import Trajectory
 
 PAGE = Path(__file__).parent / "page"
 """Where the page is."""
@@ -38,6 +40,11 @@ class Page:
             f'<iframe srcdoc="{html.escape(self.text)}" sandbox="allow-scripts allow-downloads" '
             'title="parkade explorer" width="100%" height="760" style="border: 0"></iframe>'
         )
+
+
+def show(run: Trajectory) -> Page:
+    """A run as a page."""
+    return Page(page(build(run)))
 
 
 def page(scene: dict[str, Any]) -> str:

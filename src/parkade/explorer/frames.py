@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from parkade.motion import way
-from parkade.trajectory import Trajectory
-from parkade.types import Array
+from parkade.analysis.travel import way
+from parkade.base.types import Array
+from parkade.runs.trajectory import Trajectory
 
 MOST = 400
 """Most frames of a scene."""

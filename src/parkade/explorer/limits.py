@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parkade.errors import ParkadeError
+from parkade.base.errors import ParkadeError
+from parkade.base.types import Array
 from parkade.explorer.settings import FieldError, Settings
-from parkade.plan import choose
-from parkade.record import Kept, Recorder, recorder
-from parkade.types import Array
+from parkade.solve.plan import choose
+from parkade.solve.record import Kept, Recorder, recorder
 
 TOL = 1e-6
 _STABLE = 3.3  # |V| times the longest explicit step that does not blow up

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parkade.claims import census, table
 from parkade.explorer.settings import Settings
-from parkade.paper import fig1, staircase
+from parkade.theory import paper
 
 
 class Preset(NamedTuple):
@@ -35,7 +34,10 @@ _ABOUT = {
     "V with eigenvalues 1 ± i, 0": "A complex pair leads: one cluster, turning for ever.",
 }
 
-_CIRCLE: dict[str, Any] = {"n": census.N, "d": 2, "beta": census.BETA}
+
+def _of(figure: paper.Parameters) -> dict[str, Any]:
+    """The settings of a figure."""
+    return {"n": figure.n, "d": figure.d, "beta": figure.beta, "T": figure.t_end}
 
 
 def presets() -> list[Preset]:
@@ -44,26 +46,26 @@ def presets() -> list[Preset]:
 
 
 def _presets() -> Iterator[Preset]:
-    for i, (title, V) in enumerate(fig1.PANELS.items(), start=1):
-        chosen = Settings(n=table.N, d=3, beta=table.BETA, V=_text(V), T=table.T)
+    for i, (title, V) in enumerate(paper.PANELS.items(), start=1):
+        chosen = Settings(**_of(paper.FIGURE_1), V=_text(V))
         yield Preset(f"fig1-{i}", f"Figure 1: {title}", _ABOUT[title], chosen)
     yield Preset(
         "fig2",
         "Figure 2: centres on the circle",
         "Tokens gather around Rényi centres; the strong ones hardly move.",
-        Settings(**_CIRCLE, T=census.END),
+        Settings(**_of(paper.FIGURE_2)),
     )
     yield Preset(
         "life",
         "The whole life, to t = 10⁶⁰",
         "Clusters merge one by one, over fifty decades of time, until one is left.",
-        Settings(**_CIRCLE, T=staircase.T_END),
+        Settings(**_of(paper.LIFE)),
     )
     yield Preset(
         "frozen",
         "Frozen centres",
         "Strong Rényi centres are held where they are, and capture the others (Theorem 5.2).",
-        Settings(**_CIRCLE, frozen="strong", T=1e4),
+        Settings(**{**_of(paper.FIGURE_2), "T": 1e4}, frozen="strong"),
     )
     yield Preset(
         "full",

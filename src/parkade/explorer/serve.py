@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import uvicorn
 
-from parkade.errors import InputError
+from parkade.base.errors import InputError
 from parkade.explorer.app import create_app
 
 HOST = "127.0.0.1"

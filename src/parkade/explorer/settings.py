@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade import check, matrices, sphere
-from parkade.attention import Attention
-from parkade.errors import InputError
-from parkade.parking import renyi_centers, strong_renyi_centers
-from parkade.types import Array, Mask
+from parkade.analysis.parking import renyi_centers, strong_renyi_centers
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array, Mask
+from parkade.model import matrices, sphere
+from parkade.model.attention import Attention
 
 N, D, BETA, C, T = 2000, 64, 1e6, 1e3, 1e60
 """The largest values of n, d, β, c and T."""

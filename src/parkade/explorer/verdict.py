@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from parkade import sphere
-from parkade.attention import Attention
-from parkade.claims.ends import WITHIN, distance, rests
-from parkade.claims.table import AT, as_predicted
-from parkade.theory import FinalConfiguration, capture_window, final_configuration, words
-from parkade.trajectory import Trajectory
-from parkade.types import Array
+from parkade.analysis import sentences
+from parkade.analysis.ending import AT, WITHIN, as_predicted, distance, rests
+from parkade.base.types import Array
+from parkade.model import sphere
+from parkade.model.attention import Attention
+from parkade.runs.trajectory import Trajectory
+from parkade.theory import FinalConfiguration, capture_window, final_configuration
 
 _FEW = 64  # tokens for which it is quick to tell whether they rest for ever
 
@@ -23,7 +23,7 @@ def verdict(run: Trajectory) -> dict[str, Any]:
     if len(run.frozen):
         return _among_frozen(run)
     final = final_configuration(run.model.V)
-    seen = f"{words.seen(final, run.final)} at t = {_time(float(run.times[-1]))}"
+    seen = f"{sentences.seen(final, run.final)} at t = {_time(float(run.times[-1]))}"
     if run.model.mask == "full":
         predicted = (
             "Nobody leads under full attention: the table of final configurations is for the "

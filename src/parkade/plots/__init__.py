@@ -4,11 +4,12 @@ Nothing here touches pyplot, so it works without a display and in threads; a fig
 these functions make shows itself in a notebook (``plots.circle(run).figure``).
 """
 
-from parkade.plots.ball import sphere
+from parkade.plots.caption import caption
 from parkade.plots.centers import centers
-from parkade.plots.flat import angles, circle
+from parkade.plots.circles import angles, circle
+from parkade.plots.globe import sphere
 from parkade.plots.history import angle_life, life, merge_tree, staircase
-from parkade.plots.overview import caption, overview
+from parkade.plots.overview import overview
 from parkade.plots.phase import phase_diagram
 from parkade.plots.principal import principal_axes
 from parkade.plots.style import new_figure, save

@@ -5,11 +5,11 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
-from parkade import check
-from parkade.parking import renyi_centers, strong_renyi_centers
+from parkade.analysis.parking import renyi_centers, strong_renyi_centers
+from parkade.base import check
 from parkade.plots import style
-from parkade.plots.flat import need_circle
-from parkade.trajectory import Trajectory
+from parkade.plots.circles import need_circle
+from parkade.runs.trajectory import Trajectory
 
 
 @style.context()

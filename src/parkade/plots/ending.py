@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from parkade.plots import ball, style
-from parkade.plots.ball import sphere
-from parkade.sphere import from_angles
-from parkade.theory import final_configuration, words
-from parkade.trajectory import Trajectory
+from parkade.analysis import sentences
+from parkade.model.sphere import from_angles
+from parkade.plots import globe, style
+from parkade.plots.globe import sphere
+from parkade.runs.trajectory import Trajectory
+from parkade.theory import final_configuration
 
 
 @style.context()
@@ -20,14 +21,14 @@ def draw_ending(run: Trajectory, name: str, ax: Axes) -> tuple[str, str]:
     """
     sphere(run, ax=ax)
     final = final_configuration(run.model.V)
-    view = ball.camera(ball.AZIMUTH, ball.ELEVATION)
+    view = globe.camera(globe.AZIMUTH, globe.ELEVATION)
     if final.dim == 2:
         equator = from_angles(np.linspace(0, 2 * np.pi, 121)) @ final.basis.T
-        ball.draw_lines(ax, [equator @ view], style.GREEN, 0.9, style_="dashed", zorder=2)
+        globe.draw_lines(ax, [equator @ view], style.GREEN, 0.9, style_="dashed", zorder=2)
         ax.plot([], [], color=style.GREEN, linewidth=0.9, linestyle="dashed", label="L")
     elif final.dim == 1:
         ends = np.array([final.basis[:, 0], -final.basis[:, 0]]) @ view
         ax.plot(ends[:, 0], ends[:, 1], "x", color=style.GREEN, markersize=8, zorder=2.4)
-    expected, seen = words.expected(final), words.seen(final, run.final)
+    expected, seen = sentences.expected(final), sentences.seen(final, run.final)
     ax.set_title(f"{name}\nexpected: {expected}\nseen: {seen}", linespacing=1.35)
     return expected, seen

@@ -11,14 +11,15 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from parkade import clusters, sphere
-from parkade.errors import InputError
+from parkade.analysis import clusters
+from parkade.analysis.tree import MergeTree, Plateau
+from parkade.base.errors import InputError
+from parkade.base.types import Array
+from parkade.model import sphere
 from parkade.plots import sampling, style
-from parkade.plots.flat import MANY_VERTICES, unbroken
-from parkade.plots.overview import caption
-from parkade.timeline import MergeTree, Plateau
-from parkade.trajectory import Trajectory
-from parkade.types import Array
+from parkade.plots.caption import caption
+from parkade.plots.circles import MANY_VERTICES, unbroken
+from parkade.runs.trajectory import Trajectory
 
 PALETTE = (style.VERMILLION, style.BLUE, style.GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#7A5C3E")
 """Colours of leaders after the first token, which is black."""

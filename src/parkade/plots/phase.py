@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 
-from parkade.errors import InputError
+from parkade.base.errors import InputError
+from parkade.base.types import Array
 from parkade.plots import style
-from parkade.types import Array
 
 if TYPE_CHECKING:
     import xarray

@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
+from parkade.base.types import Array
 from parkade.plots import sampling, style
-from parkade.plots.flat import MANY_VERTICES
-from parkade.trajectory import Trajectory
-from parkade.types import Array
+from parkade.plots.circles import MANY_VERTICES
+from parkade.runs.trajectory import Trajectory
 
 # Below this variance a direction is rounding: tokens there agree to about 1e-4.
 _NOTHING = 1e-8

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from parkade.errors import InputError
-from parkade.motion import way
+from parkade.analysis.travel import way
+from parkade.base.errors import InputError
+from parkade.base.types import Array
 from parkade.plots import style
-from parkade.trajectory import Trajectory
-from parkade.types import Array
+from parkade.runs.trajectory import Trajectory
 
 STEP = 0.04
 """How far, in radians, the fastest token goes between two samples."""

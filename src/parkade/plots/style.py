@@ -17,10 +17,10 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from parkade import forks
-from parkade.errors import InputError
-from parkade.files import atomic_write
-from parkade.types import Array
+from parkade.base import forks
+from parkade.base.errors import InputError
+from parkade.base.files import atomic_write
+from parkade.base.types import Array
 
 # Okabe and Ito's colours, which stay apart in every kind of colour vision.
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade.errors import ParkadeError
-from parkade.flow import Job
+from parkade.base.errors import ParkadeError
+from parkade.solve.simulate import Job
 from parkade.sweeps.measures import MEASURES, Sample
 from parkade.sweeps.recipe import Recipe
 from parkade.sweeps.store import Store

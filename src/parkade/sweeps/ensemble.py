@@ -13,9 +13,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from parkade import check
-from parkade.attention import Attention
-from parkade.errors import (
+from parkade.base import check
+from parkade.base.errors import (
     DamagedError,
     InputError,
     ParkadeError,
@@ -23,8 +22,9 @@ from parkade.errors import (
     TrustWarning,
     WorkerLostError,
 )
-from parkade.progress import Report, bar
-from parkade.sums import SumsOption
+from parkade.base.progress import Report, bar
+from parkade.model.attention import Attention
+from parkade.solve.sums import SumsOption
 from parkade.sweeps import request
 from parkade.sweeps.batch import run_batch
 from parkade.sweeps.recipe import Recipe

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from parkade import check
-from parkade.errors import InputError
+from parkade.base import check
+from parkade.base.errors import InputError
 from parkade.sweeps import laws
 
 MATRICES = ("V", "Q", "K")

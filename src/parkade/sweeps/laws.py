@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from parkade import check, sphere
-from parkade.errors import InputError
-from parkade.types import Array
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array
+from parkade.model import sphere
 
 _STREAMS = ("start", "Q", "K", "V")
 _LABEL_SIZE = 4  # larger matrices are not written out in labels

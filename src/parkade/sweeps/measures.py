@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parkade import clusters
-from parkade.parking import renyi_centers, strong_renyi_centers
-from parkade.sphere import distance
-from parkade.trajectory import Trajectory
-from parkade.types import Array
+from parkade.analysis import clusters
+from parkade.analysis.parking import renyi_centers, strong_renyi_centers
+from parkade.base.types import Array
+from parkade.model.sphere import distance
+from parkade.runs.trajectory import Trajectory
 
 KINDS = {"renyi": renyi_centers, "strong": strong_renyi_centers}
 PLATEAUS = ("first", "longest")

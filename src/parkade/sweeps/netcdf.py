@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade import check, forks
-from parkade.errors import DamagedError, StoreError
+from parkade.base import check, forks
+from parkade.base.errors import DamagedError, StoreError
 from parkade.sweeps.measures import Variable
 from parkade.sweeps.recipe import Recipe
 

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from parkade import check
-from parkade.attention import Attention
-from parkade.errors import InputError
-from parkade.sums import SumsOption
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array
+from parkade.model.attention import Attention
+from parkade.solve.sums import SumsOption
 from parkade.sweeps import grid, laws
 from parkade.sweeps.grid import Axis
 from parkade.sweeps.measures import MEASURES, Variable
-from parkade.types import Array
 
 FORMAT = "parkade ensemble 1"
 

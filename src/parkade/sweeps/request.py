@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from parkade import check
-from parkade.attention import Attention
-from parkade.errors import InputError
-from parkade.flow import Job
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array
+from parkade.model.attention import Attention
+from parkade.solve.simulate import Job
 from parkade.sweeps import grid, laws
 from parkade.sweeps.grid import Axis
 from parkade.sweeps.measures import MEASURES
 from parkade.sweeps.recipe import Recipe, brief
-from parkade.types import Array
 
 _MANY_RUNS, _SOME_BATCHES = 50, 32
 _N, _C, _TIMES = 200, 4.0, 60

@@ -20,8 +20,8 @@ from concurrent.futures import (
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from parkade import check
-from parkade.errors import InputError, ParkadeError, WorkerLostError
+from parkade.base import check
+from parkade.base.errors import InputError, ParkadeError, WorkerLostError
 
 POOLS = ("threads", "processes")
 

@@ -12,10 +12,10 @@ from parkade.theory.caps import (
     expected_strong_centers_of_sample,
 )
 from parkade.theory.capture import Window, capture_window
+from parkade.theory.conditions import Condition
 from parkade.theory.energy import sequential_energies
 from parkade.theory.final import FinalConfiguration, final_configuration
-from parkade.theory.first import first_token
-from parkade.theory.fit import Condition
+from parkade.theory.first_token import first_token
 from parkade.theory.renyi import PARKING_CONSTANT, expected_renyi_centers, parking_function
 from parkade.theory.windows import (
     Extreme,

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parkade import check
-from parkade.errors import InputError
-from parkade.frame import SNAP
+from parkade.base import check
+from parkade.base.constants import SNAP
+from parkade.base.errors import InputError
+from parkade.base.types import Array
 from parkade.theory.final import final_configuration
 from parkade.theory.ranges import like, separations
-from parkade.types import Array
 
 _CHUNK = 2**22  # distances in memory at once
 

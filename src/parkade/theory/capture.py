@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parkade.errors import InputError
-from parkade.theory.fit import SOLVE, Condition, conditions, suggest
+from parkade.base.errors import InputError
+from parkade.theory.conditions import SOLVE, Condition, conditions, suggest
 from parkade.theory.ranges import HUGE, positive
 
 _RANGES = {"N": (0.0, HUGE), "c": (1e-50, 1e50), "eps": (1e-50, 1e6), "beta": (1e-100, 1e100)}

@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parkade import check
-from parkade.errors import InputError
-from parkade.types import Array
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array
 
 
 def sequential_energies(

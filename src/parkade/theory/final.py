@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parkade import check
-from parkade.errors import InputError
-from parkade.frame import SNAP
+from parkade.base import check
+from parkade.base.constants import SNAP
+from parkade.base.errors import InputError
+from parkade.base.types import Array
 from parkade.theory.ranges import one_token, square
 from parkade.theory.spectrum import Group, real_basis, spectrum
 from parkade.theory.table import Kind, Status, complex_pair, gap_in_words, real_leader
-from parkade.types import Array
 
 
 @dataclass(frozen=True, eq=False)

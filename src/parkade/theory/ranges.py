@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from parkade import check
-from parkade.errors import InputError
-from parkade.types import Array
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array
 
 
 def separations(name: str, value: Any, *, above_zero: bool) -> Array:

@@ -18,10 +18,10 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parkade import check
-from parkade.errors import InputError
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array
 from parkade.theory.ranges import like, separations
-from parkade.types import Array
 
 PARKING_CONSTANT = 0.7475979202534114
 """m = ∫_0^∞ exp(−2 ∫_0^t (1−e^{−u})/u du) dt, the share of a long street that is parked on."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade.types import Array
+from parkade.base.types import Array
 
 Complex = NDArray[np.complex128]
 

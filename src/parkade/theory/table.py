@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from parkade.base.types import Array
 from parkade.theory.spectrum import Group, Spectrum
-from parkade.types import Array
 
 Kind = Literal["one point", "two points", "cloud", "two clouds", "rotation", "outside"]
 Status = Literal["theorem", "conjecture", "observed", "outside the table"]

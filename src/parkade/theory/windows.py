@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parkade import check
-from parkade.errors import InputError
-from parkade.sphere import distance
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array
+from parkade.model.sphere import distance
 from parkade.theory.ranges import like, non_negative, positive
-from parkade.types import Array
 
 
 class Extreme(NamedTuple):

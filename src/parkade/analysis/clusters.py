@@ -1,0 +1,301 @@
+"""Which tokens form a cluster, who merged with whom and when, and who is consumed."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parkade.analysis.tree import Merge, MergeTree
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array
+from parkade.model.attention import Attention
+from parkade.model.sphere import angles, distance
+
+if TYPE_CHECKING:
+    from parkade.runs.trajectory import Trajectory
+
+__all__ = ["cluster_labels", "consumption", "default_radius", "merge_tree"]
+
+_FORMING = 10.0  # clusters have formed after about this time, if V = I
+_CHUNK = 2**21  # numbers of interpolated tokens in memory at once
+
+
+def cluster_labels(tokens: ArrayLike, radius: float) -> NDArray[np.int64]:
+    """Clusters of tokens that are linked by steps of at most `radius` (single linkage).
+
+    Parameters
+    ----------
+    tokens : (n, d) array
+        Unit vectors.
+    radius : float
+        Largest geodesic distance (an angle, 0 to π) of two tokens that are linked.
+
+    Returns
+    -------
+    (n,) int array
+        For each token the index of the earliest token of its cluster, which names it.
+
+    Notes
+    -----
+    Takes a time of order n log n on the circle, and otherwise of n² at most, less the more
+    tokens share a cluster.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.cluster_labels(pk.sphere.from_angles([3.1, 0.0, -3.1, 0.1]), 0.2).tolist()
+    [0, 1, 0, 1]
+    """
+    x = check.tokens(tokens)
+    r = _radius(radius)
+    n, d = x.shape
+    if r >= math.pi:
+        return np.zeros(n, dtype=np.int64)
+    if d > 2:
+        from parkade.engine import neighbours
+
+        found: NDArray[np.int64] = neighbours.components(x, r)
+        return found
+    order = np.argsort(angles(x), kind="stable")
+    ring = x[order]
+    # Whether the one before it on the circle, across ±π for the first, is too far away.
+    opens = distance(ring, np.roll(ring, 1, axis=0)) > r
+    if not opens.any():
+        return np.zeros(n, dtype=np.int64)
+    arc = np.cumsum(opens)
+    arc[arc == 0] = arc[-1]  # those before the first opening continue the last arc
+    first = np.full(arc[-1] + 1, n)
+    np.minimum.at(first, arc, order)
+    labels = np.empty(n, dtype=np.int64)
+    labels[order] = first[arc]
+    return labels
+
+
+def default_radius(model: Attention) -> float:
+    """The radius within which `merge_tree` takes tokens to be together.
+
+    Attraction weakens by a factor e^{-1/2} over the distance (β‖KᵀQ‖)^{-1/2}, with the
+    spectral norm: the shortest range in any direction. A tenth of it is deep inside every
+    cluster's reach, where an approach is exponential and of order one in time, so the radius
+    hardly matters for what happens late. Where attention is that wide that this exceeds
+    0.1, it is 0.1.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.clusters.default_radius(pk.Attention(d=2, beta=64.0))
+    0.0125
+    """
+    sharpness = model.beta * float(np.linalg.norm(model.K.T @ model.Q, 2))
+    return 0.1 / math.sqrt(max(1.0, sharpness))
+
+
+def merge_tree(
+    run: Trajectory,
+    radius: float | None = None,
+    persistence: float = 2.0,
+    *,
+    halvings: int = 30,
+) -> MergeTree:
+    """Who joined whom, and when, over the whole life of a run.
+
+    A token is *alone* while it is farther than `radius` from every earlier token. It
+    *arrives* when its last lasting time alone ends, and lives (as the leader of a cluster)
+    until then. So the number of clusters, those alive, can only fall. The first token never
+    arrives.
+
+    Time alone lasts if it is from the start, if it goes on from t to `persistence`·t or
+    longer, or if the token does not return, within as long again, to the one it left. It
+    needs to: when two clusters merge, their tokens lag behind their leaders, farther than
+    `radius`, for a time of order one. Taken as arrivals, these returns would turn followers
+    of old into clusters.
+
+    Parameters
+    ----------
+    run : Trajectory
+        With dense output (``times="steps"``) arrivals are found between steps; otherwise
+        they are the first of the times kept, and what came before the first is not seen.
+    radius : float, optional
+        An angle in (0, π); `default_radius` of the model by default.
+    persistence : float
+        Factor in time, > 1, from which on a state or a time alone counts as lasting.
+    halvings : int
+        How often the step in which a token arrives is halved to find when: 30 find it to
+        nine digits. They are most of the work.
+
+    Returns
+    -------
+    MergeTree
+
+    Notes
+    -----
+    Under the causal mask earlier tokens do not feel later ones, so the earliest of a cluster
+    leads it. Under the full mask nobody leads; the same definition, by the order of the
+    tokens, still counts clusters and finds the times at which they merge.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> x0 = pk.sphere.uniform(40, 2, seed=3)
+    >>> run = pk.simulate(pk.Attention(d=2, beta=9.0), x0, 1e9, method="implicit")
+    >>> tree = pk.clusters.merge_tree(run)
+    >>> len(tree.events), tree.count(1e9), tree.leaders(1e9).tolist()
+    (39, 1, [0])
+    """
+    from parkade.engine import neighbours
+
+    _need_run(run, "merge_tree")
+    r = default_radius(run.model) if radius is None else check.positive("radius", radius)
+    if r >= math.pi:
+        raise InputError(f"radius must be an angle below π, got {r:g}; try radius=0.1")
+    factor = check.number("persistence", persistence)
+    if factor <= 1:
+        raise InputError(f"persistence must be > 1, got {factor:g}; 2 is the default")
+    halvings = check.positive_int("halvings", halvings)
+    tokens = np.ascontiguousarray(run.tokens)
+    chord = (2 * math.sin(r / 2)) ** 2
+    last = neighbours.last_alone(run.times, tokens, chord, factor)
+    joined = np.flatnonzero(last < len(run.times) - 1)
+    when, nearest = _arrivals(run, joined, last[joined], chord, halvings)
+
+    # Times may be equal where they are huge: the step decides, then the time, then the index.
+    order = np.lexsort((joined, when, last[joined]))
+    leader = np.arange(len(last))
+    size = np.ones(len(last), dtype=np.int64)
+    events = []
+    for j, t, near in zip(joined[order], when[order], nearest[order], strict=True):
+        into = near
+        while leader[into] != into:
+            into = leader[into]
+        leader[j] = into
+        size[into] += size[j]
+        events.append(Merge(time=float(t), absorbed=int(j), into=int(into), size=int(size[j])))
+    return MergeTree(
+        n=len(last),
+        start=float(run.times[0]),
+        end=float(run.times[-1]),
+        radius=r,
+        persistence=factor,
+        events=tuple(events),
+        trusted_until=run.trusted_until,
+        kept=None if run.dense is not None else tuple(run.times.tolist()),
+        forming=_FORMING / (float(np.linalg.norm(run.model.V, 2)) or 1.0),
+    )
+
+
+def consumption(
+    run: Trajectory, centers: ArrayLike, radius: float, times: ArrayLike | None = None
+) -> Array:
+    """The share of tokens that the `centers` have consumed, over time.
+
+    A token is consumed while it is within `radius` of the current position of a centre; a
+    centre is so itself (Karagodin, Polyanskiy, Rigollet 2024, Figure 3).
+
+    Parameters
+    ----------
+    run : Trajectory
+    centers : (m,) int array
+        Indices of tokens, such as `parkade.renyi_centers` returns.
+    radius : float
+        Geodesic distance, 0 to π.
+    times : (T,) array, optional
+        When to look; the times of the run by default.
+
+    Returns
+    -------
+    (T,) array of numbers from 0 to 1.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> x0 = pk.sphere.from_angles([0.0, 0.2, 2.0])
+    >>> run = pk.simulate(pk.Attention(d=2, beta=9.0), x0, 20.0)
+    >>> pk.clusters.consumption(run, [0], 0.1, times=[0.0, 20.0]).round(3).tolist()
+    [0.333, 0.667]
+    """
+    from parkade.engine import neighbours
+
+    _need_run(run, "consumption")
+    n = run.tokens.shape[1]
+    who = np.asarray(centers)
+    if who.ndim != 1 or (who.size and who.dtype.kind not in "iu"):
+        raise InputError(
+            f"centers must be a list of token indices, got shape {who.shape} of {who.dtype}; "
+            "pass what parkade.renyi_centers returns"
+        )
+    who = who.astype(np.int64)
+    if who.size and not 0 <= who.min() <= who.max() < n:
+        wrong = who[(who < 0) | (who >= n)][0]
+        raise InputError(f"centers must be token indices from 0 to {n - 1}, got {wrong}")
+    r = _radius(radius)
+    if times is None:
+        counts = neighbours.count_near(np.ascontiguousarray(run.tokens), who, r)
+    else:
+        wanted = np.atleast_1d(check.array("times", times))
+        if wanted.ndim != 1:
+            raise InputError(f"times must be a 1-D array, got shape {wanted.shape}")
+        some = max(1, _CHUNK // run.tokens[0].size)
+        pieces = [wanted[i : i + some] for i in range(0, wanted.size, some)]
+        counts = np.concatenate(
+            [np.empty(0), *(neighbours.count_near(run.at(t), who, r) for t in pieces)]
+        )
+    share: Array = counts / n
+    return share
+
+
+def _arrivals(
+    run: Trajectory,
+    token: NDArray[np.int64],
+    last: NDArray[np.int64],
+    chord: float,
+    halvings: int,
+) -> tuple[Array, NDArray[np.int64]]:
+    """When each `token`, `last` alone at that index, arrived, and who was nearest then."""
+    from parkade.engine import neighbours
+
+    when = run.times[last + 1]  # index 0 for those never alone
+    nearest = np.empty(len(token), dtype=np.int64)
+    some = max(1, _CHUNK // run.tokens[0].size)
+    for begin in range(0, len(token), some):
+        piece = slice(begin, begin + some)
+        x = np.ascontiguousarray(run.tokens[last[piece] + 1])
+        nearest[piece], _ = neighbours.nearest_earlier(x, token[piece])
+    if run.dense is None:
+        return when, nearest
+
+    before = run.times[np.maximum(last, 0)].copy()
+    for _ in range(halvings):
+        # Geometric means: steps may be long compared with t.
+        middle = np.where(before > 0, np.sqrt(before) * np.sqrt(when), when / 2)
+        # At a time that is stored twice the run has two states: only look strictly between.
+        between = np.flatnonzero((before < middle) & (middle < when))
+        if not between.size:
+            break
+        for begin in range(0, len(between), some):
+            i = between[begin : begin + some]
+            near, square = neighbours.nearest_earlier(run.at(middle[i]), token[i])
+            there = square <= chord
+            when[i[there]] = middle[i[there]]
+            nearest[i[there]] = near[there]
+            before[i[~there]] = middle[i[~there]]
+    return when, nearest
+
+
+def _radius(value: Any) -> float:
+    r = check.number("radius", value)
+    if not 0 <= r <= math.pi:
+        raise InputError(f"radius must be an angle from 0 to π, got {r:g}")
+    return r
+
+
+def _need_run(run: Any, function: str) -> None:
+    from parkade.runs.trajectory import Trajectory
+
+    if not isinstance(run, Trajectory):
+        raise InputError(
+            f"{function} needs a run, got {type(run).__name__}; pass what parkade.simulate returns"
+        )

@@ -1,0 +1,38 @@
+"""Expected and seen final configurations, in a few words each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parkade.analysis.parking import renyi_centers
+from parkade.base.types import Array
+from parkade.theory.final import FinalConfiguration
+
+APART = 0.05
+"""Final tokens closer than this angle count as one point."""
+
+_PLACES = {
+    "one point": " of L",
+    "two points": " ±ξ",
+    "cloud": " around L",
+    "two clouds": " around ±ξ",
+    "rotation": " in L",
+    "outside": "",
+}
+
+
+def expected(final: FinalConfiguration) -> str:
+    """What the spectrum of V predicts, such as "two points ±ξ"."""
+    if final.status == "theorem":
+        return "one point, x₁(0), for t → ∞"
+    return final.kind + _PLACES[final.kind]
+
+
+def seen(final: FinalConfiguration, tokens: Array) -> str:
+    """What `tokens` are, such as "2 points in L"."""
+    count = len(renyi_centers(tokens, APART))
+    text = f"{count} point{'s' * (count != 1)}"
+    if final.dim < len(final.basis):
+        degrees = np.degrees(final.angles(tokens).max())
+        text += f", within {degrees:.0f}° of L" if degrees > 0.1 else " in L"
+    return text

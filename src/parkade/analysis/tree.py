@@ -1,0 +1,287 @@
+"""`MergeTree`: the life of the clusters of a run, as data and as text."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array
+
+
+@dataclass(frozen=True)
+class Merge:
+    """A cluster joins another."""
+
+    time: float
+    absorbed: int
+    """The token that led the cluster until now."""
+    into: int
+    """The token that leads the cluster it joins."""
+    size: int
+    """Tokens that came with it, itself included."""
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """A metastable state: the number of clusters stays the same for a lasting time."""
+
+    clusters: int
+    start: float
+    end: float
+    leaders: tuple[int, ...]
+    """The earliest token of each cluster."""
+    open: bool
+    """Whether the run ended before the state did: `end` and `lifetime` are lower bounds."""
+
+    @property
+    def lifetime(self) -> float:
+        """How long the state lasted."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, eq=False)
+class MergeTree:
+    """Who joined whom, and when; `parkade.clusters.merge_tree` makes it and defines the terms.
+
+    Attributes
+    ----------
+    n : int
+        Number of tokens.
+    start, end : float
+        First and last time of the run.
+    radius, persistence : float
+        With which it was made.
+    events : tuple of Merge
+        In the order in which they happened. Tokens that started within the radius of an
+        earlier one joined it at `start`.
+    trusted_until : float
+        When rounding began to decide about the run; infinite if it never did.
+    kept : tuple of float or None
+        The times of a run without dense output, between which nothing is known.
+    forming : float
+        The time clusters take to form; nothing is metastable before.
+    """
+
+    n: int
+    start: float
+    end: float
+    radius: float
+    persistence: float
+    events: tuple[Merge, ...]
+    trusted_until: float = math.inf
+    kept: tuple[float, ...] | None = None
+    forming: float = 10.0
+
+    def __repr__(self) -> str:
+        plateaus = ", ".join(str(p.clusters) for p in self.plateaus)
+        return (
+            f"MergeTree({self.n} tokens, {len(self.events)} merges, plateaus of [{plateaus}] "
+            f"clusters, t={self.start:g}…{self.end:g})"
+        )
+
+    @cached_property
+    def arrivals(self) -> Array:
+        """When each token arrived at an earlier one, (n,); infinite for those still alive."""
+        times = np.full(self.n, np.inf)
+        for event in self.events:
+            times[event.absorbed] = event.time
+        times.flags.writeable = False
+        return times
+
+    @overload
+    def count(self, t: float) -> int: ...
+    @overload
+    def count(self, t: ArrayLike) -> NDArray[np.int64]: ...
+    def count(self, t: ArrayLike) -> int | NDArray[np.int64]:
+        """Number of clusters at a time or at an array of times; it never grows."""
+        when = self._inside(t)
+        counts: NDArray[np.int64] = self.n - np.searchsorted(
+            np.sort(self.arrivals), when, side="right"
+        )
+        return counts if when.ndim else int(counts)
+
+    def leaders(self, t: float) -> NDArray[np.int64]:
+        """The earliest token of every cluster at time t."""
+        return np.flatnonzero(self.arrivals > self._inside(t))
+
+    def labels(self, t: float) -> NDArray[np.int64]:
+        """For each token the leader of its cluster at time t, (n,), by this tree.
+
+        A token that went from one cluster to another without ever being alone stays with
+        the first one here; `cluster_labels` of the tokens tells who is where.
+        """
+        when = self._inside(t)
+        into = np.arange(self.n)
+        for event in self.events:
+            if event.time <= when:
+                into[event.absorbed] = event.into
+        for token in range(self.n):
+            into[token] = into[into[token]]  # earlier tokens point to their leader already
+        return into
+
+    @cached_property
+    def plateaus(self) -> tuple[Plateau, ...]:
+        """Metastable states: maximal times of a constant number of clusters that last.
+
+        They last if they end at `persistence` times their start or later; for this a start
+        before `forming` counts as `forming`. Of a run that kept only some times, those count
+        between which the state was seen.
+        """
+        arrived = np.unique(self.arrivals[np.isfinite(self.arrivals)])
+        changes = [self.start, *arrived[arrived > self.start].tolist(), self.end]
+        result = []
+        for i, (begin, end) in enumerate(itertools.pairwise(changes)):
+            last = i == len(changes) - 2
+            seen = end
+            if self.kept is not None and not last:
+                seen = max(t for t in self.kept if t < end)
+            if seen >= self.persistence * max(begin, self.forming):
+                alive = tuple(self.leaders(begin).tolist())
+                result.append(Plateau(len(alive), begin, end, alive, open=last))
+        return tuple(result)
+
+    def to_json(self) -> str:
+        """Everything as one JSON object; null stands for a time that never came."""
+        data = dataclasses.asdict(self)
+        data["trusted_until"] = _finite(self.trusted_until)
+        data["arrivals"] = [_finite(t) for t in self.arrivals.tolist()]
+        data["plateaus"] = [
+            {**dataclasses.asdict(p), "lifetime": p.lifetime} for p in self.plateaus
+        ]
+        return json.dumps(data, allow_nan=False)
+
+    def to_newick(self, plateau: int | None = None) -> str:
+        """The tree in Newick format, for programs that draw phylogenies.
+
+        Parameters
+        ----------
+        plateau : int, optional
+            Leaves are the clusters of ``plateaus[plateau]``, named by their leaders; by
+            default they are all tokens.
+
+        Returns
+        -------
+        str
+            Branch lengths are in log10 of time, from the start of the plateau, or from the
+            first merge after t=0. Clusters that are still apart at the end of the run meet in
+            a root at its end.
+
+        Examples
+        --------
+        >>> from parkade.analysis.tree import Merge, MergeTree
+        >>> events = (Merge(10.0, 2, 1, 1), Merge(1e4, 1, 0, 2))
+        >>> MergeTree(3, 0.0, 1e6, 0.1, 2.0, events).to_newick()
+        '(0:3,(1:0,2:0):3):2;'
+        """
+        if plateau is None:
+            leaves, first = list(range(self.n)), self.start
+            events = list(self.events)
+        else:
+            state = self._plateau(plateau)
+            leaves, first = list(state.leaders), state.start
+            events = [e for e in self.events if e.time > first and e.absorbed in leaves]
+        origin = first if first > 0 else min((e.time for e in events if e.time > 0), default=1.0)
+
+        def height(t: float) -> float:
+            return math.log10(max(t, origin))
+
+        trees = {leaf: (str(leaf), height(origin)) for leaf in leaves}
+        for event in events:
+            top = height(event.time)
+            pair = [_branch(*trees[i], top) for i in (event.into, event.absorbed)]
+            del trees[event.absorbed]
+            trees[event.into] = f"({','.join(pair)})", top
+        stems = [_branch(*tree, height(self.end)) for tree in trees.values()]
+        return f"{stems[0]};" if len(stems) == 1 else f"({','.join(stems)});"
+
+    def table(self) -> list[dict[str, str]]:
+        """The plateaus as rows of text: clusters, start, end, lifetime, leaders."""
+        return [
+            {
+                "clusters": str(p.clusters),
+                "start": f"{p.start:.3g}",
+                "end": "end of run" if p.open else f"{p.end:.3g}",
+                "lifetime": f"{'> ' if p.open else ''}{p.lifetime:.3g}",
+                "leaders": ", ".join(map(str, p.leaders)),
+            }
+            for p in self.plateaus
+        ]
+
+    def merge_table(self, since: float | None = None) -> list[dict[str, str]]:
+        """Merges as rows of text, those since the first plateau began by default."""
+        if since is None:
+            since = self.plateaus[0].start if self.plateaus else self.start
+        counts = range(self.n - 1, -1, -1)
+        return [
+            {
+                "time": f"{e.time:.4g}",
+                "cluster": str(e.absorbed),
+                "of": str(e.size),
+                "joins": str(e.into),
+                "left": str(left),
+            }
+            for e, left in zip(self.events, counts, strict=False)
+            if e.time > since
+        ]
+
+    def to_text(self, width: int = 80) -> str:
+        """Plateaus and the merges between them, for a terminal of this many columns."""
+        first = self.plateaus[0].start if self.plateaus else self.start
+        parts = [
+            f"Metastable states (lasting a factor {self.persistence:g} in time or more)",
+            _format(self.table(), width, "none"),
+            "",
+            f"Merges after t={first:.3g} (closer than {self.radius:.3g} is together)",
+            _format(self.merge_table(), width, "none"),
+        ]
+        if self.trusted_until < self.end:
+            parts += ["", f"After t={self.trusted_until:.3g} rounding decides: do not trust it."]
+        return "\n".join(parts)
+
+    def _inside(self, t: ArrayLike) -> Array:
+        when = check.array("t", t)
+        if when.size and not (self.start <= when.min() and when.max() <= self.end):
+            wrong = when.min() if when.min() < self.start else when.max()
+            raise InputError(
+                f"t={wrong:g} lies outside the run, which goes from {self.start:g} to "
+                f"{self.end:g}; simulate with a larger t_end"
+            )
+        return when
+
+    def _plateau(self, index: int) -> Plateau:
+        try:
+            return self.plateaus[index]
+        except (IndexError, TypeError):
+            raise InputError(
+                f"plateau must be an index into the {len(self.plateaus)} plateaus, got {index!r}"
+            ) from None
+
+
+def _finite(t: float) -> float | None:
+    return t if math.isfinite(t) else None
+
+
+def _branch(tree: str, bottom: float, top: float) -> str:
+    return f"{tree}:{top - bottom:.9g}"
+
+
+def _format(rows: list[dict[str, str]], width: int, empty: str) -> str:
+    """Rows as right-aligned columns; the last one is left-aligned and cut to the width."""
+    if not rows:
+        return f"  {empty}"
+    names = list(rows[0])
+    lines = [names, *(list(row.values()) for row in rows)]
+    wide = [max(len(line[c]) for line in lines) for c in range(len(names))]
+    wide[-1] = 0
+    text = ["  " + "  ".join(f"{s:>{w}}" for s, w in zip(x, wide, strict=True)) for x in lines]
+    return "\n".join(s if len(s) <= width else f"{s[: width - 1]}…" for s in text)

@@ -1,0 +1,1 @@
+"""What everything else stands on: errors, checks, files, progress. Imports nothing of parkade."""

@@ -1,0 +1,241 @@
+"""The one door through which input enters: every check, and the sentence when it fails."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parkade.base.errors import InputError
+from parkade.base.types import Array, Seed
+
+Choice = TypeVar("Choice", bound=str)
+Item = TypeVar("Item")
+
+_KINDS = {"b": "booleans", "c": "complex numbers", "U": "texts", "S": "texts", "M": "dates"}
+
+ASKED_FROM = 2**20
+"""Bytes from which on the system is asked for its memory: that takes 0.1 ms."""
+
+LARGEST = 1e50
+"""The largest β, weight or entry of a matrix: products of four of them, or squares of products
+of two, do not overflow. A value matrix must not be smaller than 1 over it, for the same reason."""
+
+TIMES = 1e-200, 1e300
+"""The shortest and the longest run: steps much smaller, and sums of times, are numbers still."""
+
+_WHOLE = 2**63 - 1  # the largest whole number that an array can have as its length
+
+UNIT_TOLERANCE = 1e-8
+"""How far from 1 the norm of a token may be; within it the token is renormalised."""
+
+
+def array(name: str, value: Any) -> Array:
+    """`value` as a float64 array of finite numbers."""
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "iufO":  # "1.5", True and dates are numbers to NumPy
+            raise TypeError(f"{_KINDS.get(given.dtype.kind, given.dtype.name)} have no place here")
+        with np.errstate(over="ignore"):  # of longer floats: infinity is refused below
+            result = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InputError(f"{name} must be real numbers, got {brief(value)}: {error}") from None
+    if not np.isfinite(result).all():
+        where = np.argwhere(~np.isfinite(result))[0].tolist()
+        place = f" at index {', '.join(map(str, where))}" if where else ""
+        raise InputError(f"{name} must be finite, got {result[tuple(where)]}{place}")
+    return result
+
+
+def number(name: str, value: Any) -> float:
+    """`value` as a finite float."""
+    result = array(name, value)
+    if result.ndim != 0:
+        raise InputError(f"{name} must be one number, got an array of shape {result.shape}")
+    return float(result)
+
+
+def positive(name: str, value: Any) -> float:
+    """`value` as a finite float > 0."""
+    result = number(name, value)
+    if result <= 0:
+        raise InputError(f"{name} must be > 0, got {result:g}")
+    return result
+
+
+def strength(name: str, value: Any, remedy: str = "") -> float:
+    """`value` as a float from 0 to `LARGEST`."""
+    result = number(name, value)
+    if result < 0:
+        raise InputError(f"{name} must be ≥ 0, got {result:g}{remedy and '; '}{remedy}")
+    if result > LARGEST:
+        raise InputError(f"{name} must be at most {LARGEST:g}, got {result:g}; use a smaller one")
+    return result
+
+
+def beta(value: Any) -> float:
+    """`value` as an inverse temperature."""
+    return strength("beta", value, "put the sign into Q or K")
+
+
+def final_time(value: Any) -> float:
+    """`value` as the time at which a run ends."""
+    t_end = positive("t_end", value)
+    if not TIMES[0] <= t_end <= TIMES[1]:
+        raise InputError(
+            f"t_end must lie in [{TIMES[0]:g}, {TIMES[1]:g}], got {t_end:g}; a factor in t_end is "
+            "the same as one in V"
+        )
+    return t_end
+
+
+def positive_int(name: str, value: Any) -> int:
+    """`value` as an int ≥ 1."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
+        if value > _WHOLE:
+            raise InputError(f"{name} must be at most 2^63 − 1, got {brief(value)}")
+        return int(value)
+    raise InputError(f"{name} must be a whole number ≥ 1, got {brief(value)}")
+
+
+def dimension(value: Any) -> int:
+    """`value` as a dimension d ≥ 2."""
+    d = positive_int("d", value)
+    if d == 1:
+        raise InputError("d must be ≥ 2, got 1: the sphere of d=1 is two points and nothing moves")
+    return d
+
+
+def choice(name: str, value: Any, options: Sequence[Choice]) -> Choice:
+    """`value` if it is one of `options`."""
+    for option in options:
+        if isinstance(value, str) and value == option:
+            return option
+    expected = ", ".join(repr(option) for option in options)
+    raise InputError(f"{name} must be one of {expected}, got {brief(value)}")
+
+
+def chosen(
+    name: str, asked: str | Sequence[str] | None, registry: Mapping[str, Item]
+) -> list[Item]:
+    """The items asked for by their names, each once; all of them if None."""
+    if asked is None:
+        return list(registry.values())
+    names = [asked] if isinstance(asked, str) else list(asked)
+    return [registry[choice(name, one, tuple(registry))] for one in dict.fromkeys(names)]
+
+
+def tokens(value: Any, d: int | None = None, name: str = "tokens") -> Array:
+    """`value` as an (n, d) array of unit rows, n ≥ 1, d ≥ 2."""
+    x = array(name, value)
+    if x.ndim != 2:
+        raise InputError(f"{name} must be an (n, d) array, got shape {x.shape}")
+    if x.size == 0:
+        raise InputError(f"{name} must hold at least one token, got shape {x.shape}")
+    dimension(x.shape[1])
+    if d is not None and x.shape[1] != d:
+        raise InputError(f"{name} must have d={d} columns like the model, got shape {x.shape}")
+    with np.errstate(over="ignore"):  # infinity is a norm other than 1, too
+        norms = np.linalg.norm(x, axis=1)
+    worst = int(np.argmax(np.abs(norms - 1)))
+    if abs(norms[worst] - 1) > UNIT_TOLERANCE:
+        raise InputError(
+            f"{name} must be unit vectors, but row {worst} has norm {norms[worst]:.9g} (the worst "
+            "row); pass parkade.sphere.normalize(tokens) if their directions are what you mean"
+        )
+    unit: Array = x / norms[:, None]
+    return unit
+
+
+def matrix(name: str, value: Any, d: int) -> Array:
+    """A scalar, a vector (a diagonal) or a (d, d) matrix, as a (d, d) matrix."""
+    m = array(name, value)
+    if m.ndim and m.shape not in ((d,), (d, d)):
+        raise InputError(
+            f"{name} must be a number, a vector of length {d} (a diagonal) or a {d}×{d} matrix, "
+            f"got shape {m.shape}"
+        )
+    size = float(np.abs(m).max() if m.ndim else abs(m))
+    if not (size == 0 or 1 / LARGEST <= size <= LARGEST):
+        change = "t_end: that is another unit of time" if name == "V" else "beta"
+        raise InputError(
+            f"{name} must be 0 or have its largest entry between {1 / LARGEST:g} and "
+            f"{LARGEST:g} in size, got {size:g}; move a factor from {name} to {change}"
+        )
+    if m.ndim < 2:
+        fits_in_memory(16.0 * d * d, f"a {d}×{d} matrix {name}", "use a smaller d")
+    return np.diag(m) if m.ndim == 1 else float(m) * np.eye(d) if m.ndim == 0 else m
+
+
+def times(value: ArrayLike, t_end: float) -> Array:
+    """Output times: a non-empty, non-decreasing 1-D array in [0, t_end]."""
+    t = array("times", value)
+    if t.ndim != 1 or t.size == 0:
+        raise InputError(f"times must be a non-empty 1-D array, got shape {t.shape}")
+    if np.any(np.diff(t) < 0):
+        raise InputError("times must not decrease; pass numpy.sort(times)")
+    if t[0] < 0 or t[-1] > t_end:
+        raise InputError(
+            f"times must lie in [0, t_end={t_end:g}], got {t[0]:g} … {t[-1]:g}; raise t_end"
+        )
+    return t
+
+
+def generator(seed: Seed) -> np.random.Generator:
+    """A numpy Generator from an int, a Generator or None."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if seed is None or (isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)):
+        if seed is not None and seed < 0:
+            raise InputError(f"seed must be ≥ 0, got {brief(seed)}")
+        return np.random.default_rng(seed)
+    raise InputError(f"seed must be an int or a numpy Generator, got {brief(seed)}")
+
+
+def fits_in_memory(size: float, what: str, remedy: str) -> None:
+    """Raise if `size` bytes would not fit in the memory this machine has to spare."""
+    if size < ASKED_FROM:
+        return
+    spare = available_memory()
+    if size > spare:
+        raise InputError(
+            f"{what} needs {size / 2**30:.3g} GiB of memory, but {spare / 2**30:.3g} GiB are "
+            f"available; {remedy}"
+        )
+
+
+def available_memory() -> float:
+    """Bytes of memory a new array could take (infinite where the system does not tell)."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(1024.0 * int(s.split()[1]) for s in lines if s.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return float("inf")
+
+
+def compiler() -> None:
+    """Raise if Numba is told not to compile: without it nothing can be simulated."""
+    told = os.environ.get("NUMBA_DISABLE_JIT", "")
+    if told.isdecimal() and int(told):
+        raise InputError(
+            f"parkade needs Numba's compiler, but NUMBA_DISABLE_JIT={told} turns it off; unset it"
+        )
+
+
+def brief(value: Any) -> str:
+    """What was got, on one line and short enough for a message."""
+    try:
+        text = " ".join(repr(value).split())
+    except (ValueError, RecursionError):  # a number of 5000 digits, a list in a list in a list …
+        text = f"a huge {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def reason(error: BaseException) -> str:
+    """What an error says, on one line, short enough for a message."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 120 else text[:117] + "..."

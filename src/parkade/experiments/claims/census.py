@@ -1,0 +1,54 @@
+"""What the centres of a run did: how far they moved, and how many tokens they consumed."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from parkade.analysis.clusters import consumption
+from parkade.analysis.parking import renyi_centers, strong_renyi_centers
+from parkade.base.types import Array
+from parkade.model import sphere
+from parkade.runs.trajectory import Trajectory
+from parkade.theory import paper
+from parkade.theory.paper import DELTA
+
+_, N, BETA, END = paper.FIGURE_2
+
+RADIUS = 0.5 / math.sqrt(BETA)
+"""A token this close to a centre is consumed. (The paper does not say its radius; from half to
+twice this one, the shares at the end change by less than 1%.)"""
+
+TIMES = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 5, 7, *range(10, 151, 5)], dtype=np.float64)
+
+
+class Run(NamedTuple):
+    """What is kept of a run."""
+
+    shares: Array  # consumed by Rényi centres, by strong ones and by a control, over time
+    strong: Array  # how far strong centres have moved; without the first token, which cannot
+    weak: Array  # how far the other Rényi centres have moved
+
+    @property
+    def both(self) -> bool:
+        """Whether there are centres of both kinds to compare."""
+        return self.strong.size > 0 and self.weak.size > 0
+
+
+def look(run: Trajectory, rng: np.random.Generator) -> Run:
+    """See what the centres of a run did.
+
+    Strong centres are Rényi centres, which therefore never consume less. Whether it is more
+    than their number alone would make them is what a control tells: the strong centres and,
+    in place of the others, as many tokens at random.
+    """
+    start = run.tokens[0]
+    renyi, strong = renyi_centers(start, DELTA), strong_renyi_centers(start, DELTA)
+    weak = np.setdiff1d(renyi, strong)
+    rest = np.setdiff1d(np.arange(N), renyi)
+    control = np.append(strong, rng.choice(rest, len(weak), replace=False))
+    shares = np.array([consumption(run, who, RADIUS) for who in (renyi, strong, control)])
+    moved = sphere.distance(run.final, start)
+    return Run(shares, moved[strong[1:]], moved[weak])

@@ -1,0 +1,79 @@
+"""How a run ends: where it was expected, at rest elsewhere, or not at rest at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from parkade.analysis.ending import WITHIN, distance, rests, return_rate
+from parkade.base.types import Array
+from parkade.model.attention import Attention
+from parkade.solve.simulate import simulate
+
+TOL = 1e-8
+"""Error of a step: small enough for hundreds of steps to end within `WITHIN`."""
+
+EARLY = (1e3, 1.5e3, 2e3, 2.5e3, 3e3)
+FAST = 1e-3
+"""Who moves this fast at all of these times has passed the sphere and is not settling."""
+
+Kind = Literal["reached", "stable elsewhere", "moving", "unfinished"]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The end of a run.
+
+    Attributes
+    ----------
+    kind : str
+        "reached": all tokens are at predicted points. "stable elsewhere": some are not, and
+        the configuration is a stable equilibrium. "moving": some still move fast, as on a
+        cycle. "unfinished": none of these, so that the run was too short to tell.
+    off : float
+        Largest distance of a token from the predicted points.
+    rate : float
+        Slowest exponential rate at which a token returns (0 if not asked for).
+    tokens : (n, d) array
+    path : tuple of (T,) arrays
+        Times, and the largest distance of a token from the predicted points at each.
+    """
+
+    kind: Kind
+    off: float
+    rate: float
+    tokens: Array
+    path: tuple[Array, Array]
+
+
+def follow(model: Attention, start: Array, points: Array, t_end: float) -> Ending:
+    """Run until `t_end`, or `EARLY` if the tokens go on moving, and look where they are."""
+    run = simulate(model, start, EARLY[-1], times=EARLY, tol=TOL, method="implicit")
+    path = np.array(EARLY), np.array([distance(x, points) for x in run.tokens])
+    speeds = [float(np.linalg.norm(model.velocity(x), axis=1).max()) for x in run.tokens]
+    if min(speeds) > FAST:
+        return Ending("moving", float(path[1][-1]), 0.0, run.final, path)
+    run = simulate(
+        model, start, t_end, times=np.geomspace(1, t_end, 100), tol=TOL, method="implicit"
+    )
+    path = run.times, np.array([distance(x, points) for x in run.tokens])
+    off = float(path[1][-1])
+    if off <= WITHIN:
+        return Ending("reached", off, 0.0, run.final, path)
+    kind: Kind = "stable elsewhere" if rests(model, run.final) else "unfinished"
+    return Ending(kind, off, return_rate(model, run.final), run.final, path)
+
+
+def orthonormal(d: int, rng: np.random.Generator) -> Array:
+    """A uniformly distributed orthonormal basis, in columns."""
+    q, r = np.linalg.qr(rng.standard_normal((d, d)))
+    basis: Array = q * np.sign(np.diagonal(r))
+    return basis
+
+
+def random_attention(d: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Gaussian Q and K that keep the length of a vector on average."""
+    Q, K = rng.standard_normal((2, d, d)) / np.sqrt(d)
+    return Q, K

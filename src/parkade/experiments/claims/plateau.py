@@ -1,0 +1,62 @@
+"""The number of metastable clusters, counted on the plateau of an ensemble.
+
+The number of clusters falls for ever, ever more slowly: fast while tokens gather, then by
+rare merges. A single run's steps are random, and there is no one moment at which to count.
+So the *plateau* is taken from means over independent runs: of all windows of one decade, t to
+10t, it is the one over which the number falls by the smallest factor. Clusters are counted
+in its middle.
+
+β sets the scale of lengths, but not of times: nearby tokens gather, and clusters c·β^{-1/2}
+apart merge, after times that depend on c alone. So one plateau is sought for all β together,
+with less noise than for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from parkade.analysis.clusters import cluster_labels, default_radius
+from parkade.base.types import Array
+from parkade.model import sphere
+from parkade.model.attention import Attention
+from parkade.solve.simulate import simulate_many
+
+PER_DECADE = 12
+TIMES: Array = np.geomspace(10.0, 1e4, 3 * PER_DECADE + 1)
+"""When clusters are counted; before t = 10 they are still forming."""
+
+TOL = 1e-5
+"""Clusters are the same as with 1e-6, in half of the time."""
+
+
+def count(model: Attention, n: int, runs: int, rng: np.random.Generator) -> Array:
+    """Numbers of clusters (runs, times), from uniform starts of n tokens."""
+    starts = [sphere.uniform(n, model.d, rng) for _ in range(runs)]
+    radius = default_radius(model)
+    return np.array(
+        [
+            [len(np.unique(cluster_labels(tokens, radius))) for tokens in run.tokens]
+            for run in simulate_many(model, starts, TIMES[-1], times=TIMES, tol=TOL)
+        ],
+        dtype=np.float64,
+    )
+
+
+class Plateau(NamedTuple):
+    """Where the number of clusters falls least."""
+
+    middle: int
+    """Index in `TIMES`."""
+    fall: float
+    """The factor by which the number falls over the decade, in the geometric mean over β."""
+
+
+def find(counts: Sequence[Array]) -> Plateau:
+    """The plateau of counts (runs, times), one array for each β."""
+    level = np.mean([np.log(c.mean(axis=0)) for c in counts], axis=0)
+    falls = level[:-PER_DECADE] - level[PER_DECADE:]
+    start = int(np.argmin(falls))
+    return Plateau(start + PER_DECADE // 2, float(np.exp(falls[start])))

@@ -1,0 +1,42 @@
+"""Every claim by name."""
+
+from __future__ import annotations
+
+from parkade.experiments.claims import (
+    capture,
+    centers,
+    clouds,
+    cluster_law,
+    energies,
+    first_token,
+    one_cluster,
+    one_point,
+    renyi_count,
+    strong_count,
+    strong_stay,
+    table,
+    two_points,
+)
+from parkade.experiments.claims.claim import Claim
+
+CLAIMS: dict[str, Claim] = {
+    claim.name: claim
+    for claim in (
+        first_token.CLAIM,
+        one_cluster.CLAIM,
+        one_point.CLAIM,
+        two_points.CLAIM,
+        two_points.ANY_ATTENTION,
+        clouds.CLOUD,
+        clouds.TWO_CLOUDS,
+        table.CLAIM,
+        strong_stay.CLAIM,
+        capture.CLAIM,
+        energies.CLAIM,
+        strong_count.CLAIM,
+        renyi_count.CLAIM,
+        centers.CLAIM,
+        *cluster_law.CLAIMS,
+    )
+}
+"""Every claim by name, in the paper's order."""

@@ -1,0 +1,39 @@
+"""Rotations that a frame takes part in: how to undo them, and how long their phase is known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parkade.base.constants import EPSILON
+from parkade.base.types import Array
+
+
+def turn(spin: Array, times: Array, x: Array) -> Array:
+    """e^{t·spin} x for each time t: `times` (T,), `x` (T, n, d)."""
+    if not spin.any():
+        return x
+    rates, planes = _planes(spin)
+    # Each plane turns by an angle of its own, so that lengths stay what they are at any t.
+    angles = np.outer(times, rates)[:, None]  # (T, 1, planes)
+    cos, sin = np.cos(angles), np.sin(angles)
+    first, second = x @ planes[0], x @ planes[1]  # (T, n, planes)
+    moved = ((cos - 1) * first - sin * second, (cos - 1) * second + sin * first)
+    turned: Array = x + moved[0] @ planes[0].T + moved[1] @ planes[1].T
+    before, after = (np.linalg.norm(v, axis=-1, keepdims=True) for v in (x, turned))
+    turned *= before / np.maximum(after, 1e-300)
+    return turned
+
+
+def _planes(spin: Array) -> tuple[Array, Array]:
+    """The planes in which a rotation turns, (2, d, planes), orthonormal, and its rates there."""
+    import scipy.linalg
+
+    # The real Schur form of an antisymmetric matrix has blocks of 2×2, and an orthonormal basis.
+    T, W = scipy.linalg.schur((spin - spin.T) / 2, output="real")
+    corners = np.flatnonzero(np.abs(np.diagonal(T, -1)) > EPSILON * np.abs(T).max())
+    return T[corners + 1, corners], np.stack([W[:, corners], W[:, corners + 1]])
+
+
+def phase_known_until(spin: Array, tol: float) -> float:
+    """The time from which rounding of the rates may turn tokens by more than `tol`."""
+    return tol / (EPSILON * float(np.linalg.norm(spin, 2))) if spin.any() else np.inf

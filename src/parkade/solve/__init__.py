@@ -1,0 +1,1 @@
+"""From a model and a start to a run: plan, lower, integrate, record. Imports `runs` and below."""

@@ -1,0 +1,142 @@
+"""The frame in which long runs are computed: V's own basis, turning with the tokens.
+
+In exact arithmetic the frame makes no difference. In floating point it decides how long a
+run can be trusted. Tokens sink into the eigenspace L of V's leading eigenvalue λ, where
+V − λI is zero; if rounding leaves 1e-16 there instead, it moves the tokens after t ~ 1e13.
+In V's Schur basis such an entry can be told from a real one and set to exactly zero.
+
+A complex leading pair λ ± iω turns all tokens for ever, and following them takes steps of
+size 1/ω for ever. In a frame that turns with them the motion ends. The generator S of such
+a frame must commute with V and with KᵀQ, and there must be no frozen tokens.
+
+The shape of a turning configuration is then known at any time, but its phase is not: a rate ω
+is known to a rounding, so that after t = tol/(ε ω) the place on the orbit is unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkade.base.constants import SNAP
+from parkade.base.types import Array
+from parkade.model.attention import Attention
+
+_DEFECTIVE = 1e-2  # distance of two eigenvalues, relative to the entry that couples them
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """An orthonormal basis, and the generator of a rotation (zero for a frame at rest)."""
+
+    basis: Array  # columns in the coordinates of the model
+    spin: Array  # antisymmetric, in the coordinates of the model
+    V: Array  # in the basis
+    B: Array  # V − λI − spin, in the basis
+    rotates: bool  # whether tokens go on turning in this frame for ever
+    attracts: bool  # whether λ > 0, so that tokens end in clusters with a leader
+    drifts: bool  # whether λ is defective, or nearly so: tokens approach their end like 1/t
+
+    def enter(self, x: Array) -> Array:
+        """Components of vectors in the basis."""
+        return x if self._standard else x @ self.basis
+
+    def leave(self, x: Array) -> Array:
+        """Vectors from their components in the basis."""
+        return x if self._standard else x @ self.basis.T
+
+    @cached_property
+    def _standard(self) -> bool:
+        return bool(np.array_equal(self.basis, np.eye(len(self.basis))))
+
+
+def rest_frame(model: Attention) -> Frame:
+    """The model's own coordinates."""
+    d = model.d
+    values = np.linalg.eigvals(model.V)
+    leading = float(values.real.max())
+    return Frame(
+        basis=np.eye(d),
+        spin=np.zeros((d, d)),
+        V=np.array(model.V),
+        B=model.V - leading * np.eye(d),
+        rotates=_turns(values),
+        attracts=leading > SNAP * float(np.abs(model.V).max()),
+        drifts=False,
+    )
+
+
+def long_run_frame(model: Attention, *, frozen: bool = False) -> Frame:
+    """The frame for long runs of `model`, with or without frozen tokens."""
+    d = model.d
+    W, T = _schur(model.V)
+    S = np.zeros((d, d))
+    turns = _turns(np.linalg.eigvals(model.V))
+    if turns and not frozen:
+        A = W.T @ model.K.T @ model.Q @ W
+        candidate = (T - T.T) / 2
+        candidate[np.abs(candidate) <= _zero(model.V)] = 0.0
+        if _commute(candidate, T) and _commute(candidate, A):
+            S, turns = candidate, False
+    # The diagonal of T holds the real parts of the eigenvalues.
+    leading = float(T.diagonal().max())
+    B = T - leading * np.eye(d) - S
+    if not np.array_equal(T, model.V) or S.any():
+        B[np.abs(B) <= _zero(model.V)] = 0.0
+    spin = W @ S @ W.T
+    return Frame(
+        basis=W,
+        spin=(spin - spin.T) / 2,
+        V=T,
+        B=B,
+        rotates=turns,
+        attracts=leading > SNAP * float(np.abs(model.V).max()),
+        drifts=_is_defective(B),
+    )
+
+
+def _zero(V: Array) -> float:
+    """The size of numbers that count as zero beside V."""
+    return SNAP * float(np.linalg.norm(V, 2))
+
+
+def _is_defective(B: Array) -> bool:
+    """Whether V − λI, quasi-triangular, couples eigenvalues at or very near the leading one."""
+    if not B.any():
+        return False
+    gaps = -B.diagonal()
+    coupling = np.abs(np.triu(B, 1))
+    wide = _DEFECTIVE * coupling
+    apart = np.maximum(gaps[:, None], gaps)  # the two are this far below the leading one, or less
+    return bool(((coupling > 0) & (apart <= wide)).any())
+
+
+def _turns(values: NDArray[np.inexact]) -> bool:
+    """Whether a complex pair leads, so that tokens never come to rest.
+
+    The margins are wide enough that rounding in a defective V does not look like a pair.
+    """
+    size = max(float(np.abs(values).max()), 1e-300)
+    leading = values[values.real >= values.real.max() - 1e-6 * size]
+    return bool((np.abs(leading.imag) > 1e-6 * size).any())
+
+
+def _schur(V: Array) -> tuple[Array, Array]:
+    """Orthonormal W and quasi-triangular T with V = W T Wᵀ; W = I where V is triangular."""
+    if np.array_equal(V, np.triu(V)):
+        return np.eye(len(V)), np.array(V)
+    if np.allclose(V, V.T, rtol=0, atol=1e-15 * float(np.abs(V).max())):
+        values, vectors = np.linalg.eigh(V)
+        return vectors, np.diag(values)
+    import scipy.linalg
+
+    T, W = scipy.linalg.schur(V, output="real")
+    return W, T
+
+
+def _commute(X: Array, Y: Array) -> bool:
+    scale = float(np.linalg.norm(X) * np.linalg.norm(Y))
+    return bool(np.linalg.norm(X @ Y - Y @ X) <= 1e-12 * scale)

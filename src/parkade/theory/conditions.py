@@ -1,0 +1,182 @@
+"""The inequalities of Theorem 5.2, and searches for the values that satisfy them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from parkade.base.types import Array
+from parkade.theory.windows import g, h
+
+_EPS = (0.05, 0.1, 0.2, 0.4, 0.02, 0.01, 1e-3)  # tried if it is not the only one missing
+_INSIDE = 1e-9  # how far inside an open interval a value is chosen: rounding must not matter
+
+
+class Condition(NamedTuple):
+    """One inequality, left < right (or ≤, for the last), and whether it holds."""
+
+    name: str
+    left: float
+    right: float
+    holds: bool
+
+
+def conditions(v: dict[str, float]) -> list[Condition]:
+    """Both sides of each condition."""
+    N, c, eps, beta = v["N"], v["c"], v["eps"], v["beta"]
+    root = math.sqrt(beta)
+    sides = (
+        ("2+2ε < c", 2 + 2 * eps, c),
+        ("N·h((c−1−2ε)/√β) < h(ε/√β)", N * h((c - 1 - 2 * eps) / root, beta), h(eps / root, beta)),
+        ("−N·g((c−2ε)/√β) < g(ε/√β)", -N * g((c - 2 * eps) / root, beta), g(eps / root, beta)),
+    )
+    found = [Condition(name, left, right, left < right) for name, left, right in sides]
+    angle = c / root
+    return [*found, Condition("c/√β ≤ π", angle, math.pi, angle <= math.pi)]
+
+
+def _fits(v: dict[str, float]) -> bool:
+    return all(s.holds for s in conditions(v))
+
+
+def _log_bound(v: dict[str, float]) -> float:
+    """Logarithm of the supremum of the N that fit c, ε and β; −inf if none does."""
+    c, eps, beta = v["c"], v["eps"], v["beta"]
+    root = math.sqrt(beta)
+    y, z, e = (c - 1 - 2 * eps) / root, (c - 2 * eps) / root, eps / root
+    if c <= 2 + 2 * eps or c > math.pi * root or math.cos(e) <= beta * math.sin(e) ** 2:
+        return -math.inf
+    if e == 0:  # it underflows
+        return -math.inf
+
+    def log_h(x: float) -> float:
+        return math.log(math.sin(x)) - 2 * beta * math.sin(x / 2) ** 2
+
+    def log_g(x: float) -> float:
+        return (
+            math.log(abs(math.cos(x) - beta * math.sin(x) ** 2)) - 2 * beta * math.sin(x / 2) ** 2
+        )
+
+    # g(z) < 0: z is beyond the maximum of h, which is below β^{-1/2}, and z > 2β^{-1/2}.
+    return min(log_h(e) - log_h(y), log_g(e) - log_g(z))
+
+
+def _slack(v: dict[str, float]) -> float:
+    return _log_bound(v) - math.log(v["N"])
+
+
+def _edge(good: float, bad: float, fits: Callable[[float], bool]) -> float:
+    """The last value that fits on the way from `good` to `bad`, to rounding."""
+    for _ in range(200):
+        middle = (good + bad) / 2
+        if middle in (good, bad):
+            break
+        good, bad = (middle, bad) if fits(middle) else (good, middle)
+    return good
+
+
+def _stretch(
+    grid: Array, slack: Array, i: int, fits: Callable[[float], bool]
+) -> tuple[float, float]:
+    """The interval around grid[i], which fits, in which all do; its ends by bisection."""
+    bad = np.flatnonzero(~(slack > 0))
+    below, above = bad[bad < i], bad[bad > i]
+    low, high = float(grid[0]), float(grid[-1])
+    if below.size:
+        low = _edge(float(grid[below[-1] + 1]), float(grid[below[-1]]), fits)
+    if above.size:
+        high = _edge(float(grid[above[0] - 1]), float(grid[above[0]]), fits)
+    return low, high
+
+
+Solution = tuple[tuple[float, float] | None, float | None]
+
+
+def _solve_n(v: dict[str, float]) -> Solution:
+    log = _log_bound(v)
+    if log <= math.log(2):
+        return None, None
+    bound = math.exp(log) if log < 709 else 1e308
+    whole = math.ceil(bound) - 1.0  # the inequality is strict
+    while whole >= 2 and not _fits({**v, "N": whole}):
+        whole = min(whole - 1, math.nextafter(whole, 0))
+    return ((2.0, bound), whole) if whole >= 2 else (None, None)
+
+
+def _solve_c(v: dict[str, float]) -> Solution:
+    # Beyond c = 2+2ε both sides that depend on c fade as it grows, as h is largest below β^{-1/2}
+    # and g smallest below 1.82β^{-1/2}, whatever β: if any c fits, the largest does.
+    low, high = 2 + 2 * v["eps"], math.pi * math.sqrt(v["beta"]) * (1 - 1e-15)
+    if low >= high or _slack({**v, "c": high}) <= 0:
+        return None, None
+    c = _edge(high, low, lambda c: _slack({**v, "c": c}) > 0)
+    return (c, high), min(c * (1 + _INSIDE), high)
+
+
+def _solve_beta(v: dict[str, float]) -> Solution:
+    # What fits need not be one interval, nor reach to infinity: take the last one.
+    grid = np.geomspace((v["c"] / math.pi) ** 2 * (1 + 1e-12), 1e12 * v["c"] ** 2, 2000)
+    slack = np.array([_slack({**v, "beta": float(b)}) for b in grid])
+    good = np.flatnonzero(slack > 0)
+    if not good.size:
+        return None, None
+    low, high = _stretch(grid, slack, good[-1], lambda b: _slack({**v, "beta": b}) > 0)
+    return (low, high if good[-1] < len(grid) - 1 else math.inf), min(low * (1 + _INSIDE), high)
+
+
+def _solve_eps(v: dict[str, float]) -> Solution:
+    top = v["c"] / 2 - 1
+    if top <= 0:
+        return None, None
+    grid = np.unique([*np.geomspace(1e-300, top, 3000), *np.linspace(0, top, 1000)[1:]])
+    slack = np.array([_slack({**v, "eps": float(e)}) for e in grid])
+    best = int(np.argmax(slack))
+    if slack[best] <= 0:
+        return None, None
+    limits = _stretch(grid, slack, best, lambda e: _slack({**v, "eps": e}) > 0)
+    return limits, float(grid[best])
+
+
+SOLVE: dict[str, Callable[[dict[str, float]], Solution]] = {
+    "N": _solve_n,
+    "c": _solve_c,
+    "eps": _solve_eps,
+    "beta": _solve_beta,
+}
+
+
+def suggest(given: dict[str, float]) -> dict[str, float]:
+    """A set that fits, if two or more values are missing; `given` if none was found."""
+    for eps in [given["eps"]] if "eps" in given else _EPS:
+        v = _fill({**given, "eps": eps})
+        if len(v) == 4 and _fits(v):
+            return v
+    return given
+
+
+def _fill(v: dict[str, float]) -> dict[str, float]:
+    """`v`, which has ε, with the other missing values where they could be found."""
+    eps = v["eps"]
+    if "c" not in v:
+        c = 5.5 + 2 * eps
+        if "N" in v and "beta" not in v:
+            while math.log(v["N"]) >= 3 * (c - 1 - 2 * eps) ** 2 / 8 + math.log(eps / (c - 1)):
+                c += 0.5
+        elif "N" in v:
+            c = _solve_c(v)[1] or c
+        else:
+            c = min(c, 3.1 * math.sqrt(v.get("beta", math.inf)))
+        v["c"] = c
+    found: float | None
+    if "beta" not in v:
+        found = max((v["c"] - 1 - 2 * eps) ** 2 / 2, (v["c"] / 3.1) ** 2)
+        if "N" in v:
+            found = _solve_beta(v)[1]
+        v |= {} if found is None else {"beta": found}
+    if "N" not in v:
+        found = _solve_n(v)[1]
+        v |= {} if found is None else {"N": found}
+    return v

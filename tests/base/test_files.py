@@ -1,0 +1,118 @@
+"""Files are whole or not there, and nothing is left behind: kills, full disks, odd names."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import parkade as pk
+from parkade.base import files
+
+WRITE = """
+import sys, time
+from parkade.base.files import atomic_write
+with atomic_write(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    print("writing", flush=True)
+    time.sleep(float(sys.argv[2]))
+"""
+
+
+def begin(target: Path, seconds: float) -> subprocess.Popen[str]:
+    """A process that is in the middle of writing."""
+    command = [sys.executable, "-c", WRITE, str(target), str(seconds)]
+    writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    assert writer.stdout.readline() == "writing\n"
+    return writer
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def end(writer: subprocess.Popen[str]) -> None:
+    writer.kill()
+    writer.communicate()
+
+
+def test_what_a_killed_process_left_is_swept_up_by_the_next(tmp_path):
+    dead, alive = begin(tmp_path / "a.txt", 60), begin(tmp_path / "a.txt", 60)
+    try:
+        end(dead)
+        assert len(names(tmp_path)) == 2
+        with begin(tmp_path / "a.txt", 0) as third:
+            third.communicate()
+        left = names(tmp_path)
+        assert len(left) == 2
+        assert f"-{alive.pid}-" in left[0]  # the living one goes on
+        assert left[1] == "a.txt"
+    finally:
+        end(alive)
+    files.sweep(tmp_path)
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_another_machine_is_given_an_hour(tmp_path):
+    young, old = (tmp_path / f".a.txt.parkade-0000000{i}-1-abcdef01" for i in (0, 1))
+    mine = tmp_path / ".a.txt.abcdef01"
+    for path in (young, old, mine):
+        path.touch()
+    for path in (old, mine):
+        os.utime(path, (time.time() - 4000,) * 2)
+    files.sweep(tmp_path)
+    assert names(tmp_path) == [mine.name, young.name]
+
+
+def test_long_names_leave_room_for_the_temporary_one(tmp_path):
+    with files.atomic_write(tmp_path / ("β" * 120 + ".txt")) as file:
+        file.write(b"whole")
+    assert len(names(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 300])
+def test_names_that_no_file_can_have(tmp_path, name):
+    with pytest.raises(pk.InputError, match="cannot write"):
+        files.writable(tmp_path / name)
+    with pytest.raises(pk.InputError, match="cannot make the directory"):
+        files.directory(tmp_path / name)
+
+
+FULL = """
+import resource, sys
+from parkade.cli import main
+sys.argv = ["parkade", *sys.argv[2:]]
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+main()
+"""
+
+
+@pytest.mark.parametrize("arguments", [
+    "simulate --n 40 --t-end 1 -o run.npz",
+    "simulate --n 5 --t-end 1 --plot run.png",
+    "simulate --n 5 --t-end 1 --plot run.pdf",
+    "simulate --n 5 --t-end 1 --plot run.svg",
+    "export kept.npz -o page.html",
+    "sweep small.toml",
+    "reproduce table1 --quick -o figures",
+])  # fmt: skip
+def test_a_full_disk_names_the_file(tmp_path, monkeypatch, arguments):
+    # A limit on the size of files stands for the end of the disk: other number, same path.
+    monkeypatch.chdir(tmp_path)
+    pk.simulate(pk.Attention(d=3), pk.sphere.uniform(9, 3, seed=0), 1.0).save("kept.npz")
+    Path("small.toml").write_text('d = 2\nn = 200\nruns = 2\nt_end = 1\nmeasure = "trajectory"\n')
+    command = [sys.executable, "-c", FULL, "", *arguments.split()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    said = [line for line in done.stderr.splitlines() if "compil" not in line]
+    assert (done.returncode, len(said)) == (2, 1), done.stderr
+    assert "File too large" in said[0]
+    assert any(name in said[0] for name in ("run.", "page.html", "small/", "figures/")), said
+    left = [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size > 999]
+    assert [path.name for path in left] == ["kept.npz"]
+    assert not list(tmp_path.rglob(".*"))

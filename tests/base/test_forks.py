@@ -1,0 +1,37 @@
+"""Forks, spawned processes, threads and pools in pools: nothing hangs, and the same bits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.processes import SCENARIOS
+
+SCRIPT = Path(__file__).parents[1] / "support" / "processes.py"
+SECONDS = 240
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_company(scenario):
+    process = subprocess.Popen(
+        [sys.executable, SCRIPT, scenario],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        said, complaints = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # with its children, who hang as well
+        said, complaints = process.communicate()
+        pytest.fail(f"{scenario} hangs after {said.splitlines()}: {complaints}")
+    assert process.returncode == 0, complaints
+    results = said.splitlines()
+    assert len(results) >= 3
+    assert len(set(results)) == 1, results

@@ -1,0 +1,111 @@
+"""The command with streams that are closed, full or gone, and with Ctrl-C at any moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from support.common import without_patience
+
+import parkade as pk
+
+SMALL = "simulate --n 5 --t-end 1 --d 2"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text("d = 2\nn = 5\nruns = 2\nt_end = 1\n")
+    pk.simulate(pk.Attention(d=2), pk.sphere.uniform(5, 2, seed=0), 1.0).save("kept.npz")
+    return tmp_path
+
+
+def shell(arguments: str, redirections: str = "") -> subprocess.CompletedProcess[str]:
+    """The command with its streams redirected by a shell, as a user does it."""
+    line = f'exec "{sys.executable}" -m parkade {arguments} {redirections}'
+    return subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=120)
+
+
+WORK = {
+    f"{SMALL} -o made.npz": "made.npz",
+    f"{SMALL} --json --plot made.png --progress": "made.png",
+    "timeline kept.npz": "kept.npz",
+    "export kept.npz -o made.html": "made.html",
+    "sweep small.toml --pool processes --workers 1": "small/batch-000001.nc",
+    "verify --list": "kept.npz",
+    "--help": "kept.npz",
+    "--version": "kept.npz",
+}
+
+
+ALL_CLOSED = "<&- >&- 2>&-"
+WAYS = [(next(iter(WORK)), way) for way in ("2>&-", ">&-", "2>/dev/full")]
+
+
+@pytest.mark.parametrize(("arguments", "closed"), [*WAYS, *((work, ALL_CLOSED) for work in WORK)])
+def test_what_is_asked_for_is_made_where_nobody_can_be_told(here, arguments, closed):
+    done = shell(arguments, closed)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    assert (here / WORK[arguments]).stat().st_size > 100
+
+
+@pytest.mark.parametrize("arguments", WORK)
+def test_a_full_disk_behind_standard_output_is_an_error(here, arguments):
+    done = shell(arguments, ">/dev/full")
+    assert done.returncode == 2
+    said = without_patience(done.stderr).strip()  # rich leaves an empty line
+    assert said == "parkade: standard output: No space left on device"
+    assert (here / WORK[arguments]).stat().st_size > 100
+
+
+def test_two_full_disks_are_one_error(here):
+    assert shell("--help", ">/dev/full 2>/dev/full").returncode == 2
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "2>/dev/full"])
+@pytest.mark.parametrize("arguments", ["simulate --beta nan", "simulate --nothing", "nothing"])
+def test_errors_keep_their_code_where_nobody_can_be_told(here, arguments, closed):
+    assert shell(arguments, closed).returncode == 2
+
+
+def test_a_reader_that_has_gone_stops_no_work(here):
+    for stream, code in (("stdout", 1), ("stderr", 0)):
+        reading, writing = os.pipe()
+        os.close(reading)
+        command = [sys.executable, "-m", "parkade", *SMALL.split(), "--progress", "-o", "made.npz"]
+        done = subprocess.run(command, **{"capture_output": False, stream: writing}, timeout=120)
+        os.close(writing)
+        assert done.returncode == code
+        pk.load("made.npz")
+        os.unlink("made.npz")
+
+
+def test_a_library_without_standard_error_prints_nothing_elsewhere():
+    code = (
+        "import sys, time; sys.stderr = None\n"
+        "from parkade.base.progress import say_if_slow\n"
+        "with say_if_slow('patience', 0.01): time.sleep(0.2)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.005, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8])
+def test_ctrl_c_is_one_line_from_our_first_line_on(here, delay):
+    # Until parkade.cli has begun, Python itself is what is interrupted. This is the first import
+    # of ours after that.
+    command = [sys.executable, "-X", "importtime", "-m", "parkade", "timeline", "--t-end", "1e200"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        while not running.stderr.readline().endswith(" parkade.errors\n"):
+            pass
+        time.sleep(delay)
+        running.send_signal(signal.SIGINT)
+        rest = running.stderr.read()
+    said = [s for s in without_patience(rest).splitlines() if not s.startswith("import time:")]
+    assert running.returncode == 130, rest
+    assert said in (["parkade: interrupted"], ["parkade: interrupted; nothing was written"])

@@ -1,0 +1,116 @@
+"""The Jacobian by sums in linear time, against the one by direct sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.harmonics import (
+    both,
+    lone_pair,
+    place,
+    systems,
+    values,
+)
+
+import parkade as pk
+from parkade.engine import harmonic_linear, linear, simd, solve
+from parkade.engine.simd import LOG2E
+from parkade.engine.system import unrolled
+
+# --- the linearised flow -----------------------------------------------------------------
+
+
+def linearized(model, x, frozen=None, weights=None):
+    """The linearisation by direct and by harmonic sums, each with its system."""
+    direct, fast = systems(model, len(x), frozen, weights, accuracy=1e-12)
+    expected = linear.allocate(*x.shape, causal=True)
+    linear.linearize(direct, direct.A / LOG2E, x, expected)
+    found = linear.allocate(*x.shape, causal=True, stores=False)
+    harmonic_linear.linearize(fast, unrolled(model.d), fast.A / LOG2E, x, found)
+    return (direct, expected), (fast, found)
+
+
+def solutions(pair, other, x, right, shift):
+    """u of (shift − J) u = right by direct and by harmonic sums, (n, d)."""
+    n, d = x.shape
+    results = []
+    for kind, (system, lin) in enumerate((pair, other)):
+        count = -(-(d - 1) // simd.WIDTH) * simd.WIDTH
+        inverses, u = np.empty((n, d - 1, count)), np.zeros((d, linear.padded(n)))
+        solve.invert(lin.blocks, shift, inverses)
+        if kind == 0:
+            solve.solve(system, lin, inverses, right, u)
+        else:
+            dims = unrolled(d)
+            changes = harmonic_linear.no_changes(system, dims)
+            harmonic_linear.solve_rows(system, dims, x, lin, inverses, right, u, 0, n, changes)
+        results.append(np.ascontiguousarray(u[:, :n].T))
+    return results
+
+
+def tangent(x, seed=0):
+    """Random tangent vectors."""
+    v = np.random.default_rng(seed).standard_normal(x.shape)
+    return v - np.sum(v * x, axis=1, keepdims=True) * x
+
+
+@both
+@pytest.mark.parametrize("beta", [1.0, 9.0, 64.0])
+@pytest.mark.parametrize("name", ["I", "diag", "random"])
+@pytest.mark.parametrize("kind", ["uniform", "clustered", "adversarial"])
+@pytest.mark.parametrize("held", [False, True], ids=["free", "frozen"])
+def test_linearisation_is_that_of_direct_sums(held, kind, name, beta, d):
+    for n in (100, 257, 300):
+        x = place(kind, n, d, seed=n)
+        frozen = pk.sphere.uniform(5, d, seed=3) if held else None
+        weights = np.array([1.0, 2.5, 40.0, 0.3, 1.0]) if held else None
+        model = pk.Attention(d, beta, V=values(name, d))
+        pair, other = linearized(model, x, frozen, weights)
+        expected, found = pair[1], other[1]
+        for part in ("shares", "pull", "mean", "velocity", "blocks"):
+            one, two = getattr(found, part), getattr(expected, part)
+            assert np.abs(one - two).max() <= 1e-11 * max(np.abs(two).max(), 1e-3), part
+        assert np.array_equal(found.axes, expected.axes)
+        # A shift beyond the growth rates, so that the system does not amplify errors itself.
+        shift = 2 * np.abs(expected.blocks).max() + 1.0
+        one, two = solutions(pair, other, x, tangent(x), shift)
+        assert np.abs(one - two).max() <= 1e-11 * np.abs(one).max()
+
+
+@both
+def test_what_a_token_feels_of_others_matters_in_these_tests(d):
+    # Were off-diagonal blocks small against the diagonal, solutions would not show them.
+    x = place("uniform", 300, d)
+    pair, other = linearized(pk.Attention(d, 9.0), x)
+    right = tangent(x)
+    right[1:] = 0.0
+    one, two = solutions(pair, other, x, right, 1.0)
+    assert np.abs(one[1:]).max() > 1e-2 * np.abs(one[0]).max()
+    assert np.abs(one - two)[1:].max() <= 1e-11 * np.abs(one[1:]).max()
+
+
+@both
+@pytest.mark.parametrize("angle", [1.9, 2.3])
+def test_a_lone_token_is_linearised_to_all_digits(angle, d):
+    # β = 64: weights of 1e-37 and 1e-47.
+    x = lone_pair(d, angle)
+    pair, other = linearized(pk.Attention(d, 64.0), x)
+    expected, found = pair[1], other[1]
+    assert found.lone[-2]
+    assert not found.lone[-1]
+    for part in ("mean", "velocity", "blocks"):
+        one, two = getattr(found, part)[-2], getattr(expected, part)[-2]
+        assert 0 < np.linalg.norm(two) < 1e-32
+        assert np.linalg.norm(one - two) <= 1e-10 * np.linalg.norm(two), part
+    assert found.shares[1, -2] == pytest.approx(expected.shares[1, -2], rel=1e-10)
+    right = tangent(x)
+    right[-2:] = 0.0  # what the lone token does, it does because of those far away
+    one, two = solutions(pair, other, x, right, 1.0)
+    assert 0 < np.linalg.norm(one[-2]) < 1e-30
+    assert np.linalg.norm(one[-2] - two[-2]) <= 1e-10 * np.linalg.norm(one[-2])
+
+
+def test_the_first_token_is_lone():
+    x = place("one point", 10, 2)
+    _, other = linearized(pk.Attention(2, 9.0), x)
+    assert other[1].lone.tolist() == [True] + [False] * 9

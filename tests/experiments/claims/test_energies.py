@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+import parkade as pk
+from parkade import theory
+from parkade.experiments.claims import energies
+from parkade.experiments.claims.claim import Effort
+from parkade.plots import new_figure
+
+EFFORT = Effort(quick=True, seed=0, report=lambda fraction: None)
+
+
+@pytest.fixture(scope="module")
+def evidence():
+    return energies.measure(EFFORT)
+
+
+def test_tokens_descend(evidence):
+    numbers = evidence.numbers
+    assert evidence.verdict == "agrees"
+    assert 0 < numbers["velocity_minus_gradient"] < energies.ROUNDING
+    assert numbers["largest_rise_frozen"] < numbers["allowed_rise"]
+    assert 0.05 < numbers["share_rising_unfrozen"] < 0.5
+
+
+@pytest.mark.parametrize("factor", [-1.0, 1.001])
+def test_a_wrong_energy_is_refuted(monkeypatch, factor):
+    true = theory.sequential_energies
+    monkeypatch.setattr(theory, "sequential_energies", lambda *a, **k: factor * true(*a, **k))
+    monkeypatch.setattr(energies, "DIMENSIONS", {2: True})
+    assert energies.measure(EFFORT).verdict == "contradicts"
+
+
+def test_an_energy_that_rises_is_refuted(monkeypatch):
+    # Gradients agree, but the run goes the other way.
+    true = energies.simulate
+
+    def wrong(model, x, end, *, frozen=None, tol):
+        return true(
+            pk.Attention(d=model.d, beta=model.beta, V=-1.0), x, end, frozen=frozen, tol=tol
+        )
+
+    monkeypatch.setattr(energies, "simulate", wrong)
+    monkeypatch.setattr(energies, "DIMENSIONS", {2: True})
+    found = energies.measure(EFFORT)
+    assert found.numbers["velocity_minus_gradient"] < energies.ROUNDING
+    assert found.verdict == "contradicts"
+
+
+def test_rises():
+    assert energies.rise(np.array([0.0, -2.0, -1.5, -3.0, -2.9])) == 0.5 * energies.BETA
+    assert energies.rise(np.array([1.0, 0.5, 0.5])) == 0
+
+
+def test_it_can_be_drawn(evidence):
+    figure = new_figure()
+    energies.draw(evidence, figure)
+    assert len(figure.axes) == 2

@@ -1,0 +1,53 @@
+"""The statistics behind the verdicts, against simulations and closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from parkade.experiments.claims import statistics
+
+
+def test_mean_has_the_textbook_standard_error():
+    found = statistics.mean([1.0, 2.0, 3.0, 6.0])
+    assert found.value == 3.0
+    assert found.error == pytest.approx(math.sqrt((4 + 1 + 0 + 9) / 3 / 4))
+    assert found.sigmas(3.0) == 0.0
+    assert found.sigmas(3.0 + 2 * found.error) == pytest.approx(2.0)
+    certain = statistics.mean([2.0, 2.0])
+    assert certain.sigmas(2.0) == 0.0
+    assert certain.sigmas(2.5) == math.inf
+
+
+@pytest.mark.parametrize("comparisons", [1, 10, 1000])
+def test_allowed_sigmas_give_the_level_in_all(comparisons):
+    allowed = statistics.allowed_sigmas(comparisons)
+    assert comparisons * 2 * stats.norm.sf(allowed) == pytest.approx(1e-6, rel=1e-9)
+
+
+def test_least_success():
+    assert statistics.least_success(40) ** 40 == pytest.approx(1e-6)
+
+
+def test_an_exact_power_law_is_found():
+    x = np.array([1.0, 2.0, 4.0, 9.0])
+    samples = [3 * value**0.7 * np.array([0.9, 1.0, 1.1]) for value in x]
+    fit = statistics.fit_exponent(x, samples)
+    assert fit.value == pytest.approx(0.7)
+    assert fit.prefactor == pytest.approx(3)
+    assert fit.chi2 == pytest.approx(0, abs=1e-20)
+    assert fit.freedom == 8
+
+
+def test_the_interval_of_the_exponent_covers_as_often_as_it_says():
+    # 2000 fits; 95% intervals should cover 1900 ± 10 times. The bound, five standard errors
+    # and 2% for the curvature of the logarithm, fails by chance with a probability < 1e-6.
+    rng = np.random.default_rng(7)
+    x = np.array([16.0, 64.0, 256.0])
+    covered = 0
+    for _ in range(2000):
+        samples = [rng.poisson(4 * value**0.5, size=8) for value in x]
+        fit = statistics.fit_exponent(x, samples)
+        covered += abs(fit.value - 0.5) <= fit.reach(0.05)
+    assert abs(covered / 2000 - 0.95) < 5 * math.sqrt(0.95 * 0.05 / 2000) + 0.02

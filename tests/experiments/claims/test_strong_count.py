@@ -1,0 +1,30 @@
+"""Lemma C.1's experiment: right, and able to say no."""
+
+import pytest
+
+from parkade import plots, theory
+from parkade.experiments.claims import strong_count
+
+
+@pytest.fixture(scope="module")
+def evidence(quick):
+    return strong_count.measure(quick)
+
+
+def test_counts_agree(evidence):
+    # Fails by chance with a probability of 1e-6: see allowed_sigmas.
+    assert evidence.verdict == "agrees"
+    assert evidence.numbers["samples"] >= 2000
+    assert evidence.false_alarm <= 1e-6
+
+
+def test_a_count_off_by_three_percent_is_contradicted(quick, monkeypatch):
+    right = theory.expected_strong_centers
+    monkeypatch.setattr(theory, "expected_strong_centers", lambda *a: 1.03 * right(*a))
+    assert strong_count.measure(quick).verdict == "contradicts"
+
+
+def test_draw(evidence):
+    figure = plots.new_figure()
+    strong_count.draw(evidence, figure)
+    assert len(figure.axes[0].get_lines()) >= 3

@@ -1,0 +1,41 @@
+"""Table 1 is seen row by row, late enough."""
+
+import numpy as np
+import pytest
+
+from parkade import theory
+from parkade.experiments.claims import table
+
+
+@pytest.fixture(scope="module")
+def evidence(quick):
+    return table.measure(quick)
+
+
+def test_every_row_is_seen(evidence, presentable):
+    assert evidence.verdict == "agrees"
+    rows = evidence.numbers["rows"]
+    assert [row["predicted"] for row in rows.values()] == [
+        "one point", "one point", "two points", "cloud", "two clouds",
+    ]  # fmt: skip
+    assert all(row["share at t = 1e9"] == 1 for row in rows.values())
+    # The paper's T = 5000 is too early for V = I.
+    assert rows["V = I"]["share at t = 5000"] < 1
+    presentable(table.CLAIM, evidence)
+
+
+def test_too_early_it_is_undecided(quick, monkeypatch):
+    monkeypatch.setattr(table, "LATE", 6000.0)
+    monkeypatch.setattr(table, "ROWS", {"V = I": (1, 1, 1)})
+    found = table.measure(quick)
+    assert found.verdict == "undecided"
+    assert found.numbers["rows"]["V = I"]["still on their way"] >= 1
+
+
+def test_wrong_predictions_are_refuted(quick, monkeypatch):
+    exact = theory.final_configuration
+    monkeypatch.setattr(theory, "final_configuration", lambda V: exact(-np.asarray(V)))
+    monkeypatch.setattr(table, "TABLE_1", dict(list(table.TABLE_1.items())[2:4]))
+    found = table.measure(quick)
+    assert found.verdict == "contradicts"
+    assert all(row["share at t = 1e9"] < 1 for row in found.numbers["rows"].values())

@@ -1,0 +1,110 @@
+"""A server, a browser, and a reader who opens pages and is told of everything that goes wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.reader import Reader
+
+BROWSERS = "chromium", "chromium-browser", "google-chrome"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-unsafe-swiftshader",
+]
+
+
+@contextlib.contextmanager
+def explore():
+    """The command `parkade explore`, and the origin of its page."""
+    command = [sys.executable, "-m", "parkade", "explore", "--no-browser", "--port", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+            assert found, process.stderr.read()
+            yield process, found[0]
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="package")
+def server():
+    """The origin of a server."""
+    with explore() as (_, origin):
+        yield origin
+
+
+@pytest.fixture
+def short_lived():
+    """A server of one's own, as a process and its origin."""
+    with explore() as (process, origin):
+        yield process, origin
+
+
+# Not for the whole session: while Playwright is there, asyncio.run is not to be had.
+@pytest.fixture(scope="package")
+def browser():
+    """A Chromium with a profile of its own."""
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=20_000)
+    with sync_playwright() as playwright:
+        found = next(filter(None, map(shutil.which, BROWSERS)), None)
+        if found is None and not Path(playwright.chromium.executable_path).exists():
+            pytest.fail(
+                f"the tests of the explorer's page need one of {', '.join(BROWSERS)}, found none; "
+                "install it with: make browser"
+            )
+        chromium = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def opened(browser, server):
+    """Makes readers, each with a fresh context: opened(link, **options) opens a page.
+
+    With `clock`, the page's time can be held and moved. Other options are those of Playwright's
+    contexts. Unless told otherwise, the reader prefers reduced motion, so that a page shows the
+    end of its run and rests.
+    """
+    readers = []
+
+    def make(link="", *, origin=server, wait=True, clock=False, **options):
+        options = {
+            "viewport": {"width": 1280, "height": 800},
+            "reduced_motion": "reduce",
+            "color_scheme": "light",
+            **options,
+        }
+        reader = Reader(browser.new_context(**options), origin)
+        readers.append(reader)
+        if clock:
+            reader.page.clock.install()
+        reader.open(link, wait)
+        return reader
+
+    yield make
+    wrong = [line for reader in readers for line in reader.wrong]
+    for reader in readers:
+        reader.context.close()
+    assert not wrong
+
+
+@pytest.fixture(scope="package")
+def small():
+    """The link of a run that takes a few milliseconds."""
+    return "n=12&d=2&beta=16&T=100"

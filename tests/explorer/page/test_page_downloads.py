@@ -1,0 +1,158 @@
+"""Files to take away open elsewhere, and are of this run."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import struct
+from xml.etree import ElementTree as ET
+
+import numpy as np
+from PIL import Image
+from playwright.sync_api import expect
+from support.reader import download, has, pixels
+
+import parkade as pk
+from parkade.explorer.settings import Settings
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def on_figure(tokens):
+    """Where tokens of the circle are on a figure of 960 × 1080: in a box 760 high at its top."""
+    return 0.385 * 760 * tokens * [1, -1] + [480, 450]
+
+
+def test_png(opened, small):
+    """Twice the size of a figure, with the tokens in their colours."""
+    reader = opened(f"{small}&color=position&show=&t=0")
+    name, data = download(reader, "png")
+    assert name == "parkade-n12-d2-beta16.png"
+    picture = pixels(data)
+    assert picture.shape == (2160, 1920, 3)
+    places = 2 * on_figure(reader.scene()["frames"][0])
+    for k, color in [(11, [173, 220, 48]), (0, reader.color("ink"))]:
+        assert has(picture, *places[k], np.array(color), 2, 20)
+    assert len(np.unique(picture @ [1, 256, 65536])) > 100
+
+
+def test_svg(opened, small):
+    """Real vectors: a disc for each token where it is, and words as words."""
+    reader = opened(f"{small}&color=position&show=&t=0")
+    name, data = download(reader, "svg")
+    assert name == "parkade-n12-d2-beta16.svg"
+    root = ET.fromstring(data)
+    assert root.tag == f"{SVG}svg"
+    assert (root.get("width"), root.get("height")) == ("960", "1080")
+    marks = []
+    for path in root.iter(f"{SVG}path"):
+        # A disc of the size of a token: M x+r y A r r 0 1 1 x-r y …
+        found = re.match(r"M([\d.]+) ([\d.]+)A([\d.]+) \3 0 1 1 ", path.get("d"))
+        if found and 4 < float(found[3]) < 4.7 and path.get("fill") != "none":
+            x, y, r = map(float, found.groups())
+            marks.append((x - r, y))
+    wanted = on_figure(reader.scene()["frames"][0])
+    apart = np.hypot(*(np.array(marks)[:, None] - wanted).transpose(2, 0, 1))
+    assert len(marks) == 12
+    assert apart.min(axis=0).max() < 0.1
+    words = [text.text for text in root.iter(f"{SVG}text")]
+    assert "t = 0" in words
+    assert any("n = 12, d = 2, β = 16, causal attention, seed 1" in word for word in words)
+    assert b"<script" not in data
+
+
+def test_npz(opened, tmp_path):
+    """`pk.load` gives the run that `pk.simulate` makes."""
+    reader = opened("n=12&d=3&beta=4&V=1,1,-1&mask=full&seed=5&T=30")
+    name, data = download(reader, "npz")
+    assert name == "parkade-full-n12-d3-beta4.npz"
+    file = tmp_path / name
+    file.write_bytes(data)
+    run = pk.load(file)
+    asked = Settings(n=12, d=3, beta=4, V="1,1,-1", mask="full", seed=5, T=30)
+    again = pk.simulate(asked.model, asked.start, 30.0)
+    np.testing.assert_allclose(run.at(30.0), again.at(30.0), atol=1e-9)
+    np.testing.assert_allclose(run.at(0.0), asked.start, atol=1e-15)
+    scene = reader.scene()
+    np.testing.assert_allclose(scene["frames"], run.at(scene["times"]), atol=1e-6)
+    assert "saved" in reader.text("toast")
+
+
+# Plays a film in the page and tells its length, its size, and the colours of its last picture.
+_FILM = """async data => {
+  const bytes = Uint8Array.from(atob(data), c => c.charCodeAt(0));
+  const video = document.createElement('video');
+  video.muted = true;
+  const next = kind => new Promise((yes, no) => {
+    video.addEventListener(kind, yes, { once: true });
+    video.addEventListener('error', () => no(new Error('no film')), { once: true });
+  });
+  const loaded = next('loadeddata');
+  video.src = URL.createObjectURL(new Blob([bytes], { type: 'video/webm' }));
+  await loaded;
+  const sought = next('seeked');
+  video.currentTime = 1e6;  // a recorded film does not know its own length
+  await sought;
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = [video.videoWidth, video.videoHeight];
+  canvas.getContext('2d').drawImage(video, 0, 0);
+  return [video.currentTime, canvas.width, canvas.height, canvas.toDataURL().split(',')[1]];
+}"""
+
+
+def test_webm(opened, small):
+    reader = opened(f"{small}&color=position&show=")
+    reader.on("speed").select_option("4")
+    name, data = download(reader, "video")
+    assert name == "parkade-n12-d2-beta16.webm"
+    assert data[:4] == b"\x1a\x45\xdf\xa3"
+    seconds, width, height, last = reader.page.evaluate(_FILM, base64.b64encode(data).decode())
+    assert (width, height) == (960, 1080)
+    assert 3 < seconds < 12  # a quarter of fifteen, and a rest
+    picture = pixels(base64.b64decode(last))
+    x, y = on_figure(reader.scene()["frames"][-1, 0])
+    assert has(picture, x, y, reader.color("ink"), 2, 60)
+    assert has(picture, 5, 5, reader.color("paper"), 2, 12)
+    assert reader.on("progress").is_hidden()
+
+
+def test_gif(opened, small):
+    reader = opened(small)
+    reader.on("speed").select_option("4")
+    name, data = download(reader, "gif")
+    assert name == "parkade-n12-d2-beta16.gif"
+    frames, delays = gif_frames(data)
+    assert 40 < len(frames) < 60  # 12.5 a second for a quarter of fifteen
+    assert set(delays[:-1]) == {8}
+    assert delays[-1] == 120
+    first, last = frames[0], frames[-1]
+    assert first.shape == (540, 480, 3)
+    assert np.abs(first[3, 3] - reader.color("paper")).max() <= 8
+    assert len(np.unique(last @ [1, 256, 65536])) > 50
+    assert (np.abs(first - last).max(axis=-1) > 60).mean() > 0.003
+
+
+def gif_frames(data):
+    """The pictures of an animated GIF and how long each stays, as any viewer reads them."""
+    assert data[:6] == b"GIF89a"
+    assert struct.unpack("<HH", data[6:10]) == (480, 540)
+    with Image.open(io.BytesIO(data)) as film:
+        frames, delays = [], []
+        for i in range(film.n_frames):
+            film.seek(i)
+            frames.append(np.asarray(film.convert("RGB")).astype(int))
+            delays.append(film.info["duration"] // 10)
+    return frames, delays
+
+
+def test_a_film_can_be_stopped(opened, small):
+    reader = opened(small)
+    saved = []
+    reader.page.on("download", lambda file: saved.append(file))
+    reader.on("downloads").locator("summary").click()
+    reader.on("download-video").click()
+    reader.on("cancel").click()
+    expect(reader.on("progress")).to_be_hidden()
+    assert saved == []
+    assert reader.get("document.documentElement.dataset.state") == "ready"

@@ -1,0 +1,130 @@
+"""What goes wrong is told in words, where it belongs, and the last scene stays."""
+
+from __future__ import annotations
+
+import numpy as np
+from playwright.sync_api import expect
+from support.reader import same
+
+REFUSED = "the server responded with a status of 422"
+
+
+WRONG = [
+    ("beta", "-1", "beta must be a number from 0 to 1e+06, got -1"),
+    ("beta", "much", "beta must be a number from 0 to 1e+06, got 'much'"),
+    ("n", "0", "n must be a whole number from 1 to 2000, got 0"),
+    ("n", "2001", "n must be a whole number from 1 to 2000, got 2001"),
+    ("n", "2.5", "n must be a whole number from 1 to 2000, got 2.5"),
+    ("d", "1", "d must be a whole number from 2 to 64, got 1"),
+    ("c", "0", "c must be a number from 0.001 to 1000, got 0"),
+    ("T", "1e61", "T must be a number from 0.001 to 1e+60, got 1e+61"),
+    ("seed", "-4", "seed must be a whole number from 0"),
+    ("V-0", "abc", "V must be"),
+    ("V-1", "5000", "V must have entries that are 0 or from 1e-06 to 1000"),
+]
+
+
+def test_wrong_values(opened, small):
+    reader = opened(f"{small}&V=1,0.5")
+    scene, picture = reader.get("parkade.scene.settings"), reader.picture()
+    state = reader.page.locator("html")
+    for name, value, sentence in WRONG:
+        right = reader.on(name).input_value()
+        reader.type(name, value)
+        reader.forgive(REFUSED)
+        field = name.partition("-")[0]
+        error = reader.on(f"{field}-error")
+        assert error.inner_text().startswith(sentence)
+        assert error.get_attribute("role") == "alert"
+        assert reader.on(name).get_attribute("aria-invalid") == "true"
+        assert reader.on(field).get_attribute("aria-describedby") == f"{field}-error"
+        assert reader.on(name).input_value() == value
+        assert state.get_attribute("data-state") == "error"
+        assert reader.page.locator(".error:visible").count() == 1
+        # The last scene is still there.
+        assert reader.get("parkade.scene.settings") == scene
+        reader.type(name, right)
+        assert error.is_hidden()
+        assert reader.on(name).get_attribute("aria-invalid") is None
+        assert state.get_attribute("data-state") == "ready"
+    assert same(reader.picture(), picture)
+
+
+def test_the_last_scene_stays_alive(opened, small):
+    reader = opened(small)
+    picture = reader.picture()
+    reader.type("beta", -1)
+    reader.forgive(REFUSED)
+    assert same(reader.picture(), picture)
+    reader.press("Home")
+    assert reader.get("parkade.t") == 0
+    assert not same(reader.picture(), picture)
+
+
+def test_too_much_work(opened):
+    """What would take for ever is refused with a time that would not."""
+    reader = opened("n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=10")
+    reader.type("T", "1e50")
+    reader.forgive(REFUSED, certain=False)  # or told by the stream, if it had begun
+    told = reader.text("T-error")
+    assert told.startswith("T=1e+50 would take about")
+    longest = float(told.rpartition("choose T up to ")[2])
+    assert 10 < longest < 1e50
+
+
+def test_nothing_left_to_move(opened):
+    reader = opened("n=3&d=2&beta=100&c=0.1&T=5")
+    reader.on("frozen-renyi").check()
+    reader.idle()
+    reader.forgive(REFUSED, certain=False)  # or told by the stream, if it had begun
+    assert "leaves none to move" in reader.text("frozen-error")
+
+
+def test_a_wrong_link(opened):
+    """Without a scene, the sentence stands in the middle too."""
+    reader = opened("n=12&d=2&T=10&beta=-3", wait=False)
+    expect(reader.on("message")).to_have_text("beta must be a number from 0 to 1e+06, got -3")
+    expect(reader.on("beta-error")).to_be_visible()
+    reader.forgive(REFUSED)
+    reader.type("beta", 3)
+    assert reader.on("message").is_hidden()
+    assert reader.get("parkade.scene.beta") == 3
+
+
+def test_the_server_is_gone(opened, short_lived, small):
+    process, origin = short_lived
+    reader = opened(small, origin=origin)
+    frames = reader.scene()["frames"]
+    process.kill()
+    process.wait()
+    reader.type("n", 20)
+    gone = "The server does not answer. Is “parkade explore” still running?"
+    expect(reader.on("message")).to_have_text(gone)
+    assert reader.get("document.documentElement.dataset.state") == "error"
+    np.testing.assert_array_equal(reader.scene()["frames"], frames)
+    # Downloads that need it say so; a picture needs nobody.
+    reader.on("downloads").locator("summary").click()
+    reader.on("download-npz").click()
+    expect(reader.on("toast")).to_have_text(gone)
+    reader.on("downloads").locator("summary").click()
+    with reader.page.expect_download():
+        reader.on("download-png").click()
+    reader.forgive("net::ERR_CONNECTION_REFUSED")
+
+
+def test_the_server_breaks_off(opened, small):
+    """An answer that ends too early, and one that makes no sense."""
+    reader = opened(small)
+    answers = ['{"progress": 0.5}\n', '{"error": "stopped after 60 s"}\n', "<html>"]
+    told = []
+    reader.page.route("**/api/run", lambda route: route.fulfill(body=answers[len(told)]))
+    while len(told) < len(answers):
+        reader.type("seed", 2 + len(told))
+        told.append(reader.text("message"))
+    reader.page.unroute("**/api/run")
+    assert told[0] == "The server ended the run without a result. Try again."
+    assert told[1] == "stopped after 60 s"
+    assert "server" in told[2]
+    reader.type("seed", 9)
+    assert reader.on("message").is_hidden()
+    assert reader.get("parkade.scene.settings.seed") == 9

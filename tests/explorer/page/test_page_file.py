@@ -1,0 +1,138 @@
+"""The page as one file: opened from a disk, with the network cut."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+from support.reader import Reader, download, near, same
+
+import parkade as pk
+
+
+@pytest.fixture
+def from_disk(browser):
+    """Opens files as somebody without a network does."""
+    readers = []
+
+    def make(file, link="", **options):
+        context = browser.new_context(
+            offline=True,
+            **{"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **options},
+        )
+        reader = Reader(context, file.as_uri())
+        readers.append(reader)
+        reader.page.goto(f"{file.as_uri()}#{link}")
+        reader.idle()
+        return reader
+
+    yield make
+    for reader in readers:
+        # Nothing is asked for but the file itself, and what it carries or makes itself.
+        others = [url for url in reader.asked if not url.startswith(("data:", "blob:"))]
+        wrong = [line for line in reader.wrong if not line.startswith("request: file:")]
+        reader.context.close()
+        assert {url.partition("#")[0] for url in others} == {reader.origin}
+        assert not wrong
+
+
+def test_the_downloaded_page(opened, from_disk, tmp_path):
+    live = opened("n=16&c=2&V=1,1,-1&T=50&t=2")
+    name, data = download(live, "html")
+    assert name == "parkade-n16-d3-beta9.html"
+    file = tmp_path / name
+    file.write_bytes(data)
+    reader = from_disk(file, "t=2")
+    assert reader.get("document.documentElement.dataset.mode") == "file"
+    mine, theirs = reader.scene(), live.scene()
+    assert mine["settings"] == theirs["settings"]
+    np.testing.assert_array_equal(mine["frames"], theirs["frames"])
+    assert reader.get("parkade.t") == pytest.approx(2)
+    # It may be larger, with no controls beside it, but it is the same picture.
+    here, there = (p[1:, :2] - p[0, :2] for p in (reader.places(), live.places()))
+    scale = np.linalg.norm(here) / np.linalg.norm(there)
+    np.testing.assert_allclose(here, scale * there, atol=0.1)
+    ball, ground = reader.picture(), reader.color("ball")
+    front = [p for p in reader.places() if p[2] > 0]
+    assert all(np.abs(near(ball, x, y, 0) - ground).max() > 60 for x, y, _ in front)
+    for name in ["predicted", "seen", "verdict", "clusters"]:
+        assert reader.text(name) == live.text(name)
+    # What needs a server is not there; what was run is told instead.
+    for name in ["settings", "preset", "undo", "redo", "download-npz", "download-html"]:
+        assert reader.on(name).is_hidden(), name
+    reader.on("downloads").locator("summary").click()
+    assert reader.page.locator(".menu button:visible").count() == 4
+    facts = reader.page.locator("#facts dl").inner_text().split("\n")
+    assert facts[facts.index("V") + 1] == "1,1,-1"
+    assert facts[facts.index("n") + 1] == "16"
+
+
+def test_it_is_alive(from_disk, exported):
+    """It plays, is turned, pointed at, linked to and drawn from."""
+    reader = from_disk(exported)
+    reader.press("Home")
+    assert reader.get("parkade.t") == 0
+    start = reader.picture()
+    reader.on("play").click()
+    expect(reader.on("t")).not_to_have_text("0")
+    assert reader.get("parkade.playing")
+    reader.on("play").click()
+    assert not same(reader.picture(), start)
+    before = reader.places()
+    reader.drag(60, 30)
+    assert np.abs(reader.places() - before).max() > 20
+    reader.type("token", 3)
+    assert reader.text("token-text").startswith("x₃")
+    reader.press("d")
+    assert reader.get("document.documentElement.dataset.theme") == "dark"
+    _, data = download(reader, "png")
+    assert data.startswith(b"\x89PNG")
+    again = Reader(reader.context, reader.origin)
+    again.page.goto(f"{reader.origin}#{reader.link}")
+    again.idle()
+    np.testing.assert_allclose(again.places(), reader.places(), atol=0.6)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """A page that `parkade export` made of a saved run."""
+    folder = tmp_path_factory.mktemp("export")
+    run = pk.simulate(pk.Attention(d=3, beta=9.0), pk.sphere.uniform(20, 3, seed=4), 40.0)
+    run.save(folder / "run.npz")
+    command = [sys.executable, "-m", "parkade", "export", folder / "run.npz", "-o"]
+    done = subprocess.run([*command, folder / "page.html"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder / "page.html"
+
+
+def test_export(from_disk, exported):
+    reader = from_disk(exported)
+    run = pk.load(exported.with_name("run.npz"))
+    scene = reader.scene()
+    assert scene["settings"] is None
+    np.testing.assert_allclose(scene["frames"], run.at(scene["times"]), atol=1e-6)
+    assert reader.get("parkade.t") == 40
+    assert reader.on("settings").is_hidden()
+    assert reader.page.locator("#facts dl").inner_text().split("\n")[:4] == ["n", "20", "d", "3"]
+    ball = reader.picture()
+    assert len(np.unique(ball @ [1, 256, 65536])) > 50
+
+
+def test_in_a_notebook(from_disk, tmp_path):
+    """`run.show()` is a frame that is alive, though it has no address of its own."""
+    run = pk.simulate(pk.Attention(d=2, beta=9.0), pk.sphere.uniform(8, 2, seed=1), 10.0)
+    file = tmp_path / "notebook.html"
+    text = "<!doctype html><meta charset=utf-8><script>parkade = { ready: Promise.resolve(), "
+    text += f"async idle() {{}} }};</script>{run.show()._repr_html_()}"
+    file.write_text(text, encoding="utf-8")
+    reader = from_disk(file)
+    (frame,) = reader.page.frames[1:]
+    frame.evaluate("() => parkade.ready.then(() => parkade.idle())")
+    assert frame.evaluate("() => parkade.scene.n") == 8
+    frame.locator("#show-trails").click()
+    assert frame.locator("#show-trails").get_attribute("aria-pressed") == "false"
+    frame.locator("#timeline").press("Home")
+    assert frame.evaluate("() => parkade.t") == 0

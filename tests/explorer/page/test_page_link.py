@@ -1,0 +1,125 @@
+"""The address is the state: links, undo and redo, and what is written into them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+from support.reader import same
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "n=16&d=3&beta=4&c=2&V=1,1,-1&seed=3&T=50",
+        "n=10&d=2&beta=16&c=2&V=0.5,-1;1,0.5&Q=random:2&K=-1&mask=full&frozen=strong&T=20",
+    ],
+)
+def test_round_trip(opened, settings):
+    """A link reproduces settings, time, rotation, toggles and token, for somebody else."""
+    reader = opened(settings)
+    reader.go(4.5)
+    reader.drag(50, 20)
+    reader.page.mouse.move(500, 400)
+    reader.page.mouse.wheel(0, -200)
+    for key in ["c", "t", "p", "g"]:
+        reader.press(key)
+    reader.type("token", 6)
+    reader.on("token").blur()
+    reader.page.mouse.move(5, 5)
+    reader.idle()
+    link = reader.link
+    other = opened(link)
+    assert other.settings == reader.settings
+    assert other.get("parkade.t") == pytest.approx(4.5, rel=1e-6)
+    mine, others = reader.view, other.view
+    for name in ["color", "trails", "renyi", "strong", "caps", "names", "group", "token"]:
+        assert others[name] == mine[name], name
+    assert (mine["color"], mine["trails"], mine["caps"]) == ("position", False, False)
+    assert (mine["group"], mine["token"]) == (True, 5)
+    np.testing.assert_allclose(others["turn"], mine["turn"], atol=1e-3)
+    np.testing.assert_allclose(other.places(), reader.places(), atol=0.6)
+    for name in ["color-position", "color-cluster", "show-trails", "show-caps", "show-group"]:
+        pressed = reader.on(name).get_attribute("aria-pressed")
+        assert other.on(name).get_attribute("aria-pressed") == pressed
+    # And it looks the same, but for what four digits of a rotation move.
+    apart = np.abs(other.picture() - reader.picture()).max(axis=-1)
+    assert (apart > 40).mean() < 0.002
+    assert other.link == link
+
+
+def test_a_short_link_for_the_defaults(opened):
+    reader = opened()
+    assert reader.link == "t=1000"
+    reader.type("beta", 4)
+    assert reader.link == "beta=4&t=1000"
+    reader.type("beta", 9)
+    assert reader.link == "t=1000"
+
+
+def test_undo_and_redo(opened, small):
+    reader = opened(small)
+    first = reader.picture()
+    assert reader.on("undo").is_disabled()
+    assert reader.on("redo").is_disabled()
+    reader.type("n", 20)
+    reader.type("beta", 4)
+    reader.on("show-trails").click()
+    reader.on("undo").click()
+    reader.idle()
+    assert reader.on("show-trails").get_attribute("aria-pressed") == "true"
+    assert (reader.settings["n"], reader.settings["beta"]) == (20, 4)
+    reader.press("Control+z")
+    assert (reader.settings["n"], reader.settings["beta"]) == (20, 16)
+    assert reader.on("beta").input_value() == "16"
+    reader.page.go_back()
+    reader.idle()
+    assert reader.settings["n"] == reader.get("parkade.scene.n") == 12
+    assert same(reader.picture(), first)
+    assert reader.on("undo").is_disabled()
+    reader.press("Control+Shift+z")
+    assert reader.get("parkade.scene.n") == 20
+    reader.on("redo").click()
+    reader.press("Control+y")
+    assert reader.settings["beta"] == reader.get("parkade.scene.beta") == 4
+    assert reader.on("show-trails").get_attribute("aria-pressed") == "false"
+    assert reader.on("redo").is_disabled()
+    # A new step forgets what was undone.
+    reader.press("Control+z", "Control+z")
+    reader.type("n", 8)
+    assert reader.on("redo").is_disabled()
+
+
+def test_undo_of_a_preset(opened, small):
+    reader = opened(small)
+    reader.on("preset").select_option("full")
+    reader.idle()
+    reader.on("undo").click()
+    reader.idle()
+    assert reader.get("parkade.scene.n") == 12
+    assert reader.on("preset").input_value() == ""
+    reader.on("redo").click()
+    reader.idle()
+    assert reader.on("preset").input_value() == "full"
+
+
+def test_copying(opened, small, server):
+    """The link is in the clipboard; if that is not allowed, it is said where it is."""
+    reader = opened(small)
+    reader.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server)
+    reader.on("link").click()
+    expect(reader.on("toast")).to_have_text("The link to this view is copied.")
+    copied = reader.get("navigator.clipboard.readText()")
+    assert copied == f"{server}/#{small}&t=100"
+    reader.get("{ navigator.clipboard.writeText = () => Promise.reject(new Error('no')); }")
+    reader.press("l")
+    expect(reader.on("toast")).to_have_text("The link to this view is in the address bar.")
+
+
+def test_links_that_make_no_sense(opened, small):
+    """What cannot be read of a view is left alone."""
+    reader = opened(f"{small}&t=abc&turn=1,2&zoom=-3&pan=x,y&color=red&token=99&nothing=1&show=x")
+    view = reader.view
+    assert (view["turn"], view["zoom"], view["pan"]) == (None, 1, [0, 0])
+    assert (view["color"], view["token"], view["trails"]) == ("cluster", None, False)
+    assert reader.get("parkade.t") == 100

@@ -1,0 +1,186 @@
+"""Pages that stand alone: modules made one script, nothing from outside, any saved run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from typer.testing import CliRunner
+
+import parkade as pk
+from parkade.base.errors import ParkadeError
+from parkade.cli import app
+from parkade.explorer import export, scene
+from parkade.explorer.bundle import bundle
+from parkade.explorer.export import PAGE, Page, page
+
+NODE = shutil.which("node")
+
+
+def write(folder, **modules):
+    for name, text in modules.items():
+        (folder / f"{name}.js").write_text(text, encoding="utf-8")
+    return folder / "main.js"
+
+
+MAIN = """
+import { twice, Box as Case,
+  three } from './a.js';
+import * as b from "./b.js";
+const hidden = 5;
+console.log(twice(three), new Case().name, b.hidden(), b.renamed, hidden);
+"""
+A = """
+import { hidden } from './b.js';
+export const three = 3;
+export function twice(x) { return 2 * x + hidden(); }
+export class Box { name = 'box'; }
+"""
+B = """
+const inner = 1;
+export async function later() {}
+export const hidden = () => inner;
+export { inner as renamed };
+"""
+
+
+@pytest.mark.skipif(NODE is None, reason="needs node")
+def test_modules_do_together_what_they_did_apart(tmp_path):
+    main = write(tmp_path, main=MAIN, a=A, b=B)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    one = tmp_path / "one.mjs"
+    one.write_text(bundle(main), encoding="utf-8")
+    said = [subprocess.run([NODE, f], capture_output=True, text=True, check=True).stdout
+            for f in (main, one)]  # fmt: skip
+    assert said[0] == said[1] == "7 box 1 1 5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("import x from './a.js';", "import x from"),
+        ("import './a.js';", "import './a.js'"),
+        ("import { x } from 'https://cdn.example/x.js';", "https://cdn.example"),
+        ("export default 3;", "export default"),
+        ("export let x = 3;", "export let"),
+        ("const a = await import('./a.js');", "import("),
+        ("const a = '</script>';", "a tag"),
+    ],
+)
+def test_other_modules_are_refused(tmp_path, text, sentence):
+    main = write(tmp_path, main=text, a="")
+    with pytest.raises(ParkadeError, match=r"main.js cannot be put into one file") as caught:
+        bundle(main)
+    assert sentence in str(caught.value)
+
+
+def test_circles_are_refused(tmp_path):
+    main = write(tmp_path, main="import { a } from './a.js';", a="import { b } from './main.js';")
+    with pytest.raises(ParkadeError, match=r"main.js → a.js → main.js import in a circle"):
+        bundle(main)
+
+
+@pytest.mark.skipif(NODE is None, reason="needs node")
+def test_the_script_of_the_page_is_one(tmp_path):
+    one = tmp_path / "one.mjs"
+    one.write_text(bundle(PAGE / "main.js"), encoding="utf-8")
+    subprocess.run([NODE, "--check", one], check=True)
+
+
+@pytest.fixture(scope="module")
+def made():
+    found = scene({"n": 10, "d": 2, "T": 5})
+    found["theory"]["seen"] = "</script><script>alert(1)</script><!--"
+    return found, page(found)
+
+
+def test_the_scene_is_inside(made):
+    found, text = made
+    (inside,) = re.findall(r'<script type="application/json" id="scene">(.*?)</script>', text)
+    assert json.loads(inside) == found
+    assert text.index('id="scene"') < text.index('<script type="module">')
+
+
+def test_nothing_comes_from_outside(made):
+    _, text = made
+    shell = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", text, flags=re.DOTALL)
+    assert not re.search(r"""(?:src|href)\s*=\s*(?!"(?:#|data:))""", shell)
+    assert "/static/" not in shell
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    assert policy.startswith("default-src 'none'")
+    assert "connect-src" not in policy
+    assert "unsafe" not in policy
+    # What the policy lets run is what is there.
+    for kind, tag in [("script", r'<script type="module">'), ("style", "<style>")]:
+        bodies = re.findall(rf"{tag}(.*?)</{kind}>", text, flags=re.DOTALL)
+        digests = {base64.b64encode(hashlib.sha256(b.encode()).digest()).decode() for b in bodies}
+        assert bodies
+        assert digests == set(
+            re.findall(r"sha256-([^']+)'", policy.split(f"{kind}-src")[1].split(";")[0])
+        )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("<title>", '<img src="https://x.example/y.png"><title>', "refers to src="),
+        ("<title>", '<link rel="preload" href="/static/x"><title>', "refers to href="),
+        ('<script type="module"', "<script", "one module script"),
+        ('<meta charset="utf-8">', "", "must say"),
+    ],
+)
+def test_a_page_that_cannot_stand_alone(tmp_path, monkeypatch, old, new, sentence):
+    shutil.copytree(PAGE, tmp_path / "page")
+    index = tmp_path / "page" / "index.html"
+    index.write_text(index.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    monkeypatch.setattr(export, "PAGE", tmp_path / "page")
+    with pytest.raises(ParkadeError, match=sentence):
+        export._template.__wrapped__()
+
+
+def test_show_in_a_notebook():
+    run = pk.simulate(pk.Attention(d=2), pk.sphere.uniform(5, 2, seed=1), 3.0)
+    shown = run.show()
+    assert isinstance(shown, Page)
+    found = shown._repr_html_()
+    (inside,) = re.findall(r'<iframe srcdoc="([^"]*)" sandbox="([^"]*)"', found)
+    assert html.unescape(inside[0]) == shown.text
+    assert inside[1] == "allow-scripts allow-downloads"
+    assert len(repr(shown)) < 80
+
+
+def test_the_command(tmp_path):
+    run = pk.simulate(
+        pk.Attention(d=4), pk.sphere.uniform(5, 4, seed=1), 3.0, times=[0.0, 1.0, 3.0]
+    )
+    run.save(tmp_path / "run.npz")
+    done = CliRunner().invoke(app, ["export", str(tmp_path / "run.npz")])
+    assert done.exit_code == 0
+    assert done.stdout.startswith(f"wrote    {tmp_path / 'run.html'} (")
+    text = (tmp_path / "run.html").read_text(encoding="utf-8")
+    found = json.loads(re.findall(r'id="scene">(.*?)</script>', text)[0])
+    assert found["times"] == [0.0, 1.0, 3.0]
+    assert found["settings"] is None
+    assert len(found["axes"]["directions"]) == 3
+    done = CliRunner().invoke(app, ["export", str(tmp_path / "run.npz"), "-q", "-o",
+                                    str(tmp_path / "other.html")])  # fmt: skip
+    assert done.stdout == ""
+    assert (tmp_path / "other.html").read_text(encoding="utf-8") == text
+
+
+def test_the_command_refuses(tmp_path):
+    (tmp_path / "x.npz").write_bytes(b"no run")
+    for arguments, sentence in [
+        (["x.npz"], "is not a parkade trajectory"),
+        (["y.npz"], "there is no file"),
+        (["x.npz", "-o", str(tmp_path / "no" / "z.html")], "does not exist"),
+    ]:
+        done = CliRunner().invoke(app, ["export", str(tmp_path / arguments[0]), *arguments[1:]])
+        assert done.exit_code == 2
+        assert sentence in done.stderr

@@ -1,1 +1,0 @@
-"""The explorer's page, driven in a real Chromium."""

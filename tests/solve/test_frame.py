@@ -1,0 +1,120 @@
+"""Frames for long runs, and the choice of the method."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+from scipy.stats import ortho_group
+
+import parkade as pk
+from parkade.runs.rotation import turn
+from parkade.solve.frame import long_run_frame, rest_frame
+from parkade.solve.plan import choose
+
+ROTATION = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.3]])  # eigenvalues 1 ± i, 0.3
+
+
+def in_another_basis(V, seed=1):
+    R = ortho_group.rvs(len(V), random_state=seed)
+    return R, R @ V @ R.T
+
+
+def test_a_rotated_basis_changes_nothing_at_1e14():
+    V = np.diag([1.0, 1.0, 0.5])
+    R, rotated = in_another_basis(V)
+    x0 = pk.sphere.uniform(32, 3, seed=5)
+    plain = pk.simulate(pk.Attention(V=V, beta=9.0), x0, 1e14, times="final")
+    other = pk.simulate(pk.Attention(V=rotated, beta=9.0), x0 @ R.T, 1e14, times="final")
+    np.testing.assert_allclose(other.final @ R, plain.final, atol=1e-10)
+
+
+@pytest.mark.parametrize("d", [2, 3, 6])
+def test_the_schur_frame_represents_the_model(d):
+    V = np.random.default_rng(d).normal(size=(d, d))
+    frame = long_run_frame(pk.Attention(V=V))
+    np.testing.assert_allclose(frame.basis.T @ frame.basis, np.eye(d), atol=1e-14)
+    np.testing.assert_allclose(frame.basis @ frame.V @ frame.basis.T, V, atol=1e-13)
+    x = np.random.default_rng(1).normal(size=(4, d))
+    np.testing.assert_allclose(frame.leave(frame.enter(x)), x, atol=1e-14)
+
+
+def test_equal_eigenvalues_leave_exact_zeros_but_given_ones_are_kept():
+    _, V = in_another_basis(np.diag([2.0, 2.0, 1.0, -1.0]))
+    B = long_run_frame(pk.Attention(V=V)).B
+    assert np.count_nonzero(B.diagonal() == 0.0) == 2
+    given = np.diag([1.0, 1.0 - 1e-14, 0.0])  # what the user wrote is what is meant
+    assert long_run_frame(pk.Attention(V=given)).B[1, 1] == pytest.approx(-1e-14, rel=0.01)
+
+
+def test_the_frame_turns_with_a_complex_pair():
+    x0 = pk.sphere.uniform(32, 3, seed=5)
+    model = pk.Attention(V=ROTATION, beta=9.0)
+    run = pk.simulate(model, x0, 5000.0)
+    assert run.stats.method == "implicit"
+    assert run.stats.steps < 500  # following the rotation would take tens of thousands
+    slow = pk.simulate(model, x0, 50.0, method="explicit", tol=1e-10)
+    times = np.array([0.7, 3.3, 49.0])
+    np.testing.assert_allclose(run.at(times), slow.at(times), atol=1e-5)
+    # The first token has its closed form at all times, stored or not.
+    for t in (run.times[100], 4321.0, 5000.0):
+        y = expm(1j * 0 + t * (ROTATION - np.eye(3))) @ x0[0]
+        np.testing.assert_allclose(run.at(t)[0], y.real / np.linalg.norm(y), atol=1e-6)
+    # At rest in the turning frame: the angles between tokens no longer change.
+    late = pk.simulate(model, x0, 1e9, times=[5e8, 1e9]).tokens
+    np.testing.assert_allclose(late[0] @ late[0].T, late[1] @ late[1].T, atol=1e-9)
+
+
+def test_the_turning_frame_survives_saving(tmp_path):
+    x0 = pk.sphere.uniform(8, 3, seed=5)
+    run = pk.simulate(pk.Attention(V=ROTATION, beta=9.0), x0, 1000.0)
+    run.save(tmp_path / "run.npz")
+    np.testing.assert_array_equal(pk.load(tmp_path / "run.npz").at(123.4), run.at(123.4))
+
+
+def test_no_frame_turns_where_it_would_not_commute():
+    Q = np.random.default_rng(0).normal(size=(3, 3))
+    assert long_run_frame(pk.Attention(V=ROTATION, Q=Q)).rotates
+    assert long_run_frame(pk.Attention(V=ROTATION), frozen=True).rotates
+    assert not long_run_frame(pk.Attention(V=ROTATION)).rotates
+    assert not long_run_frame(pk.Attention(V=[1, 1, -1])).rotates
+    jordan = np.array([[1.0, 1.0], [0.0, 1.0]])
+    assert not long_run_frame(pk.Attention(V=in_another_basis(jordan)[1])).rotates
+
+
+def test_turn_is_the_matrix_exponential():
+    S = np.random.default_rng(2).normal(size=(4, 4))
+    S = S - S.T
+    x = np.random.default_rng(3).normal(size=(2, 5, 4))
+    times = np.array([0.3, 2.0])
+    for t, before, after in zip(times, x, turn(S, times, x), strict=True):
+        np.testing.assert_allclose(after, before @ expm(t * S).T, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("model", "n", "t_end", "method", "reason"),
+    [
+        (pk.Attention(d=2, beta=64.0), 200, 150.0, "explicit", "short"),
+        (pk.Attention(d=2, beta=64.0), 200, 1e60, "implicit", "long causal"),
+        (pk.Attention(V=ROTATION), 10, 1e6, "implicit", "turns with"),
+        (pk.Attention(V=ROTATION, Q=[1, 2, 3]), 10, 1e4, "explicit", "turn for ever"),
+        (pk.Attention(d=2, mask="full"), 100, 1e9, "implicit", "small enough"),
+        (pk.Attention(d=3, mask="full"), 1000, 1e4, "explicit", "couples"),
+    ],
+)
+def test_auto_chooses_and_says_why(model, n, t_end, method, reason):
+    plan = choose(model, n, t_end, 1e-6)
+    assert plan.method == method
+    assert reason in plan.reason
+
+
+def test_auto_does_not_store_weights_that_do_not_fit(monkeypatch):
+    monkeypatch.setattr("parkade.solve.plan.available_memory", lambda: 1e9)
+    plan = choose(pk.Attention(d=2), 100_000, 1e4, 1e-6, sums="direct")
+    assert plan.method == "explicit"
+    assert "too many tokens" in plan.reason
+
+
+def test_rest_frame_drops_the_radial_part():
+    V = np.array([[2.0, 1.0], [0.0, 1.0]])
+    np.testing.assert_allclose(rest_frame(pk.Attention(V=V)).B, V - 2 * np.eye(2))

@@ -1,0 +1,118 @@
+"""Runs that cannot come to their end say so; what there is can be kept."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import parkade as pk
+from parkade.solve import pace
+from parkade.solve.pace import Pace
+
+SKEW = np.array([[0, -0.3, 0.5], [0.3, 0, -0.7], [-0.5, 0.7, 0]])
+RESTLESS = pk.Attention(V=SKEW, beta=1.0)  # tokens circle each other for ever
+X0 = pk.sphere.uniform(10, 3, seed=1)
+
+
+def test_a_run_that_never_settles_ends_with_one_sentence():
+    with pytest.raises(pk.UnfinishedError) as told:
+        pk.simulate(RESTLESS, X0, 1e8)
+    sentence = str(told.value)
+    for word in ("t=1e+08", "steps and", "it is at t=", "hours", "partial=True", "max_steps"):
+        assert word in sentence
+    assert len(sentence) < 400
+
+
+@pytest.mark.parametrize("times", ["steps", "final", [0.0, 1.0, 1e7]])
+def test_what_there_is_can_be_kept(times):
+    run = pk.simulate(RESTLESS, X0, 1e8, times=times, partial=True, max_steps=500)
+    assert run.stats.steps == 500
+    assert "max_steps=500" in run.stats.stopped
+    assert 1 < run.times[-1] < 1e8
+    whole = pk.simulate(RESTLESS, X0, float(run.times[-1]), method="implicit")
+    assert pk.sphere.distance(run.final, whole.final).max() < 1e-4
+    if not isinstance(times, str):
+        assert run.times[:-1].tolist() == [0.0, 1.0]
+        assert len(run.tokens) == 3
+
+
+def test_a_run_that_finishes_is_not_stopped():
+    run = pk.simulate(RESTLESS, X0, 10.0, max_steps=10_000)
+    assert run.stats.stopped == ""
+    assert run.times[-1] == 10.0
+
+
+def test_many_runs_have_the_same_limits():
+    with pytest.raises(pk.UnfinishedError, match="max_steps=50 steps"):
+        pk.simulate_many(RESTLESS, [X0, X0[:5]], 1e8, max_steps=50)
+    runs = pk.simulate_many(RESTLESS, [X0, X0[:5]], 1e8, max_steps=50, partial=True)
+    assert [run.stats.steps for run in runs] == [50, 50]
+
+
+def test_explicit_steps_that_are_too_short_give_way_to_implicit_ones(monkeypatch):
+    """The token rests where two pulls are tied: explicit steps are bound by 1/(β|KᵀQ||V|)."""
+    monkeypatch.setattr(pace, "_SECONDS", 0.0)
+    monkeypatch.setattr(pace, "_LONG", 0.0)
+    model = pk.Attention(d=2, beta=1e6, K=-1.0)
+    x0, frozen = pk.sphere.from_angles([1.5]), pk.sphere.from_angles([0.0, 2.0])
+    run = pk.simulate(model, x0, 20.0, frozen=frozen)
+    assert run.stats.method == "implicit"
+    assert "too short" in run.stats.reason
+    assert pk.sphere.distance(run.final, pk.sphere.from_angles([1.0])).max() < 1e-5
+    with pytest.raises(pk.UnfinishedError):
+        pk.simulate(model, x0, 20.0, frozen=frozen, method="explicit")
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+def test_a_steady_pace_is_enough(method, monkeypatch):
+    monkeypatch.setattr(pace, "_SECONDS", 0.0)
+    monkeypatch.setattr(pace, "_LONG", 0.0)
+    steady = Pace(method, 1e60, 1e-6)
+    for steps in range(100, 60_000, 100):  # a hundred steps a decade
+        t = 10.0 ** (steps / 1000)
+        assert steady.judge(steps, t) == ""
+    stuck = Pace(method, 1e60, 1e-6)
+    told = [stuck.judge(steps, 1e3 * steps) for steps in range(100, 60_000, 100)]
+    assert not any(told[:10])
+    assert "cannot reach" in told[-1]
+
+
+def test_no_step_is_taken_twice_or_lost_at_the_limit():
+    few = pk.simulate(RESTLESS, X0, 50.0, max_steps=37, partial=True, method="implicit")
+    many = pk.simulate(RESTLESS, X0, 50.0, method="implicit")
+    np.testing.assert_array_equal(few.times, many.times[:38])
+    np.testing.assert_allclose(few.tokens, many.tokens[:38], atol=1e-13)
+
+
+WAITING = """
+import parkade as pk, parkade.progress as progress
+progress.PATIENCE = 0.2
+x0 = pk.sphere.uniform(10, 3, seed=1)
+V = [[0, -0.3, 0.5], [0.3, 0, -0.7], [-0.5, 0.7, 0]]
+pk.simulate(pk.Attention(V=V, beta=1.0), x0, 1e8, max_steps=20_000, partial=True)
+"""
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_long_run_without_a_bar_says_once_that_it_is_still_running(terminal):
+    ours, theirs = pty.openpty() if terminal else os.pipe()
+    child = subprocess.Popen([sys.executable, "-c", WAITING], stderr=theirs)
+    os.close(theirs)
+    said = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:  # the terminal is gone
+            break
+        if not part:
+            break
+        said += part
+    os.close(ours)
+    assert child.wait() == 0
+    assert said.count(b"still running") == terminal
+    assert said.count(b"progress=True") == terminal

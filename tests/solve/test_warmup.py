@@ -1,0 +1,70 @@
+"""Engines compiled ahead, in another process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from parkade.engine import threads
+from parkade.solve import warmup
+
+
+def test_another_process_fills_the_cache(tmp_path):
+    subprocess.run(
+        [sys.executable, "-m", "parkade.solve.warmup", "explicit 4"],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        check=True,
+        capture_output=True,
+    )
+    compiled = {path.name.partition("-")[0] for path in tmp_path.rglob("*.nbc")}
+    assert "explicit.advance" in compiled
+    assert "implicit.advance" not in compiled
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The processes that are started, and what for."""
+    real, seen = subprocess.Popen, []
+
+    def popen(command, **options):
+        seen.append((command[3:], real([sys.executable, "-c", "import time; time.sleep(60)"])))
+        return seen[-1][1]
+
+    monkeypatch.setattr(subprocess, "Popen", popen)
+    monkeypatch.setattr(warmup, "_begun", set())
+    monkeypatch.setattr(threads, "cores", lambda: 2)
+    return seen
+
+
+def test_it_ends_with_the_block(started):
+    begun = time.monotonic()
+
+    def fail():
+        with warmup.compiled_ahead(("explicit", 3), ("implicit", 8)):
+            assert started[0][1].poll() is None
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert started[0][0] == ["explicit 3", "implicit 8"]
+    assert started[0][1].poll() is not None
+    assert time.monotonic() - begun < 50
+
+
+def test_nothing_is_compiled_twice(started):
+    with warmup.compiled_ahead(("explicit", 3)), warmup.compiled_ahead(("explicit", 3)):
+        pass
+    with warmup.compiled_ahead(("explicit", 3), ("implicit", 2)):
+        pass
+    assert [words for words, _ in started] == [["explicit 3"], ["implicit 2"]]
+
+
+def test_a_single_core_has_better_things_to_do(started, monkeypatch):
+    monkeypatch.setattr(threads, "cores", lambda: 1)
+    with warmup.compiled_ahead(("explicit", 3)):
+        pass
+    assert not started

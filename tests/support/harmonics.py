@@ -1,0 +1,69 @@
+"""Systems and configurations for the tests of sums in linear time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import parkade as pk
+from parkade.engine.features import DIMENSIONS
+from parkade.solve.lower import prepare
+from support.common import random_model
+
+ACCURACY = 1e-11
+BETAS = [1.0, 9.0, 64.0, 256.0]
+
+both = pytest.mark.parametrize("d", [2, 3])
+masks = pytest.mark.parametrize("mask", ["causal", "full"])
+betas = pytest.mark.parametrize("beta", BETAS)
+
+
+def systems(model, n, frozen=None, weights=None, accuracy=ACCURACY):
+    """The model with direct and with harmonic sums, as `parkade.sums` would make them."""
+    rate = model.beta * (model.K.T @ model.Q)[0, 0]
+    mass = n if weights is None else n + np.sum(weights)
+    table = DIMENSIONS[model.d].table(rate, accuracy / (2 * mass))
+    direct = prepare(model, frozen, weights)
+    return direct, prepare(model, frozen, weights, table=table, accuracy=accuracy)
+
+
+def values(name, d):
+    """A value matrix by name."""
+    diagonal = np.diag([1.0] * (d - 1) + [-1.0])
+    return {"I": np.eye(d), "diag": diagonal, "random": random_model(d, seed=d).V}[name]
+
+
+def size(V):
+    """What an error of a mean is at most multiplied with, and at least 1."""
+    return max(1.0, np.linalg.norm(V, 2))
+
+
+CONFIGURATIONS = ["uniform", "clustered", "one point", "antipodal", "adversarial"]
+
+
+def place(kind, n, d, seed=1):
+    """n tokens: spread, or where harmonic sums have the most to lose."""
+    rng = np.random.default_rng(seed)
+    x = pk.sphere.uniform(n, d, seed=rng)
+    if kind == "clustered":  # 8 clusters of width 1e-4
+        x = x[rng.integers(min(n, 8), size=n)] + 1e-4 * rng.standard_normal((n, d))
+    elif kind == "one point":
+        x[:] = x[0]
+    elif kind == "antipodal":
+        x = x[:1] * rng.choice([-1.0, 1.0], size=(n, 1))
+    elif kind == "adversarial":  # a heavy cluster in front, and isolated tokens far from it
+        few = min(40, n // 2)
+        x[: n - few] = np.eye(d)[0] + 1e-3 * rng.standard_normal((n - few, d))
+        x[n - few :, 0] = -np.abs(x[n - few :, 0])
+    return pk.sphere.normalize(x)
+
+
+def lone_pair(d, angle, n=300):
+    """A cluster in front, at `angle` from it a lone token, and next to that one a follower."""
+    rng = np.random.default_rng(4)
+    x = np.zeros((n, d))
+    x[:, 0] = 1.0
+    x[-2, :2] = np.cos(angle), np.sin(angle)
+    x[-1, :2] = np.cos(angle + 0.1), np.sin(angle + 0.1)
+    x[:-2] += 0.01 * rng.standard_normal((n - 2, d))
+    return pk.sphere.normalize(x)

@@ -1,0 +1,207 @@
+"""Runs in forked, spawned and threaded company; `test_forks.py` starts one process for each.
+
+A scenario yields what its runs gave. All of them must be the same bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import parkade as pk
+
+
+def run(d=2):
+    """The bits of a run that is large enough for all cores."""
+    start = pk.sphere.uniform(1000 if d == 2 else 600, d, seed=1)
+    final = pk.simulate(pk.Attention(d, beta=4.0), start, 0.01, method="explicit", sums="direct")
+    return hashlib.sha256(final.tokens.tobytes()).hexdigest()
+
+
+def in_fork(function):
+    """What `function` returns, a string, in a child made by `os.fork`."""
+    receive, send = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(send, function().encode())
+        finally:
+            os._exit(0)
+    os.close(send)
+    with open(receive, encoding="utf-8") as file:
+        said = file.read()
+    os.waitpid(child, 0)
+    return said
+
+
+def in_pool(method):
+    context = multiprocessing.get_context(method)
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        return [future.result() for future in [pool.submit(run) for _ in range(4)]]
+
+
+def forked():
+    yield run()
+    yield in_fork(run)
+    yield in_fork(lambda: in_fork(run))
+    yield run()
+
+
+def pools():
+    yield run()
+    for method in ("fork", "spawn", "forkserver"):
+        yield from in_pool(method)
+
+
+def threads():
+    yield run()
+    with ThreadPoolExecutor(4) as pool:
+        yield from [future.result() for future in [pool.submit(run) for _ in range(20)]]
+
+
+def pools_in_threads():
+    yield run()
+    with ThreadPoolExecutor(3) as pool:
+        methods = ("fork", "fork", "spawn", "fork")
+        for future in [pool.submit(in_pool, method) for method in methods]:
+            yield from future.result()
+
+
+def while_running(d=2):
+    yield run(d)
+    ended = threading.Event()
+
+    def keep_running():
+        while not ended.is_set():
+            run(d)
+
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(2):
+            pool.submit(keep_running)
+        for _ in range(20):
+            yield in_fork(lambda: run(d))
+        ended.set()
+
+
+def many_at_once():
+    yield run()
+    with ThreadPoolExecutor(4) as pool:
+        children = [pool.submit(in_fork, run) for _ in range(24)]
+        for future in [*children, *(pool.submit(run) for _ in range(4))]:
+            yield future.result()
+
+
+def while_running_with_blas():
+    yield from while_running(8)
+
+
+def while_compiling():
+    import numba
+
+    import parkade.engine  # noqa: F401
+
+    def compile_something():
+        @numba.njit
+        def power(x, n):
+            return [x**i for i in range(n)]
+
+        return str(power(1.5, 3))
+
+    yield compile_something()
+    with ThreadPoolExecutor(2) as pool:
+        others = [pool.submit(compile_something) for _ in range(8)]
+        for _ in range(4):
+            yield in_fork(compile_something)
+        yield from [future.result() for future in others]
+
+
+def while_locked():
+    """A thread takes locks in the order opposite to that in which a fork asks for them."""
+    from parkade.base import forks
+    from parkade.plots import style
+    from parkade.solve import integrate
+    from parkade.sweeps import netcdf
+
+    assert {integrate._warming, style._LOCK, netcdf._LOCK} <= set(forks._locks)
+    held = threading.Event()
+
+    def hold():
+        with netcdf._LOCK:
+            held.set()
+            time.sleep(0.2)
+            with style.context(), integrate._warming:
+                time.sleep(0.2)
+
+    def free():
+        # No other thread could take them from the one that forked: ask from another one.
+        with ThreadPoolExecutor(1) as pool:
+            return str(
+                pool.submit(lambda: [each.acquire(blocking=False) for each in locks]).result()
+            )
+
+    locks = (integrate._warming, style._LOCK, netcdf._LOCK)
+    yield str([True] * 3)
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    yield in_fork(free)
+    thread.join()
+    yield free()
+
+
+def blas_threads():
+    """A child gets back the threads of BLAS that another thread of its parent had taken away."""
+    from threadpoolctl import threadpool_info
+
+    from parkade.engine.threads import single_threaded_blas
+
+    def count():
+        return str(
+            [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+        )
+
+    def stay():
+        with single_threaded_blas():
+            inside.set()
+            leave.wait()
+
+    run(8)  # loads BLAS
+    inside, leave = threading.Event(), threading.Event()
+    yield count()
+    thread = threading.Thread(target=stay)
+    thread.start()
+    inside.wait()
+    limited = count()
+    yield in_fork(count)
+    with single_threaded_blas():
+        assert in_fork(count) == limited  # the thread that forks is inside, there as here
+        leave.set()
+        thread.join()
+        assert count() == limited
+    yield count()
+
+
+SCENARIOS = {
+    function.__name__: function
+    for function in (
+        forked,
+        pools,
+        threads,
+        pools_in_threads,
+        while_running,
+        many_at_once,
+        while_running_with_blas,
+        while_compiling,
+        while_locked,
+        blas_threads,
+    )
+}
+
+if __name__ == "__main__":
+    for line in SCENARIOS[sys.argv[1]]():
+        print(line, flush=True)

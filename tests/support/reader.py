@@ -1,0 +1,193 @@
+"""A reader of the explorer: opens its page, looks at it by pixels, and hears what goes wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+from PIL import Image
+
+PATIENCE = 240_000
+"""Milliseconds: the first run after an edit of the engine compiles it."""
+
+_IDLE = """() => Promise.race([
+  parkade.ready.then(() => parkade.idle()),
+  new Promise((_, no) => { setTimeout(() => no(new Error('no scene')), %d); }),
+])"""
+
+_SCENE = """() => JSON.stringify({
+  ...parkade.scene, frames: [...parkade.scene.frames], labels: [...parkade.scene.labels],
+})"""
+
+
+class Reader:
+    """One browser context with one page in it.
+
+    Attributes
+    ----------
+    page : playwright Page
+    wrong : list of str
+        Errors of the console and of scripts, and requests that left the origin.
+    asked : list of str
+        Addresses asked for.
+    """
+
+    def __init__(self, context, origin):
+        self.context, self.origin = context, origin
+        self.wrong, self.asked = [], []
+        context.on("request", self._request)
+        context.on("weberror", lambda event: self.wrong.append(f"script: {event.error}"))
+        context.on("console", self._console)
+        self.page = context.new_page()
+
+    def _request(self, request):
+        self.asked.append(request.url)
+        if not request.url.startswith((f"{self.origin}/", "data:", "blob:")):
+            self.wrong.append(f"request: {request.url}")
+
+    def _console(self, message):
+        if message.type == "error":
+            self.wrong.append(f"console: {message.text}")
+
+    def forgive(self, text, certain=True):
+        """Something was meant to go wrong, and did; or may have, if it is not certain."""
+        meant = [line for line in self.wrong if text in line]
+        assert meant or not certain, f"nothing said {text!r}: {self.wrong}"
+        self.wrong = [line for line in self.wrong if text not in line]
+
+    def open(self, link="", wait=True):
+        """Open the page with the settings and view of a link, and wait for its scene."""
+        self.page.goto(f"{self.origin}/#{link}")
+        if wait:
+            self.idle()
+
+    def idle(self):
+        """Wait until nothing is computed and all is drawn."""
+        self.page.evaluate(_IDLE % PATIENCE)
+
+    def on(self, name):
+        """The element with this id."""
+        return self.page.locator(f"#{name}")
+
+    def get(self, expression):
+        """The value of an expression in the page."""
+        return self.page.evaluate(f"() => {expression}")
+
+    def text(self, name):
+        """The text of an element."""
+        return self.on(name).inner_text()
+
+    def type(self, name, value):
+        """Type a value into a field, leave it, and wait for the scene."""
+        self.on(name).fill(str(value))
+        self.on(name).blur()
+        self.idle()
+
+    def press(self, *keys):
+        """Press keys, and wait for what comes of it."""
+        for key in keys:
+            self.page.keyboard.press(key)
+        self.idle()
+
+    def drag(self, dx, dy):
+        """Drag the picture by its middle."""
+        box = self.on("ball").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        self.page.mouse.move(x, y)
+        self.page.mouse.down()
+        self.page.mouse.move(x + dx, y + dy, steps=5)
+        self.page.mouse.up()
+        self.page.mouse.move(5, 5)
+        self.idle()
+
+    def go(self, t):
+        """Show the time t."""
+        self.page.evaluate("t => { parkade.goTo(t); return parkade.idle(); }", t)
+
+    @property
+    def settings(self):
+        return self.get("parkade.settings")
+
+    @property
+    def view(self):
+        return self.get("parkade.view")
+
+    @property
+    def link(self):
+        """What the address says, when it has come to rest."""
+        # The page writes its link a quarter of a second after the last movement.
+        return self.get("new Promise(r => setTimeout(() => r(location.hash.slice(1)), 350))")
+
+    def scene(self):
+        """The scene, with frames (F, n, d) and labels (F, n)."""
+        scene = json.loads(self.page.evaluate(_SCENE))
+        shape = len(scene["times"]), scene["n"], scene["d"]
+        scene["frames"] = np.array(scene["frames"]).reshape(shape)
+        scene["labels"] = np.array(scene["labels"]).reshape(shape[:2])
+        return scene
+
+    def places(self):
+        """Where tokens are drawn on #ball: x, y, depth, (n, 3)."""
+        return np.array(self.get("Array.from(parkade.places)")).reshape(-1, 3)
+
+    def color(self, name):
+        """A colour of the style sheet."""
+        style = "getComputedStyle(document.documentElement)"
+        return rgb(self.get(f"{style}.getPropertyValue('--{name}').trim()"))
+
+    def picture(self, name="ball"):
+        """What is seen of an element, as (height, width, 3) from 0 to 255."""
+        x, y, w, h = self._box(name)
+        clip = {"x": x, "y": y, "width": w, "height": h}
+        return pixels(self.page.screenshot(clip=clip))
+
+    def pictures(self, *names):
+        """What is seen of some elements at the same moment."""
+        whole = pixels(self.page.screenshot())
+        boxes = map(self._box, names)
+        return [whole[y : y + h, x : x + w] for x, y, w, h in boxes]
+
+    def _box(self, name):
+        """Left, top, width and height of an element, in whole pixels."""
+        box = self.on(name).bounding_box()
+        return [round(box[side]) for side in ("x", "y", "width", "height")]
+
+
+def pixels(png):
+    """The colours of a PNG file, (height, width, 3) from 0 to 255."""
+    with Image.open(io.BytesIO(png)) as picture:
+        return np.asarray(picture.convert("RGB")).astype(int)
+
+
+def rgb(color):
+    """A colour #rrggbb as three numbers."""
+    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+
+
+def near(picture, x, y, reach=1):
+    """The pixels around a point, (k, 3)."""
+    x, y = round(x), round(y)
+    return picture[max(0, y - reach) : y + reach + 1, max(0, x - reach) : x + reach + 1].reshape(
+        -1, 3
+    )
+
+
+def has(picture, x, y, color, reach=1, within=12):
+    """Whether a colour (three numbers) is seen around a point."""
+    away = np.abs(near(picture, x, y, reach) - color).max(axis=1)
+    return bool((away <= within).any())
+
+
+def same(one, other):
+    """Whether two pictures are the same to the eye; a browser may round colours otherwise."""
+    return one.shape == other.shape and np.abs(one - other).max() <= 8
+
+
+def download(reader, kind):
+    """The name and the bytes of a file."""
+    reader.on("downloads").locator("summary").click()
+    with reader.page.expect_download(timeout=120_000) as waiting:
+        reader.on(f"download-{kind}").click()
+    with open(waiting.value.path(), "rb") as file:
+        return waiting.value.suggested_filename, file.read()

@@ -1,0 +1,294 @@
+"""Ensembles: the grid, the measures, and the same bits whoever computes them."""
+
+from __future__ import annotations
+
+import json
+import math
+from concurrent.futures import Executor, Future
+
+import numpy as np
+import pytest
+from support.common import EPS, worst
+
+import parkade as pk
+from parkade.sweeps import laws, request
+from parkade.sweeps.batch import run_batch
+from parkade.sweeps.measures import MEASURES
+from parkade.sweeps.netcdf import versions
+from parkade.sweeps.recipe import Recipe
+from parkade.sweeps.store import Store
+
+SMALL = {"d": 2, "n": 12, "runs": 5, "t_end": 5.0, "times": [0.0, 1.0, 5.0]}
+
+
+def recipe(model=None, **changes):
+    """A recipe from some of the arguments of `ensemble`."""
+    options = {"runs": 3, "t_end": 2.0, "seed": 0, "times": None, "measure": "final"}
+    options |= {"radius": None, "tol": 1e-6, "batch": None, "sums": "auto"}
+    for name in set(options) & set(changes):
+        options[name] = changes.pop(name)
+    return request.make(model, {"d": 2, **changes} if model is None else changes, **options)
+
+
+def same_bits(one, other):
+    """Whether two datasets agree in everything, bit by bit."""
+    assert one.identical(other)
+    assert all(one[name].values.tobytes() == other[name].values.tobytes() for name in one)
+    return True
+
+
+# The grid
+
+
+def test_swept_parameters_are_dimensions_and_others_are_not():
+    ds = pk.ensemble(**SMALL, beta=[1, 4], V=["I", [1, -1]], mask=["causal", "full"], workers=1)
+    assert dict(ds.clusters.sizes) == {"beta": 2, "V": 2, "mask": 2, "run": 5, "time": 3}
+    assert ds.beta.values.tolist() == [1.0, 4.0]
+    assert ds.V.values.tolist() == ["I", "diag(1, -1)"]
+    assert ds.mask.values.tolist() == ["causal", "full"]
+    assert ds.time.values.tolist() == SMALL["times"]
+    assert dict(pk.ensemble(**SMALL).clusters.sizes) == {"run": 5, "time": 3}
+
+
+def test_every_run_can_be_repeated_by_hand():
+    ds = pk.ensemble(
+        **SMALL, seed=3, beta=[1.0, 9.0], Q=["I", "gaussian"], measure=("final", "clusters")
+    )
+    for run in range(5):
+        x0 = pk.sphere.uniform(12, 2, laws.generator(3, run, "start"))
+        Q = laws.generator(3, run, "Q").standard_normal((2, 2)) / math.sqrt(2)
+        for beta in (1.0, 9.0):
+            for name, matrix in (("I", 1.0), ("gaussian", Q)):
+                model = pk.Attention(2, beta, Q=matrix)
+                one = pk.simulate(model, x0, 5.0, times=[0.0, 1.0, 5.0])
+                found = ds.sel(beta=beta, Q=name, run=run)
+                assert np.array_equal(found.final.values, one.final)
+                radius = pk.clusters.default_radius(model)
+                labels = [pk.cluster_labels(x, radius) for x in one.tokens]
+                assert found.clusters.values.tolist() == [len(set(s.tolist())) for s in labels]
+                largest = [np.bincount(s).max() / 12 for s in labels]
+                assert found.largest.values.tolist() == largest
+
+
+def test_shorter_runs_of_a_sweep_are_filled_up_with_nan():
+    ds = pk.ensemble(n=[3, 5], d=[2, 3], runs=2, t_end=1.0, times=[1.0], measure="final")
+    assert dict(ds.final.sizes) == {"n": 2, "d": 2, "run": 2, "token": 5, "axis": 3}
+    there = np.isfinite(ds.final).all("run")
+    for n in (3, 5):
+        for d in (2, 3):
+            expected = (ds.token < n) & (ds.axis < d)
+            assert (there.sel(n=n, d=d) == expected).all()
+
+
+def test_the_model_gives_what_is_not_given_by_name():
+    model = pk.Attention(2, 9.0, V=[1, -1], mask="full")
+    swept = pk.ensemble(model, n=6, runs=2, t_end=1.0, beta=[4.0, 9.0], measure="final")
+    plain = pk.ensemble(model, n=6, runs=2, t_end=1.0, measure="final")
+    assert np.array_equal(swept.sel(beta=9.0).final, plain.final)
+    assert json.loads(plain.attrs["recipe"])["V"] == [1.0, -1.0]
+    assert json.loads(plain.attrs["recipe"])["mask"] == "full"
+
+
+def test_ways_to_write_the_same_give_the_same_recipe():
+    same = [
+        recipe(pk.Attention(2, 1.0)),
+        recipe(V="I"),
+        recipe(V=[1, 1], beta=1),
+        recipe(V=np.eye(2), n=200, start="uniform", c=4),
+    ]
+    assert len({r.to_json() for r in same}) == 1
+    again = Recipe.from_json(same[0].to_json())
+    assert again.to_json() == same[0].to_json()
+
+
+def test_lists_of_matrices_and_starts_are_understood():
+    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    given = pk.sphere.uniform(200, 2, seed=1)
+    r = recipe(
+        V=[turn, [1, 0.5], 2.0],
+        Q={"wide": [1, 2], "narrow": [[2, 0], [1, 2]]},
+        K=turn,
+        start=["uniform", ("von Mises–Fisher", 5), ["mixture", 3, 0.1], given],
+    )
+    assert r.axes["V"].labels == ("[0, -1; 1, 0]", "diag(1, 0.5)", "2 I")
+    assert r.axes["Q"].labels == ("wide", "narrow")
+    assert not r.axes["K"].swept
+    laws_of_start = ("uniform", "von Mises-Fisher(5)", "mixture(3, 0.1)", "given")
+    assert r.axes["start"].labels == laws_of_start
+    assert worst(r.simulation(r.total - 1).tokens, given) < 4 * EPS
+    assert Recipe.from_json(r.to_json()).to_json() == r.to_json()
+    assert recipe(start=given[:7].tolist()).axes["n"].values == (7,)
+    assert recipe(start=("mixture", 3, 0.1)).axes["start"].swept is False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"V": [[0, -1], [1, 0]]}, r"may mean one matrix or 2 diagonals; pass numpy.array\(V\)"),
+        ({"V": [1, 1, 1]}, r"V must be a number, a vector of length 2"),
+        ({"V": "random"}, r"V must be one of 'I', 'gaussian', got 'random'"),
+        ({"V": [1, 2], "d": [2, 3]}, r"V must be a number, a vector of length 3"),
+        ({"d": None}, r"give d: Q, K, V and start must tell one dimension, but none has one"),
+        ({"beta": [1, 2, 1]}, r"beta must have different values, but 1\.0 comes twice"),
+        ({"beta": []}, r"beta must have at least one value"),
+        ({"beta": -1.0}, r"beta must be ≥ 0, got -1"),
+        ({"n": [3, 0]}, r"n must be a whole number ≥ 1, got 0"),
+        ({"mask": ["causal", "none"]}, r"mask must be one of 'causal', 'full', got 'none'"),
+        ({"start": "normal"}, r"start must be one of 'uniform', got 'normal'"),
+        ({"start": ("mixture", 3)}, r"start must be 'uniform', \('von Mises-Fisher', kappa\)"),
+        ({"start": [[1.0, 0.0]], "n": 5}, r"start gives 1 tokens in d=2, so n and d must be"),
+        ({"c": 4.0, "delta": 0.5}, r"give c \(δ = cβ\^\{-1/2\}\) or delta, not both"),
+        ({"c": [1.0, 2.0]}, r"c is swept, but nothing measured depends on it; add 'consumption'"),
+        ({"measure": "size"}, r"measure must be one of 'clusters', 'merges'"),
+        ({"measure": ()}, r"measure must name at least one of clusters, merges"),
+        ({"seed": None}, r"seed must be a whole number ≥ 0, got None"),
+        ({"seed": -1}, r"seed must be a whole number ≥ 0, got -1"),
+        ({"runs": 0}, r"runs must be a whole number ≥ 1, got 0"),
+        ({"tol": 1.0}, r"tol must lie in"),
+        ({"times": [3.0]}, r"times must lie in \[0, t_end=2\]"),
+        ({"times": {"from": 1}}, r"times must have the keys from, to, count, got \['from'\]"),
+        ({"radius": 0}, r"radius must be > 0, got 0"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(arguments, message):
+    with pytest.raises(pk.InputError, match=message):
+        recipe(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"model": 3}, r"model must be a parkade.Attention, got int"),
+        ({"executor": "dask"}, r"executor must be one of 'threads', 'processes', got 'dask'"),
+        ({"executor": 4}, r"or a concurrent.futures.Executor, got int"),
+        ({"workers": 0}, r"workers must be a whole number ≥ 1, got 0"),
+    ],
+)
+def test_bad_workers_are_refused(arguments, message):
+    with pytest.raises(pk.InputError, match=message):
+        pk.ensemble(**{**SMALL, **arguments})
+
+
+# The measures
+
+
+@pytest.fixture(scope="module")
+def everything():
+    return pk.ensemble(
+        d=2, n=30, runs=3, t_end=150.0, times=[1.0, 150.0], beta=64.0, measure=tuple(MEASURES),
+        c=[1.0, 4.0],
+    )  # fmt: skip
+
+
+def test_measures_are_what_the_library_says(everything):
+    model = pk.Attention(2, 64.0)
+    for i in range(3):
+        x0 = pk.sphere.uniform(30, 2, laws.generator(0, i, "start"))
+        run = pk.simulate(model, x0, 150.0)
+        tree, found = run.merge_tree(), everything.isel(run=i)
+        assert np.array_equal(found.arrival, tree.arrivals)
+        longest = max(tree.plateaus, key=lambda p: p.lifetime)
+        for name, plateau in (("first", tree.plateaus[0]), ("longest", longest)):
+            one = found.sel(plateau=name)
+            assert float(one.plateau_clusters) == plateau.clusters
+            assert (float(one.plateau_start), float(one.plateau_end)) == (
+                plateau.start,
+                plateau.end,
+            )
+        assert np.array_equal(found.tokens, run.at([1.0, 150.0]))
+        assert np.array_equal(found.final, run.final)
+        for c in (1.0, 4.0):
+            for kind in ("renyi", "strong"):
+                one = found.sel(c=c, kind=kind)
+                find = pk.renyi_centers if kind == "renyi" else pk.strong_renyi_centers
+                who = find(x0, c / 8)
+                assert int(one.centers) == len(who)
+                assert np.array_equal(one.consumed, pk.consumption(run, who, 1 / 16, [1.0, 150.0]))
+                moved = pk.sphere.distance(run.at([1.0, 150.0])[:, who], x0[who]).mean(axis=1)
+                np.testing.assert_allclose(one.displacement, moved, rtol=0, atol=4 * EPS)
+
+
+def test_only_what_depends_on_the_separation_has_its_dimension(everything):
+    assert everything.consumed.dims == ("c", "run", "kind", "time")
+    assert everything.clusters.dims == ("run", "time")
+    assert everything.arrival.dims == ("run", "token")
+    assert everything.tokens.dims == ("run", "time", "token", "axis")
+
+
+def test_separations_beyond_the_sphere_leave_one_centre():
+    ds = pk.ensemble(d=2, n=10, beta=[0.0, 1.0], runs=2, t_end=1.0, measure="centers")
+    assert (ds.centers == 1).all()
+    given = pk.ensemble(d=2, n=10, beta=1.0, runs=2, t_end=1.0, measure="centers", delta=1e-9)
+    assert (given.centers == 10).all()
+
+
+def test_attributes_tell_the_recipe_and_the_versions(everything):
+    told = json.loads(everything.attrs["recipe"])
+    assert (told["beta"], told["c"], told["measure"]) == (64.0, [1.0, 4.0], list(MEASURES))
+    assert json.loads(everything.attrs["versions"]) == versions()
+    assert set(versions()) == {"parkade", "numpy", "numba", "python"}
+    assert everything.clusters.attrs["long_name"] == "number of clusters"
+
+
+def test_untrusted_runs_are_told():
+    x0 = pk.sphere.from_angles([0.0, 2.0])
+    with pytest.warns(pk.TrustWarning, match=r"in 2 of 2 runs rounding, not the model"):
+        ds = pk.ensemble(start=x0, beta=100.0, mask="full", runs=2, t_end=1e40, measure="final")
+    assert (ds.trusted_until < 1e40).all()
+
+
+# The same bits
+
+
+class Backwards(Executor):
+    """Runs its tasks when the first result is wanted, the last task first."""
+
+    def __init__(self):
+        self.tasks = []
+
+    def submit(self, function, /, *args, **kwargs):
+        self.tasks.append((Future(), function, args))
+        if len(self.tasks) == 10:
+            for future, call, arguments in reversed(self.tasks):
+                future.set_result(call(*arguments))
+        return self.tasks[-1][0]
+
+
+def test_same_bits_on_any_workers_in_any_order():
+    options = {"beta": [1.0, 64.0], "start": ["uniform", ("mixture", 2, 0.3)], "seed": 5}
+    options |= {"K": "gaussian", "measure": ("final", "clusters", "consumption"), "batch": 2}
+    reference = pk.ensemble(**SMALL, **options, workers=1)
+    assert same_bits(pk.ensemble(**SMALL, **options, workers=3), reference)
+    assert same_bits(pk.ensemble(**SMALL, **options, executor="processes", workers=2), reference)
+    assert same_bits(pk.ensemble(**SMALL, **options, executor=Backwards()), reference)
+
+
+def test_batches_of_another_size_hold_the_same_numbers():
+    one = pk.ensemble(**SMALL, measure="final", batch=1)
+    other = pk.ensemble(**SMALL, measure="final", batch=4)
+    assert one.final.equals(other.final)
+    assert not np.array_equal(one.final, pk.ensemble(**SMALL, measure="final", seed=1).final)
+
+
+def test_a_run_that_fails_is_named_and_leaves_the_others_alone(tmp_path, monkeypatch):
+    real = laws.draw_start
+
+    def draw(value, n, d, rng):
+        x = real(value, n, d, rng)
+        if np.array_equal(x, real(value, n, d, laws.generator(0, 3, "start"))):
+            raise pk.ParkadeError("the steps became too short")
+        return x
+
+    monkeypatch.setattr("parkade.sweeps.laws.draw_start", draw)
+    with pytest.raises(
+        pk.ParkadeError, match=r"simulation run=3 failed: the steps.*; 4 of 5 batch"
+    ):
+        pk.ensemble(**SMALL, store=tmp_path, batch=1)
+    monkeypatch.undo()
+    pk.ensemble(**SMALL, store=tmp_path, batch=1)
+
+
+def test_a_batch_is_one_function_of_text_and_numbers(tmp_path):
+    r = recipe(n=4)
+    Store(tmp_path, r).prepare()
+    assert run_batch(r.to_json(), str(tmp_path), 1) == str(tmp_path / "batch-000001.nc")
