@@ -18,7 +18,7 @@ import parkade as pk
 from parkade.bench import baselines
 from parkade.experiments.claims.census import BETA, END, RADIUS, N
 from parkade.experiments.figures import fig3
-from parkade.solve.sums import SumsOption
+from parkade.solve.options import SumsOption
 from parkade.theory.paper import DELTA
 
 RUNS, ROUNDS = 400, 4

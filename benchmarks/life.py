@@ -18,7 +18,7 @@ from parkade.base.types import Array
 from parkade.engine import METHODS, threads
 from parkade.engine.system import unrolled
 from parkade.solve.lower import prepare
-from parkade.solve.plan import Method
+from parkade.solve.options import Method
 
 MEASURED = 1e4
 

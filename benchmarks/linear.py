@@ -22,7 +22,7 @@ from parkade.engine.system import System, unrolled
 from parkade.engine.velocity import velocity, velocity_batch
 from parkade.solve import sums
 from parkade.solve.lower import prepare
-from parkade.solve.plan import Method
+from parkade.solve.options import Method, Options, Problem, SumsOption
 
 CASES = (("circle", 2, 64.0), ("S²", 3, 9.0))
 
@@ -39,9 +39,9 @@ def _best(function: Callable[[], object], seconds: float = 2.0) -> float:
     return float(best)
 
 
-def _prepared(d: int, beta: float, n: int, option: sums.SumsOption) -> System:
+def _prepared(d: int, beta: float, n: int, option: SumsOption) -> System:
     model = pk.Attention(d, beta)
-    chosen = sums.choose(model, n, 1e-6, option)
+    chosen = sums.choose(Problem.of(model, Options(1.0, sums=option)), n)
     return prepare(model, table=chosen.table, accuracy=chosen.accuracy)
 
 
@@ -72,7 +72,7 @@ def crossover() -> None:
             for option in ("direct", "harmonic"):
                 system = _prepared(d, beta, n, option)
                 took.append(1e6 * _best(partial(velocity_batch, system, dims, x, out), 0.2))
-            chosen = sums.choose(pk.Attention(d, beta), n, 1e-6).name
+            chosen = sums.choose(Problem.of(pk.Attention(d, beta), Options(1.0)), n).name
             print(f"| {name} | {beta:g} | {n} | {took[0]:.0f} | {took[1]:.0f} | {chosen} |")
 
 

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from parkade.base.errors import InputError, ParkadeError, TrustWarning, UnfinishedError
     from parkade.model import sphere
     from parkade.model.attention import Attention
-    from parkade.runs.trajectory import Trajectory, load
+    from parkade.model.flow import Flow
+    from parkade.model.head import Head
+    from parkade.model.mask import Causal, Full
+    from parkade.model.part import Part
+    from parkade.model.transformer import Transformer
+    from parkade.runs.archive import load
+    from parkade.runs.path import Path
+    from parkade.runs.trajectory import Trajectory
     from parkade.solve.simulate import simulate, simulate_many
     from parkade.sweeps.ensemble import ensemble, load_ensemble
 
@@ -24,9 +31,16 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Attention",
+    "Causal",
+    "Flow",
+    "Full",
+    "Head",
     "InputError",
     "ParkadeError",
+    "Part",
+    "Path",
     "Trajectory",
+    "Transformer",
     "TrustWarning",
     "UnfinishedError",
     "cluster_labels",
@@ -50,7 +64,14 @@ _HOMES = {
     "analysis.parking": ("renyi_centers", "strong_renyi_centers"),
     "base.errors": ("InputError", "ParkadeError", "TrustWarning", "UnfinishedError"),
     "model.attention": ("Attention",),
-    "runs.trajectory": ("Trajectory", "load"),
+    "model.flow": ("Flow",),
+    "model.head": ("Head",),
+    "model.mask": ("Causal", "Full"),
+    "model.part": ("Part",),
+    "model.transformer": ("Transformer",),
+    "runs.archive": ("load",),
+    "runs.path": ("Path",),
+    "runs.trajectory": ("Trajectory",),
     "solve.simulate": ("simulate", "simulate_many"),
     "sweeps.ensemble": ("ensemble", "load_ensemble"),
 }
@@ -66,6 +87,7 @@ _MODULES = {
 # Methods of a run whose work is done in folders above its own.
 late.METHODS.update(
     merge_tree="parkade.analysis.clusters.merge_tree",
+    save="parkade.runs.archive.write",
     show="parkade.explorer.export.show",
 )
 

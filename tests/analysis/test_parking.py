@@ -10,17 +10,22 @@ from support.common import random_rotation
 import parkade as pk
 from parkade import renyi_centers, strong_renyi_centers
 from parkade.analysis import parking
+from parkade.base import check
 
 TINY = [0.0, 5e-324, 1e-300, 1e-162, 1e-16, 1e-8]
 LARGE = [math.pi / 2, math.pi - 1e-9, math.nextafter(math.pi, 0), math.pi]
 SEEDS = st.integers(0, 2**32 - 1)
 
 
+def root_of(model):
+    return parking._root(model.product, model.product_error)
+
+
 def naive(x, delta, model=None):
     """Both kinds of centres, from the definition: every token against every earlier one."""
-    x = pk.check.tokens(x)
+    x = check.tokens(x)
     if model is not None:
-        root = parking._root(model)
+        root = root_of(model)
         x = sum(x[:, [j]] * root[j] for j in range(x.shape[1]))
     renyi, strong = [], []
     for k, y in enumerate(x):
@@ -119,7 +124,7 @@ def test_ties_at_every_distance_there_is(d):
     for delta in around(distances(x)):
         agree(x, delta)
     model = bowl(d, rng)
-    u = x @ parking._root(model)
+    u = x @ root_of(model)
     for delta in {np.linalg.norm(u[i] - u[j]) for i, j in itertools.combinations(range(18), 2)}:
         for tie in (delta, np.nextafter(delta, 0), np.nextafter(delta, 9)):
             agree(x, tie, model)
@@ -240,11 +245,11 @@ def test_the_root_gives_the_distance_that_attention_feels(d):
     for flat in (False, True):
         model = bowl(d, rng, flat)
         square = (model.Q @ (x - y)) @ (model.K @ (x - y))
-        assert np.sum(((x - y) @ parking._root(model)) ** 2) == pytest.approx(square, rel=1e-10)
+        assert np.sum(((x - y) @ root_of(model)) ** 2) == pytest.approx(square, rel=1e-10)
     # The weight of y, relative to the token's own, for tokens of equal S-norm.
     model = pk.Attention(d=d, beta=3.0, Q=1.5, K=0.5)
     scores = model.beta * np.array([(model.Q @ x) @ (model.K @ z) for z in (x, y)])
-    square = np.sum(((x - y) @ parking._root(model)) ** 2)
+    square = np.sum(((x - y) @ root_of(model)) ** 2)
     assert math.exp(scores[1] - scores[0]) == pytest.approx(math.exp(-3.0 * square / 2))
 
 
@@ -279,7 +284,7 @@ def test_work_grows_with_the_number_of_tokens_only(d, delta):
         (-1.0, pk.Attention(d=3), "delta must be ≥ 0, got -1"),
         (0.1, pk.Attention(d=2), "d=2 columns like the model"),
         (0.1, pk.Attention(Q=[1, 1, -0.25]), "no negative eigenvalue, got -0.25: it gives no dist"),
-        (0.1, 64.0, "must be a parkade.Attention, got float"),
+        (0.1, 64.0, "must be one attention head such as parkade.Attention, got float"),
     ],
 )
 def test_bad_input_is_refused(centers, delta, model, message):

@@ -12,6 +12,8 @@ import parkade as pk
 from parkade.engine import METHODS
 from parkade.engine.system import unrolled
 from parkade.solve.lower import prepare
+from parkade.solve.options import Hooks, Options
+from parkade.solve.solver import Solver
 
 implicit = METHODS["implicit"]
 
@@ -257,8 +259,8 @@ def test_frozen_tokens_hold_their_captives_for_ever():
 def test_progress_counts_decades():
     reports = []
     x0 = pk.sphere.uniform(60, 2, seed=1)
-    job = pk.flow.Job(pk.Attention(d=2, beta=64.0), 1e60, "final", 1e-6, "auto", "auto", None, None)
-    job.run(x0, reports.append, lambda: False)
+    solver = Solver(pk.Attention(d=2, beta=64.0), Options(1e60, "final"))
+    solver.run(x0, Hooks(reports.append))
     # In linear time nothing would seem to happen before the very end.
     assert reports[-1] == 1.0
     assert any(0.1 < fraction < 0.9 for fraction in reports)

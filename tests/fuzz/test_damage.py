@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import parkade as pk
+from parkade.base import check
 from parkade.cli import parse
 from parkade.cli.sweep import read_recipe
 from parkade.experiments import figures
@@ -257,7 +258,7 @@ def test_damaged_tokens(suffix, tmp_path):
 
     def read(data):
         path.write_bytes(data)
-        return pk.check.tokens(parse.tokens("--tokens", path))
+        return check.tokens(parse.tokens("--tokens", path))
 
     campaign(f"tokens{suffix}", path.read_bytes(), read, lambda x: np.isfinite(x).all())
 

@@ -277,13 +277,13 @@ def test_overview_of_any_run_renders(d, times, n):
 
 def test_caption_names_the_model():
     run = simulate(3, 1e4, n=4, V=[1, 0.5, -1], times="final")
-    assert plots.caption(run) == "β = 9, n = 4, V = diag(1, 0.5, −1), causal mask, t = 10000"
+    assert plots.caption(run) == "β = 9, V = diag(1, 0.5, −1), causal mask, n = 4, t = 10000"
     model = pk.Attention(d=5, beta=4, Q=2.0, V=np.ones((5, 5)), mask="full")
     run = pk.simulate(model, np.eye(5), 0.1, frozen=np.eye(2, 5))
     assert "trusted" not in plots.caption(run)
     untrusted = dataclasses.replace(run, trusted_until=0.05)
     assert plots.caption(untrusted) == plots.caption(run) + ", trusted to t = 0.05"
-    expected = "β = 4, n = 5, d = 5, Q = 2 I, V = 5×5 matrix, 2 frozen, full mask, t = 0.1"
+    expected = "β = 4, Q = 2 I, V = 5×5 matrix, full mask, n = 5, d = 5, 2 frozen, t = 0.1"
     assert plots.caption(run) == expected
     assert plots.overview(run).get_suptitle() == expected
 
@@ -373,7 +373,7 @@ def test_the_wrong_dimension_is_refused(plot, d, message):
 
 @pytest.mark.parametrize("plot", ["circle", "angles", "sphere", "principal_axes", "overview"])
 def test_only_runs_are_drawn(plot):
-    with pytest.raises(pk.InputError, match=f"plots.{plot} needs a run, got ndarray; pass what"):
+    with pytest.raises(pk.InputError, match=f"plots.{plot} needs a run or a path, got ndarray"):
         getattr(plots, plot)(np.eye(2))
 
 
@@ -420,7 +420,7 @@ def test_threads_leave_the_settings_as_they_were(on_circle, tmp_path):
 
 def test_importing_parkade_does_not_import_matplotlib_and_plots_not_pyplot():
     code = (
-        "import sys, parkade, parkade.paper; assert 'matplotlib' not in sys.modules;"
+        "import sys, parkade, parkade.experiments.figures; assert 'matplotlib' not in sys.modules;"
         "import parkade.plots; assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

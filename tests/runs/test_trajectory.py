@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from parkade.engine import METHODS
 from parkade.runs.interpolation import DENSE
 
 FROZEN = {"frozen": [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]], "frozen_weights": [2.0, 0.5]}
+
+OLD = Path(__file__).parents[1] / "data"
 
 
 def make(times="steps", **options):
@@ -161,15 +164,20 @@ def test_loading_a_later_format(saved):
     with np.load(saved) as file:
         arrays = dict(file)
     np.savez(saved, **arrays | {"format": "parkade trajectory 99"})
-    refused(saved, "'parkade trajectory 99'", "'parkade trajectory 1'")
+    refused(saved, "'parkade trajectory 99'", "'parkade trajectory 2'")
 
 
-@pytest.mark.parametrize("name", ["format", "stats", "Q", "times", "tokens", "frozen"])
+@pytest.mark.parametrize("name", ["format", "stats", "model", "times", "tokens", "frozen"])
 def test_loading_a_file_with_a_part_missing(saved, name):
     with np.load(saved) as file:
         arrays = {key: file[key] for key in file.files if key != name}
     np.savez(saved, **arrays)
     refused(saved, name)
+
+
+def edited(model, **changes):
+    """The text of a model with other fields."""
+    return np.array(json.dumps(json.loads(str(model)) | changes))
 
 
 def changed(path, **changes):
@@ -197,9 +205,14 @@ def changed(path, **changes):
         ("frozen_weights", lambda x: np.ones(2), "frozen_weights must be real numbers of shape"),
         ("spin", lambda x: x[:2], "spin must be real numbers of shape (3, 3)"),
         ("trusted_until", lambda t: np.array(np.nan), "trusted_until must be ≥ 0"),
-        ("beta", lambda b: -b, "beta must be ≥ 0"),
-        ("Q", lambda q: q[:2], "Q must be a number"),
-        ("mask", lambda m: np.array("half"), "mask must be one of"),
+        ("model", lambda m: edited(m, beta=-1.0), "beta must be ≥ 0"),
+        ("model", lambda m: edited(m, Q=[[1.0, 2.0]]), "Q must be a number"),
+        ("model", lambda m: edited(m, mask="half"), "mask must be one of"),
+        ("model", lambda m: edited(m, kind="half"), "there is no kind of model called 'half'"),
+        ("model", lambda m: edited(m, kind="head"), "this is not a model of kind head"),
+        ("model", lambda m: edited(m, gamma=1.0), "this is not a model of kind attention"),
+        ("model", lambda m: np.array("[1]"), "a model must be one JSON object"),
+        ("model", lambda m: np.array("[" * 10**5), "model cannot be read"),
         ("format", lambda f: np.array(3), "format must be text"),
         ("stats", lambda s: np.array("{}"), "stats cannot be read"),
         ("stats", lambda s: np.array("[" * 10**5), "stats cannot be read"),
@@ -225,6 +238,7 @@ def test_loading_arrays_of_other_types(saved, run):
 
 def test_loading_exchanged_arrays(saved):
     # Q and K have the same shape: only the checksum can tell.
+    shutil.copy(OLD / "run-format-1.npz", saved)
     data = saved.read_bytes()
     assert data.count(b"Q.npy") == data.count(b"K.npy") == 2
     saved.write_bytes(
@@ -250,8 +264,17 @@ def test_loading_more_than_fits_in_memory(saved, little_memory):
     refused(saved, "GiB of memory")
 
 
-def test_loading_a_run_of_the_old_format():
-    run = pk.load(Path(__file__).parents[1] / "data" / "old-run.npz")
+def test_loading_a_run_of_the_first_format():
+    run = pk.load(OLD / "run-format-1.npz")
+    rng = np.random.default_rng(3)
+    Q, K = rng.standard_normal((2, 3, 3))
+    assert run.model == pk.Attention(beta=2.0, Q=Q, K=K, V=[[1, -1, 0], [1, 1, 0], [0, 0, 0.5]])
+    again = pk.simulate(run.model, run.tokens[0], 2.0)
+    assert np.abs(again.at(1.2) - run.at(1.2)).max() < 1e-12
+
+
+def test_loading_a_run_without_checksums():
+    run = pk.load(OLD / "old-run.npz")
     assert (run.stats.steps, run.times[-1], run.frozen_weights.tolist()) == (2, 0.5, [2.0])
     assert run.at(0.25).shape == (3, 2)
 

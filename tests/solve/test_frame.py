@@ -10,6 +10,7 @@ from scipy.stats import ortho_group
 import parkade as pk
 from parkade.runs.rotation import turn
 from parkade.solve.frame import long_run_frame, rest_frame
+from parkade.solve.options import Options, Problem
 from parkade.solve.plan import choose
 
 ROTATION = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.3]])  # eigenvalues 1 ± i, 0.3
@@ -103,14 +104,14 @@ def test_turn_is_the_matrix_exponential():
     ],
 )
 def test_auto_chooses_and_says_why(model, n, t_end, method, reason):
-    plan = choose(model, n, t_end, 1e-6)
+    plan = choose(Problem.of(model, Options(t_end)), n)
     assert plan.method == method
     assert reason in plan.reason
 
 
 def test_auto_does_not_store_weights_that_do_not_fit(monkeypatch):
     monkeypatch.setattr("parkade.solve.plan.available_memory", lambda: 1e9)
-    plan = choose(pk.Attention(d=2), 100_000, 1e4, 1e-6, sums="direct")
+    plan = choose(Problem.of(pk.Attention(d=2), Options(1e4, sums="direct")), 100_000)
     assert plan.method == "explicit"
     assert "too many tokens" in plan.reason
 

@@ -90,7 +90,7 @@ def test_no_step_is_taken_twice_or_lost_at_the_limit():
 
 
 WAITING = """
-import parkade as pk, parkade.progress as progress
+import parkade as pk, parkade.base.progress as progress
 progress.PATIENCE = 0.2
 x0 = pk.sphere.uniform(10, 3, seed=1)
 V = [[0, -0.3, 0.5], [0.3, 0, -0.7], [-0.5, 0.7, 0]]

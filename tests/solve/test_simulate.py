@@ -12,6 +12,9 @@ import parkade as pk
 from parkade.engine.system import SMALL_D
 from parkade.solve import integrate
 from parkade.solve import simulate as module
+from parkade.solve import solver as solving
+from parkade.solve.options import Hooks, Options
+from parkade.solve.solver import Solver
 
 X0 = pk.sphere.uniform(12, 3, seed=1)
 MODEL = random_model(3, beta=4.0, seed=1)
@@ -75,7 +78,7 @@ def test_tokens_are_checked():
 
 @simulations
 def test_the_model_is_checked(simulate):
-    with pytest.raises(pk.InputError, match=r"model must be a parkade\.Attention, got dict"):
+    with pytest.raises(pk.InputError, match=r"model must be a parkade model such as pk\.Attention, got dict"):
         simulate({"d": 3}, X0, 1.0)
 
 
@@ -140,8 +143,8 @@ def test_long_chunks_become_short(monkeypatch):
     """Nobody who asks to stop waits for hundreds of steps that take longer than foreseen."""
     monkeypatch.setattr("parkade.solve.integrate._CHUNK_SECONDS", 1e-9)
     told = []
-    job = module.Job(pk.Attention(d=2), 30.0, "steps", 1e-6, "explicit", "auto", None, None)
-    run = job.run(pk.sphere.uniform(5, 2, seed=1), told.append, lambda: False)
+    solver = Solver(pk.Attention(d=2), Options(30.0, method="explicit"))
+    run = solver.run(pk.sphere.uniform(5, 2, seed=1), Hooks(told.append))
     assert len(told) >= run.stats.steps - 1
 
 
@@ -204,8 +207,8 @@ def test_many_runs_report_the_error_that_stopped_them(monkeypatch):
             raise pk.InputError("five is too many")
         return recorder(times, x0, *others)
 
-    recorder = module.recorder
-    monkeypatch.setattr(module, "recorder", keep)
+    recorder = solving.recorder
+    monkeypatch.setattr(solving, "recorder", keep)
     # The first run never ends by itself: it is stopped, and must not hide why.
     starts = [np.eye(2), pk.sphere.uniform(5, 2, seed=1)]
     with pytest.raises(pk.InputError, match="five is too many"):

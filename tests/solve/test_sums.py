@@ -19,6 +19,7 @@ from support.harmonics import (
 from typer.testing import CliRunner
 
 import parkade as pk
+from parkade.base.errors import InaccurateSumsError
 from parkade.cli import app
 from parkade.engine import harmonic
 from parkade.engine.features import DIMENSIONS
@@ -26,6 +27,7 @@ from parkade.engine.stages import workspace_bytes
 from parkade.engine.system import unrolled
 from parkade.engine.velocity import velocity
 from parkade.solve import sums as choice
+from parkade.solve.options import Options, Problem
 from parkade.sweeps.recipe import Recipe
 
 # --- whole runs --------------------------------------------------------------------------
@@ -200,7 +202,7 @@ def test_unknown_sums_are_refused(simulate):
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-8])
 def test_sums_are_more_accurate_than_steps(tol):
-    found = choice.choose(pk.Attention(2, 9.0), 1000, tol)
+    found = choice.choose(Problem.of(pk.Attention(2, 9.0), Options(1.0, tol=tol)), 1000)
     assert found.name == "harmonic"
     assert 1e-14 <= found.accuracy <= max(1e-14, 1e-4 * tol)
 
@@ -239,7 +241,7 @@ def test_a_run_with_wrong_sums_is_done_again(method):
 @pytest.mark.usefixtures("wrong_coefficients")
 def test_wrong_sums_that_were_asked_for_are_an_error(d):
     message = r"^at t=\S+ harmonic sums were wrong by \S+ instead of 1e-11; use sums='direct'$"
-    with pytest.raises(pk.errors.InaccurateSumsError, match=message):
+    with pytest.raises(InaccurateSumsError, match=message):
         pk.simulate(pk.Attention(d, 9.0), place("uniform", 100, d), 5.0, sums="harmonic")
 
 

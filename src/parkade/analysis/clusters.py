@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,15 +12,14 @@ from parkade.analysis.tree import Merge, MergeTree
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.model.attention import Attention
+from parkade.model.model import Model
 from parkade.model.sphere import angles, distance
+from parkade.runs.path import Path, need_path
 
-if TYPE_CHECKING:
-    from parkade.runs.trajectory import Trajectory
-
-__all__ = ["cluster_labels", "consumption", "default_radius", "merge_tree"]
+__all__ = ["cluster_labels", "consumption", "default_forming", "default_radius", "merge_tree"]
 
 _FORMING = 10.0  # clusters have formed after about this time, if V = I
+_WIDEST = 0.1  # radius of a cluster where attention is wide
 _CHUNK = 2**21  # numbers of interpolated tokens in memory at once
 
 
@@ -75,8 +74,8 @@ def cluster_labels(tokens: ArrayLike, radius: float) -> NDArray[np.int64]:
     return labels
 
 
-def default_radius(model: Attention) -> float:
-    """The radius within which `merge_tree` takes tokens to be together.
+def default_radius(model: Model | None = None) -> float:
+    """The radius within which `merge_tree` takes tokens to be together; 0.1 without a model.
 
     Attraction weakens by a factor e^{-1/2} over the distance (β‖KᵀQ‖)^{-1/2}, with the
     spectral norm: the shortest range in any direction. A tenth of it is deep inside every
@@ -90,16 +89,24 @@ def default_radius(model: Attention) -> float:
     >>> pk.clusters.default_radius(pk.Attention(d=2, beta=64.0))
     0.0125
     """
-    sharpness = model.beta * float(np.linalg.norm(model.K.T @ model.Q, 2))
-    return 0.1 / math.sqrt(max(1.0, sharpness))
+    return _WIDEST / math.sqrt(max(1.0, 0.0 if model is None else model.sharpness))
+
+
+def default_forming(path: Path) -> float:
+    """The time clusters take to form: 10/‖V‖, or without a model the first time after the start."""
+    if path.model is not None:
+        return _FORMING / (path.model.rate or 1.0)
+    later = path.times[path.times > max(0.0, float(path.times[0]))]
+    return float(later[0]) if later.size else 0.0
 
 
 def merge_tree(
-    run: Trajectory,
+    run: Path,
     radius: float | None = None,
     persistence: float = 2.0,
     *,
     halvings: int = 30,
+    forming: float | None = None,
 ) -> MergeTree:
     """Who joined whom, and when, over the whole life of a run.
 
@@ -108,17 +115,18 @@ def merge_tree(
     until then. So the number of clusters, those alive, can only fall. The first token never
     arrives.
 
-    Time alone lasts if it is from the start, if it goes on from t to `persistence`·t or
-    longer, or if the token does not return, within as long again, to the one it left. It
-    needs to: when two clusters merge, their tokens lag behind their leaders, farther than
-    `radius`, for a time of order one. Taken as arrivals, these returns would turn followers
-    of old into clusters.
+    A time alone is lasting in three cases: it begins at the start, it goes on from t to
+    `persistence`·t or longer, or the token does not return to the one it left within as long
+    again. Shorter times do not count because of what happens in a merge: the tokens of a
+    cluster follow their leader with a delay, and are farther than `radius` from it for a time
+    of order one. Counted as arrivals, their returns would turn old followers into clusters.
 
     Parameters
     ----------
-    run : Trajectory
-        With dense output (``times="steps"``) arrivals are found between steps; otherwise
-        they are the first of the times kept, and what came before the first is not seen.
+    run : Path
+        A run or any other path. With dense output (``times="steps"``) arrivals are found
+        between steps. Otherwise they are the first of the times kept, and what came before the
+        first is not seen.
     radius : float, optional
         An angle in (0, π); `default_radius` of the model by default.
     persistence : float
@@ -126,6 +134,9 @@ def merge_tree(
     halvings : int
         How often the step in which a token arrives is halved to find when: 30 find it to
         nine digits. They are most of the work.
+    forming : float, optional
+        The time clusters take to form: plateaus are only looked for after it. 10/‖V‖ by
+        default, or the first time after the start of a path without a model.
 
     Returns
     -------
@@ -148,7 +159,7 @@ def merge_tree(
     """
     from parkade.engine import neighbours
 
-    _need_run(run, "merge_tree")
+    need_path(run, "merge_tree")
     r = default_radius(run.model) if radius is None else check.positive("radius", radius)
     if r >= math.pi:
         raise InputError(f"radius must be an angle below π, got {r:g}; try radius=0.1")
@@ -156,6 +167,7 @@ def merge_tree(
     if factor <= 1:
         raise InputError(f"persistence must be > 1, got {factor:g}; 2 is the default")
     halvings = check.positive_int("halvings", halvings)
+    settled = default_forming(run) if forming is None else check.number("forming", forming)
     tokens = np.ascontiguousarray(run.tokens)
     chord = (2 * math.sin(r / 2)) ** 2
     last = neighbours.last_alone(run.times, tokens, chord, factor)
@@ -183,12 +195,12 @@ def merge_tree(
         events=tuple(events),
         trusted_until=run.trusted_until,
         kept=None if run.dense is not None else tuple(run.times.tolist()),
-        forming=_FORMING / (float(np.linalg.norm(run.model.V, 2)) or 1.0),
+        forming=settled,
     )
 
 
 def consumption(
-    run: Trajectory, centers: ArrayLike, radius: float, times: ArrayLike | None = None
+    run: Path, centers: ArrayLike, radius: float, times: ArrayLike | None = None
 ) -> Array:
     """The share of tokens that the `centers` have consumed, over time.
 
@@ -197,7 +209,7 @@ def consumption(
 
     Parameters
     ----------
-    run : Trajectory
+    run : Path
     centers : (m,) int array
         Indices of tokens, such as `parkade.renyi_centers` returns.
     radius : float
@@ -219,7 +231,7 @@ def consumption(
     """
     from parkade.engine import neighbours
 
-    _need_run(run, "consumption")
+    need_path(run, "consumption")
     n = run.tokens.shape[1]
     who = np.asarray(centers)
     if who.ndim != 1 or (who.size and who.dtype.kind not in "iu"):
@@ -248,7 +260,7 @@ def consumption(
 
 
 def _arrivals(
-    run: Trajectory,
+    run: Path,
     token: NDArray[np.int64],
     last: NDArray[np.int64],
     chord: float,
@@ -290,12 +302,3 @@ def _radius(value: Any) -> float:
     if not 0 <= r <= math.pi:
         raise InputError(f"radius must be an angle from 0 to π, got {r:g}")
     return r
-
-
-def _need_run(run: Any, function: str) -> None:
-    from parkade.runs.trajectory import Trajectory
-
-    if not isinstance(run, Trajectory):
-        raise InputError(
-            f"{function} needs a run, got {type(run).__name__}; pass what parkade.simulate returns"
-        )

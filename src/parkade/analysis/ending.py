@@ -9,7 +9,7 @@ import numpy as np
 from parkade.analysis.clusters import cluster_labels
 from parkade.base.types import Array
 from parkade.model import sphere
-from parkade.model.attention import Attention
+from parkade.model.model import Model
 from parkade.theory import FinalConfiguration
 
 WITHIN = 1e-6
@@ -50,14 +50,14 @@ def distance(tokens: Array, points: Array) -> float:
     return float(np.min([sphere.distance(tokens, p) for p in points], axis=0).max())
 
 
-def rests(model: Attention, tokens: Array) -> bool:
+def rests(model: Model, tokens: Array) -> bool:
     """Whether a stable equilibrium is so close that the tokens will not leave it."""
     rate = return_rate(model, tokens)
     # Speed over rate is about how far the equilibrium is.
     return rate > FIRM and float(np.abs(model.velocity(tokens)).max()) < 1e-3 * WITHIN * rate
 
 
-def return_rate(model: Attention, tokens: Array, step: float = 1e-6) -> float:
+def return_rate(model: Model, tokens: Array, step: float = 1e-6) -> float:
     """The slowest rate at which a token, slightly pushed, returns; negative if one does not.
 
     Nobody feels later tokens, so the Jacobian is block triangular and its eigenvalues are

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.model.attention import Attention
+from parkade.model.model import Model
 
 __all__ = ["renyi_centers", "strong_renyi_centers"]
 
@@ -20,7 +20,7 @@ _COARSE = 4  # with fewer cells along the longest side a ball sees nearly all of
 
 
 def renyi_centers(
-    tokens: ArrayLike, delta: float, *, model: Attention | None = None
+    tokens: ArrayLike, delta: float, *, model: Model | None = None
 ) -> NDArray[np.int64]:
     """Rényi centres: tokens, in their order, that find no centre within `delta`.
 
@@ -34,7 +34,7 @@ def renyi_centers(
     delta : float
         Distance δ: an angle from 0 to π, or with `model` any number ≥ 0. With δ = 0 distinct
         tokens are centres.
-    model : Attention, optional
+    model : Model, optional
         Take the distance that this model's attention feels, √⟨Q(x−y), K(x−y)⟩, instead of the
         angle. Its square is (x−y)ᵀS(x−y) with S the symmetric part of KᵀQ, which must have no
         negative eigenvalue. If KᵀQ is symmetric and tokens x and y have the same ⟨Qx, Kx⟩,
@@ -67,7 +67,7 @@ def renyi_centers(
 
 
 def strong_renyi_centers(
-    tokens: ArrayLike, delta: float, *, model: Attention | None = None
+    tokens: ArrayLike, delta: float, *, model: Model | None = None
 ) -> NDArray[np.int64]:
     """Strong Rényi centres: tokens that find no earlier token within `delta`.
 
@@ -139,24 +139,20 @@ def _places(tokens: ArrayLike, delta: Any, model: Any) -> tuple[Array, float, fl
 
     from parkade.engine import balls
 
-    if not isinstance(model, Attention):
+    if not isinstance(model, Model) or model.product is None:
         raise InputError(
-            f"model must be a parkade.Attention, got {type(model).__name__}; leave it out to "
-            "measure angles"
+            f"model must be one attention head such as parkade.Attention, got "
+            f"{type(model).__name__}; leave it out to measure angles"
         )
     x = np.ascontiguousarray(check.tokens(tokens, d=model.d))
     if radius < 0:
         raise InputError(f"delta must be ≥ 0, got {radius:g}; it is a distance")
-    return balls.mapped(x, _root(model)), -1.0, radius * radius
+    return balls.mapped(x, _root(model.product, model.product_error)), -1.0, radius * radius
 
 
-def _root(model: Attention) -> Array:
+def _root(product: Array, rounding: float) -> Array:
     """A matrix R with RRᵀ = S, so that |Rᵀ(x − y)| is the distance that attention feels."""
-    product = model.K.T @ model.Q
     values, vectors = np.linalg.eigh(product / 2 + product.T / 2)
-    # Twice the rounding of the product, relative to its factors: they may nearly cancel.
-    size = float(np.linalg.norm(model.Q) * np.linalg.norm(model.K))
-    rounding = 2 * model.d * float(np.finfo(np.float64).eps) * size
     if values[0] < -rounding:
         raise InputError(
             f"the symmetric part of KᵀQ must have no negative eigenvalue, got {values[0]:g}: it "

@@ -6,12 +6,12 @@ import numpy as np
 
 from parkade.base.types import Array
 from parkade.model.sphere import distance
-from parkade.runs.trajectory import Trajectory
+from parkade.runs.path import Path
 
 _CHUNK = 2**22  # numbers in memory at once
 
 
-def way(run: Trajectory) -> Array:
+def way(run: Path) -> Array:
     """The sum, up to each time kept, of the longest ways any token went, (T,)."""
     # In a turning frame one step may hold many turns, which its two ends do not show.
     turned = np.linalg.norm(run.spin, 2) * np.diff(run.times)

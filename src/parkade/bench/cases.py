@@ -40,11 +40,12 @@ def velocity_batch(quick: bool) -> Result:
     from parkade.engine.system import unrolled
     from parkade.solve import sums
     from parkade.solve.lower import prepare
+    from parkade.solve.options import Options, Problem
 
     systems, n, d, beta = 8 if quick else 64, 200, 2, 64.0
     x = np.stack([sphere.uniform(n, d, seed=s) for s in range(systems)])
     out = np.empty_like(x)
-    chosen = sums.choose(Attention(d, beta), n, 1e-6)
+    chosen = sums.choose(Problem.of(Attention(d, beta), Options(1.0)), n)
     system = prepare(Attention(d, beta), table=chosen.table, accuracy=chosen.accuracy)
     dims = unrolled(d)
     with threads.single_threaded_blas():
@@ -129,10 +130,11 @@ def _linear(case: str, d: int, beta: float, target: float, quick: bool) -> Resul
     from parkade.engine.velocity import velocity
     from parkade.solve import sums
     from parkade.solve.lower import prepare
+    from parkade.solve.options import Options, Problem
 
     n, parts = 20_000 if quick else 1_000_000, 8
     model, x = Attention(d, beta), sphere.uniform(n, d, seed=1)
-    chosen = sums.choose(model, n, 1e-6)
+    chosen = sums.choose(Problem.of(model, Options(1.0)), n)
     system = prepare(model, table=chosen.table, accuracy=chosen.accuracy)
     direct, dims, out = prepare(model), unrolled(d), np.empty_like(x)
     # A row costs as much as there are tokens before it: some from every part of the sequence.

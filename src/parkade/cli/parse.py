@@ -65,7 +65,7 @@ def matrices(texts: Mapping[str, str], d: int | None) -> tuple[dict[str, Array],
     for name, text in texts.items():
         if text.startswith(text_to.RANDOM):
             seed = text_to.whole(f"--{name} random:SEED", text.removeprefix(text_to.RANDOM))
-            found[name] = text_to.gaussian(name, seed, check.dimension(d))
+            found[name] = text_to.seeded(name, seed, check.dimension(d))
     return found, d
 
 

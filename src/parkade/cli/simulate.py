@@ -179,7 +179,7 @@ def simulate(
         fixed = None if frozen is None else parse.tokens("--frozen", frozen)
         given = d if d is not None or x0 is None else x0.shape[1]
         matrices, dimension = parse.matrices({"Q": Q, "K": K, "V": V}, given)
-        model = pk.Attention(dimension, beta, mask=mask, **matrices)  # type: ignore[arg-type]  # checked there
+        model = pk.Attention(dimension, beta, mask=mask, **matrices)
         kept = parse.times(times)
         if t_end is None:
             t_end = _T_END if isinstance(kept, str) else float(kept[-1])

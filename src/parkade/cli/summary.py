@@ -59,17 +59,11 @@ def as_json(
     run: Trajectory, moved: Array, seed: int | None, written: Mapping[str, Path | None]
 ) -> str:
     """The run as one JSON object; numbers are exact, the whole path is in the output file."""
-    model = run.model
     n, d = run.final.shape
     return json.dumps(
         {
             "parkade": parkade.__version__,
-            "model": {
-                "d": d,
-                "beta": model.beta,
-                "mask": model.mask,
-                **{name: getattr(model, name).tolist() for name in "QKV"},
-            },
+            "model": {} if run.model is None else run.model.to_dict(),
             "n": n,
             "d": d,
             "seed": seed,

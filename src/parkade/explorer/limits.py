@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from parkade.base.errors import ParkadeError
 from parkade.base.types import Array
 from parkade.explorer.settings import FieldError, Settings
-from parkade.solve.plan import choose
+from parkade.solve.options import Options
 from parkade.solve.record import Kept, Recorder, recorder
+from parkade.solve.solver import Solver
 
 TOL = 1e-6
 _STABLE = 3.3  # |V| times the longest explicit step that does not blow up
@@ -47,12 +46,12 @@ class Limits:
     def foresee(self, settings: Settings) -> None:
         """Raise if the run is bound to take more steps than allowed."""
         free = settings.n - len(settings.held)
-        held = [1.0] * len(settings.held)
-        plan = choose(settings.model, free, settings.T, TOL, frozen_weights=held)
+        frozen = settings.start[settings.held] if len(settings.held) else None
+        plan = Solver(settings.model, Options(settings.T, tol=TOL, frozen=frozen)).plan(free)
         if plan.method == "implicit":
             return
         # However slowly the tokens move, explicit steps cannot grow beyond this.
-        steps = settings.T * float(np.linalg.norm(settings.model.V, 2)) / _STABLE
+        steps = settings.T * settings.model.rate / _STABLE
         if free * steps > self.work:
             longest = self.work / (free * steps) * settings.T
             raise FieldError(

@@ -15,7 +15,8 @@ from parkade.explorer.build import build
 from parkade.explorer.limits import TOL, Limits, Watch
 from parkade.explorer.settings import Settings
 from parkade.runs.trajectory import Trajectory
-from parkade.solve.simulate import Job
+from parkade.solve.options import Hooks, Options
+from parkade.solve.solver import Solver
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,11 @@ class Work:
         # Checked as `simulate` does, so that both give the same bits.
         free = check.tokens(np.delete(settings.start, held, axis=0))
         frozen = settings.start[held] if len(held) else None
-        job = Job(settings.model, settings.T, "steps", TOL, "auto", "auto", frozen, None)
+        solver = Solver(settings.model, Options(settings.T, tol=TOL, frozen=frozen))
         watch = Watch(free, self.limits, cancelled)
         # One thread each: runs of several people share the cores.
-        return job.run(free, report, cancelled, alone=False, keep=watch.start), watch
+        hooks = Hooks(report, cancelled, alone=False, keep=watch.start)
+        return solver.run(free, hooks), watch
 
     def scene(self, report: Report, cancelled: Callable[[], bool]) -> dict[str, Any]:
         """Follow the tokens and describe what they did."""

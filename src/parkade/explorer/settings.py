@@ -182,7 +182,7 @@ def _matrix(name: str, value: Any, d: int) -> Array:
         return np.eye(d)
     if text.startswith(matrices.RANDOM):
         seed = matrices.whole(f"{name} random:SEED", text.removeprefix(matrices.RANDOM))
-        return matrices.gaussian(name, _whole(f"SEED of {name}", seed, 0, SEED), d)
+        return matrices.seeded(name, _whole(f"SEED of {name}", seed, 0, SEED), d)
     found = check.matrix(name, matrices.entries(name, text, other="I "), d)
     size = np.abs(found)
     wrong = found[(size > ENTRY[1]) | ((size < ENTRY[0]) & (size > 0))]

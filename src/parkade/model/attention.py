@@ -1,18 +1,18 @@
-"""`Attention`: the one definition of the model, and its velocity written naively."""
+"""`Attention`: the model of the paper, one head under a mask."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from parkade.base import check
-from parkade.base.errors import InputError
-from parkade.base.types import Array, Mask
+from parkade.base.types import Array
+from parkade.model.head import Head
+from parkade.model.mask import Mask
+from parkade.model.transformer import Transformer
 
 
-class Attention:
+class Attention(Transformer, kind="attention"):
     """Self-attention as a flow of tokens on the sphere S^{d-1}.
 
     Token k moves by
@@ -34,7 +34,7 @@ class Attention:
         vector for a diagonal matrix. The identity by default. Each is 0 or has its largest
         entry between 1e-50 and 1e50 in size, and β ≤ 1e50, so that nothing overflows: a factor
         in V is a unit of time, and one in Q or K belongs to β.
-    mask : "causal" or "full"
+    mask : "causal", "full", or a Mask
 
     Examples
     --------
@@ -53,86 +53,52 @@ class Attention:
         Q: ArrayLike = 1.0,
         K: ArrayLike = 1.0,
         V: ArrayLike = 1.0,
-        mask: Mask = "causal",
+        mask: str | Mask = "causal",
     ) -> None:
-        given = {"Q": check.array("Q", Q), "K": check.array("K", K), "V": check.array("V", V)}
-        if d is None:
-            d = next((len(m) for m in given.values() if m.ndim), None)
-            if d is None:
-                raise InputError("give d: it cannot be told when Q, K and V are numbers")
-        self.d: int = check.dimension(d)
-        self.Q: Array = check.matrix("Q", given["Q"], self.d)
-        self.K: Array = check.matrix("K", given["K"], self.d)
-        self.V: Array = check.matrix("V", given["V"], self.d)
-        self.beta: float = check.beta(beta)
-        self.mask: Mask = check.choice("mask", mask, ("causal", "full"))
-        for m in (self.Q, self.K, self.V):
-            m.flags.writeable = False
+        super().__init__([Head(Q, K, V, beta, d)], mask=mask)
 
     def __repr__(self) -> str:
-        identity = np.eye(self.d)
-        parts = [f"d={self.d}", f"beta={self.beta:g}"]
-        for name in "QKV":
-            m: Array = getattr(self, name)
-            if not np.array_equal(m, identity):
-                diagonal = np.diagonal(m)
-                same = np.array_equal(m, np.diag(diagonal))
-                entries = ", ".join(f"{v:g}" for v in diagonal)
-                short = same and self.d <= 8
-                parts.append(f"{name}=[{entries}]" if short else f"{name}=<{self.d}×{self.d}>")
-        return f"Attention({', '.join(parts)}, mask={self.mask!r})"
+        return f"Attention({', '.join(self._head.arguments())}, mask={str(self.mask)!r})"
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Attention)
-            and self.beta == other.beta
-            and self.mask == other.mask
-            and all(np.array_equal(getattr(self, m), getattr(other, m)) for m in "QKV")
-        )
+    @property
+    def _head(self) -> Head:
+        return self.heads[0]
 
-    __hash__ = None  # type: ignore[assignment]  # mutable-looking arrays: not a dict key
+    @property
+    def Q(self) -> Array:  # noqa: N802  the paper's name
+        """The query matrix."""
+        return self._head.Q
 
-    def velocity(self, tokens: Any, frozen: Any = None, frozen_weights: Any = None) -> Any:
-        """dx/dt at `tokens`, straight from the definition.
+    @property
+    def K(self) -> Array:  # noqa: N802  the paper's name
+        """The key matrix."""
+        return self._head.K
 
-        Written against the array API standard, so NumPy, PyTorch and JAX arrays work and can
-        be differentiated. It stores n×n weights; `parkade.simulate` does not use it, its
-        fast kernels are tested against it.
+    @property
+    def V(self) -> Array:  # noqa: N802  the paper's name
+        """The value matrix."""
+        return self._head.V
 
-        Parameters
-        ----------
-        tokens : (..., n, d) array
-            Unit vectors; leading axes are independent systems.
-        frozen : (m, d) array, optional
-            Fixed tokens that everybody attends to (Theorem 5.2).
-        frozen_weights : (m,) array, optional
-            Weight of each frozen token in the sums; 1 by default.
+    @property
+    def beta(self) -> float:  # type: ignore[override]
+        """The inverse temperature."""
+        return self._head.beta
 
-        Examples
-        --------
-        >>> import parkade as pk
-        >>> pk.Attention(d=2).velocity(pk.sphere.from_angles([0.0, 0.5])).round(3).tolist()
-        [[0.0, 0.0], [0.108, -0.198]]
-        """
-        from array_api_compat import array_namespace, device
+    @property
+    def product(self) -> Array:  # type: ignore[override]
+        """KᵀQ."""
+        return self._head.product
 
-        xp = array_namespace(tokens)
+    @property
+    def generator(self) -> Array:  # type: ignore[override]
+        """V."""
+        return self._head.V
 
-        def like(m: Any) -> Any:
-            return xp.asarray(m, dtype=tokens.dtype, device=device(tokens), copy=True)
+    def data(self) -> dict[str, Any]:
+        """The arguments."""
+        return {"d": self.d, **self._head.data(), "mask": str(self.mask)}
 
-        n = tokens.shape[-2]
-        keys = tokens
-        if frozen is not None:
-            shape = (*tokens.shape[:-2], *frozen.shape)
-            keys = xp.concat([tokens, xp.broadcast_to(like(frozen), shape)], axis=-2)
-        q, k, v = tokens @ like(self.Q.T), keys @ like(self.K.T), keys @ like(self.V.T)
-        offsets = np.zeros((n, keys.shape[-2]))  # log weights; -inf where a key is hidden
-        if frozen_weights is not None:
-            offsets[:, n:] = np.log(frozen_weights)
-        if self.mask == "causal":
-            offsets[:, :n][np.triu_indices(n, 1)] = -np.inf
-        scores = self.beta * (q @ xp.matrix_transpose(k)) + like(offsets)  # (..., n, n + m)
-        weights = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
-        pull = (weights @ v) / xp.sum(weights, axis=-1, keepdims=True)
-        return pull - xp.sum(tokens * pull, axis=-1, keepdims=True) * tokens
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Any:
+        """The model of these arguments."""
+        return cls(**data)

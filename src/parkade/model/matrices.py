@@ -1,4 +1,4 @@
-"""Matrices written as text, for the command line and the explorer. Opens no files."""
+"""Matrices as text: what people write, and what captions and messages show. Opens no files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import numpy as np
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
+
+_SHOWN, _CAPTION = 8, 4  # largest d of a diagonal that is written out
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 RANDOM = "random:"
 """What `random:SEED` begins with."""
@@ -32,14 +35,19 @@ def entries(name: str, text: str, *, other: str = "") -> Array:
     return np.array(rows[0] if len(rows[0]) > 1 else rows[0][0])
 
 
-def gaussian(name: str, seed: int, d: int) -> Array:
-    """Entries N(0, 1/d), so that eigenvalues fill the unit disc.
+def gaussian(d: int, rng: np.random.Generator) -> Array:
+    """A matrix with independent entries N(0, 1/d): its eigenvalues fill the unit disc."""
+    drawn: Array = rng.standard_normal((d, d)) / np.sqrt(d)
+    return drawn
+
+
+def seeded(name: str, seed: int, d: int) -> Array:
+    """A Gaussian matrix for `random:SEED`.
 
     The name is part of the seed: Q, K, V and the tokens of one seed are independent.
     """
     sequence = np.random.SeedSequence(seed, spawn_key=(ord(name),))
-    drawn: Array = np.random.default_rng(sequence).standard_normal((d, d)) / np.sqrt(d)
-    return drawn
+    return gaussian(d, np.random.default_rng(sequence))
 
 
 def whole(what: str, text: str) -> int:
@@ -51,3 +59,44 @@ def whole(what: str, text: str) -> int:
     if value < 0:
         raise InputError(f"{what} must be a whole number ≥ 0, got {check.brief(text)}")
     return value
+
+
+def is_identity(m: Array) -> bool:
+    """Whether `m` is exactly the identity."""
+    return bool(np.array_equal(m, np.eye(len(m))))
+
+
+def brief(m: Array) -> str:
+    """A matrix as `repr` shows it: [1, 1, -1] if it is diagonal and small, or else its size."""
+    diagonal = np.diagonal(m)
+    if len(m) <= _SHOWN and np.array_equal(m, np.diag(diagonal)):
+        return f"[{', '.join(f'{v:g}' for v in diagonal)}]"
+    return f"<{len(m)}×{len(m)}>"
+
+
+def words(m: Array) -> str:
+    """A matrix as a caption shows it: 2 I, diag(1, 1, −1), or its size."""
+    d, diagonal = len(m), np.diagonal(m)
+    if np.array_equal(m, m[0, 0] * np.eye(d)):
+        return f"{number(m[0, 0])} I"
+    if d <= _CAPTION and np.array_equal(m, np.diag(diagonal)):
+        return f"diag({', '.join(number(v) for v in diagonal)})"
+    return f"{d}×{d} matrix"
+
+
+def text(m: Array) -> str:
+    """A matrix as people write it: I, 1,1,-1 or 0,-1;1,0."""
+    rows = np.atleast_2d(m)
+    if len(rows) == 1 and (rows == 1).all():
+        return "I"
+    return ";".join(",".join(f"{entry:g}" for entry in row) for row in rows)
+
+
+def number(value: float) -> str:
+    """A number as a caption shows it: 5000, 0.25, 10⁶⁰, with a true minus sign."""
+    if value == 0 or 1e-4 < abs(value) < 1e5:
+        return f"{float(f'{value:.4g}'):g}".replace("-", "−")  # 20000, not 2e+04
+    mantissa, exponent = f"{value:.2e}".split("e")
+    power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+    lead = f"{float(mantissa):g}".replace("-", "−")
+    return power if lead == "1" else f"{lead}·{power}"

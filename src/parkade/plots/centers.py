@@ -9,18 +9,18 @@ from parkade.analysis.parking import renyi_centers, strong_renyi_centers
 from parkade.base import check
 from parkade.plots import style
 from parkade.plots.circles import need_circle
-from parkade.runs.trajectory import Trajectory
+from parkade.runs.path import Path
 
 
 @style.context()
-def centers(run: Trajectory, delta: float, t: float | None = None, ax: Axes | None = None) -> Axes:
+def centers(run: Path, delta: float, t: float | None = None, ax: Axes | None = None) -> Axes:
     """Draw the tokens of a run in d=2, with the centres of its start marked.
 
     Strong Rényi centres are red, other Rényi centres black, all at their places at time t.
 
     Parameters
     ----------
-    run : Trajectory
+    run : Path
         One that knows its start.
     delta : float
         Separation of the centres, an angle: cβ^{-1/2}.

@@ -13,7 +13,7 @@ from parkade.base import check
 from parkade.base.types import Array
 from parkade.model import sphere
 from parkade.plots import sampling, style
-from parkade.runs.trajectory import Trajectory
+from parkade.runs.path import Path
 
 LONG = 1000.0
 """Runs that go on longer than this get a logarithmic time axis."""
@@ -26,12 +26,12 @@ _FEW = 60  # a run that kept at most so many times shows them as dots
 
 
 @style.context()
-def circle(run: Trajectory, t: float | None = None, ax: Axes | None = None) -> Axes:
+def circle(run: Path, t: float | None = None, ax: Axes | None = None) -> Axes:
     """Draw the tokens of a run in d=2 on the unit circle.
 
     Parameters
     ----------
-    run : Trajectory
+    run : Path
     t : float, optional
         When; the end of the run by default.
     ax : matplotlib Axes, optional
@@ -70,7 +70,7 @@ def circle(run: Trajectory, t: float | None = None, ax: Axes | None = None) -> A
 
 
 @style.context()
-def angles(run: Trajectory, ax: Axes | None = None) -> Axes:
+def angles(run: Path, ax: Axes | None = None) -> Axes:
     """Draw the angle of every token of a run in d=2 against time.
 
     The time axis is logarithmic (and linear before t=1, so that it has a zero) if the run
@@ -78,7 +78,7 @@ def angles(run: Trajectory, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    run : Trajectory
+    run : Path
     ax : matplotlib Axes, optional
         Where; a new figure by default.
 
@@ -137,9 +137,9 @@ def unbroken(times: Array, phi: Array) -> list[Array]:
     return np.split(np.column_stack([times, phi]), cuts)
 
 
-def need_circle(run: Trajectory, plot: str) -> None:
+def need_circle(run: Path, plot: str) -> None:
     """Raise if a run is not one on the circle."""
-    d = run.model.d if isinstance(run, Trajectory) else 2
+    d = run.d if isinstance(run, Path) else 2
     instead = "plots.sphere" if d == 3 else "plots.principal_axes"
     sampling.need_dimension(run, plot, d == 2, "d=2", instead)
 

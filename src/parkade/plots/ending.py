@@ -6,21 +6,24 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from parkade.analysis import sentences
+from parkade.base.errors import InputError
 from parkade.model.sphere import from_angles
 from parkade.plots import globe, style
 from parkade.plots.globe import sphere
-from parkade.runs.trajectory import Trajectory
+from parkade.runs.path import Path
 from parkade.theory import final_configuration
 
 
 @style.context()
-def draw_ending(run: Trajectory, name: str, ax: Axes) -> tuple[str, str]:
+def draw_ending(run: Path, name: str, ax: Axes) -> tuple[str, str]:
     """Draw a run in d=3 and V's leading eigenspace L; return what is expected and what is seen.
 
     The title of the axes says both, below the `name` of V.
     """
     sphere(run, ax=ax)
-    final = final_configuration(run.model.V)
+    if run.model is None or run.model.generator is None:
+        raise InputError("draw_ending needs a run of a model with a value matrix V")
+    final = final_configuration(run.model.generator)
     view = globe.camera(globe.AZIMUTH, globe.ELEVATION)
     if final.dim == 2:
         equator = from_angles(np.linspace(0, 2 * np.pi, 121)) @ final.basis.T

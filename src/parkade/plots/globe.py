@@ -17,7 +17,7 @@ from parkade.base import check
 from parkade.base.types import Array
 from parkade.plots import sampling, style
 from parkade.plots.circles import MANY_VERTICES
-from parkade.runs.trajectory import Trajectory
+from parkade.runs.path import Path
 
 AZIMUTH, ELEVATION = 35.0, 22.0
 _BACK = 0.3  # opacity of what is behind, relative to what is in front
@@ -25,7 +25,7 @@ _BACK = 0.3  # opacity of what is behind, relative to what is in front
 
 @style.context()
 def sphere(
-    run: Trajectory,
+    run: Path,
     ax: Axes | None = None,
     azimuth: float = AZIMUTH,
     elevation: float = ELEVATION,
@@ -38,7 +38,7 @@ def sphere(
 
     Parameters
     ----------
-    run : Trajectory
+    run : Path
     ax : matplotlib Axes, optional
         Where; a new figure, with a legend, by default.
     azimuth, elevation : float
@@ -48,7 +48,7 @@ def sphere(
     -------
     matplotlib Axes
     """
-    d = run.model.d if isinstance(run, Trajectory) else 3
+    d = run.d if isinstance(run, Path) else 3
     instead = "plots.circle or plots.angles" if d == 2 else "plots.principal_axes"
     sampling.need_dimension(run, "sphere", d == 3, "d=3", instead)
     view = camera(azimuth, elevation)

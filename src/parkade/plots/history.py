@@ -19,7 +19,7 @@ from parkade.model import sphere
 from parkade.plots import sampling, style
 from parkade.plots.caption import caption
 from parkade.plots.circles import MANY_VERTICES, unbroken
-from parkade.runs.trajectory import Trajectory
+from parkade.runs.path import Path
 
 PALETTE = (style.VERMILLION, style.BLUE, style.GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#7A5C3E")
 """Colours of leaders after the first token, which is black."""
@@ -30,12 +30,12 @@ _LABEL = 7.0  # size of the labels of plateaus, in points
 
 
 @style.context()
-def staircase(run: Trajectory | MergeTree, ax: Axes | None = None) -> Axes:
+def staircase(run: Path | MergeTree, ax: Axes | None = None) -> Axes:
     """Draw the number of clusters against time, with its plateaus.
 
     Parameters
     ----------
-    run : Trajectory or MergeTree
+    run : Path or MergeTree
         A run, or its merge tree if that was made with a radius of your own.
     ax : matplotlib Axes, optional
         Where; a new figure by default.
@@ -70,7 +70,7 @@ def staircase(run: Trajectory | MergeTree, ax: Axes | None = None) -> Axes:
 
 
 @style.context()
-def merge_tree(run: Trajectory | MergeTree, ax: Axes | None = None) -> Axes:
+def merge_tree(run: Path | MergeTree, ax: Axes | None = None) -> Axes:
     """Draw who merged with whom, from the first plateau on.
 
     Every line is a cluster, named by its leader, as wide as it has tokens; it ends at the
@@ -79,7 +79,7 @@ def merge_tree(run: Trajectory | MergeTree, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    run : Trajectory or MergeTree
+    run : Path or MergeTree
     ax : matplotlib Axes, optional
         Where; a new figure by default.
 
@@ -123,7 +123,7 @@ def merge_tree(run: Trajectory | MergeTree, ax: Axes | None = None) -> Axes:
 
 
 @style.context()
-def angle_life(run: Trajectory, ax: Axes | None = None, tree: MergeTree | None = None) -> Axes:
+def angle_life(run: Path, ax: Axes | None = None, tree: MergeTree | None = None) -> Axes:
     """Draw the angles of a run in d=2 against the logarithm of time, leaders in colour.
 
     Leaders are the earliest tokens of the clusters of the first plateau; a leader's line ends
@@ -131,7 +131,7 @@ def angle_life(run: Trajectory, ax: Axes | None = None, tree: MergeTree | None =
 
     Parameters
     ----------
-    run : Trajectory
+    run : Path
     ax : matplotlib Axes, optional
         Where; a new figure by default.
     tree : MergeTree, optional
@@ -141,9 +141,9 @@ def angle_life(run: Trajectory, ax: Axes | None = None, tree: MergeTree | None =
     -------
     matplotlib Axes
     """
-    if isinstance(run, Trajectory):
+    if isinstance(run, Path):
         instead = "plots.merge_tree"
-        sampling.need_dimension(run, "angle_life", run.model.d == 2, "d=2", instead)
+        sampling.need_dimension(run, "angle_life", run.d == 2, "d=2", instead)
     life = _tree(run, "angle_life") if tree is None else tree
     _, leaders = _first_state(life)
     color = _colors(leaders)
@@ -196,7 +196,7 @@ def angle_life(run: Trajectory, ax: Axes | None = None, tree: MergeTree | None =
 
 
 @style.context()
-def life(run: Trajectory, tree: MergeTree | None = None) -> Figure:
+def life(run: Path, tree: MergeTree | None = None) -> Figure:
     """Show the whole life of a run: the staircase above the angles (d=2) or the merge tree.
 
     Examples
@@ -209,7 +209,7 @@ def life(run: Trajectory, tree: MergeTree | None = None) -> Figure:
     ['clusters', 'angle φ']
     """
     known = _tree(run, "life") if tree is None else tree
-    flat = run.model.d == 2
+    flat = run.d == 2
     rows = 2.6 if flat else 0.9 + 0.24 * len(_first_state(known)[1])
     figure = style.new_figure(style.PAGE, 2.5 + rows)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.3, rows])
@@ -225,7 +225,7 @@ def life(run: Trajectory, tree: MergeTree | None = None) -> Figure:
 
 def _tree(run: Any, plot: str) -> MergeTree:
     tree = run if isinstance(run, MergeTree) else None
-    if isinstance(run, Trajectory):
+    if isinstance(run, Path):
         tree = clusters.merge_tree(run)
     if tree is None:
         raise InputError(
@@ -267,7 +267,7 @@ def _colors(leaders: tuple[int, ...]) -> dict[int, str]:
     return {0: style.FIRST} | {k: PALETTE[i % len(PALETTE)] for i, k in enumerate(rest)}
 
 
-def _rows(run: Trajectory | MergeTree, tree: MergeTree) -> list[int]:
+def _rows(run: Path | MergeTree, tree: MergeTree) -> list[int]:
     """Leaders from bottom to top: clusters that merge are always next to each other."""
     begin, leaders = _first_state(tree)
     block = {leader: [leader] for leader in leaders}
@@ -278,9 +278,9 @@ def _rows(run: Trajectory | MergeTree, tree: MergeTree) -> list[int]:
     return [leader for rows in block.values() for leader in rows]
 
 
-def _from_below(run: Trajectory | MergeTree, absorbed: int, into: int) -> bool:
+def _from_below(run: Path | MergeTree, absorbed: int, into: int) -> bool:
     """Whether a token began clockwise of the one it joins, as far as there are angles."""
-    if not isinstance(run, Trajectory) or run.model.d != 2:
+    if not isinstance(run, Path) or run.d != 2:
         return False
     phi: Array = sphere.angles(run.tokens[0, [absorbed, into]])
     return math.remainder(phi[0] - phi[1], 2 * math.pi) < 0

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from parkade.base.errors import InputError
 from parkade.plots import style
 from parkade.plots.caption import caption
 from parkade.plots.circles import angles, circle
 from parkade.plots.globe import sphere
 from parkade.plots.history import life
 from parkade.plots.principal import principal_axes
-from parkade.runs.trajectory import Trajectory
+from parkade.runs.path import Path, need_path
 
 LONG = 1e4
 """Beyond this time the interest lies in the states a run passes through."""
 
 
 @style.context()
-def overview(run: Trajectory) -> Figure:
+def overview(run: Path) -> Figure:
     """Show a run: the circle and the angles (d=2), the sphere (d=3) or principal axes (d>3).
 
     A run beyond t = 10⁴ that kept its steps is shown by its life: the staircase of its
@@ -32,20 +31,16 @@ def overview(run: Trajectory) -> Figure:
     >>> len(plots.overview(run).axes)
     2
     """
-    if not isinstance(run, Trajectory):
-        raise InputError(
-            f"plots.overview needs a run, got {type(run).__name__}; "
-            "pass what parkade.simulate returns"
-        )
+    need_path(run, "plots.overview")
     if run.times[-1] > LONG and run.dense is not None:
         return life(run)
-    if run.model.d == 2:
+    if run.d == 2:
         figure = style.new_figure(style.PAGE, 3.2)
         left, right = figure.subplots(1, 2, width_ratios=[1, 1.25])
         circle(run, ax=left).legend(loc="center")
         angles(run, ax=right)
     else:
-        draw = sphere if run.model.d == 3 else principal_axes
+        draw = sphere if run.d == 3 else principal_axes
         figure = style.new_figure(4.2, 4.5)
         ax = draw(run, ax=figure.add_subplot())
         handles, labels = ax.get_legend_handles_labels()

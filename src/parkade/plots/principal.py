@@ -9,14 +9,14 @@ from matplotlib.collections import LineCollection
 from parkade.base.types import Array
 from parkade.plots import sampling, style
 from parkade.plots.circles import MANY_VERTICES
-from parkade.runs.trajectory import Trajectory
+from parkade.runs.path import Path
 
 # Below this variance a direction is rounding: tokens there agree to about 1e-4.
 _NOTHING = 1e-8
 
 
 @style.context()
-def principal_axes(run: Trajectory, ax: Axes | None = None) -> Axes:
+def principal_axes(run: Path, ax: Axes | None = None) -> Axes:
     """Draw the tokens of a run in d ≥ 3 on the two leading principal axes of their end.
 
     If the end spans no plane, because the tokens are at one or two points, the axes are
@@ -24,7 +24,7 @@ def principal_axes(run: Trajectory, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    run : Trajectory
+    run : Path
     ax : matplotlib Axes, optional
         Where; a new figure, with a legend, by default.
 
@@ -32,7 +32,7 @@ def principal_axes(run: Trajectory, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    d = run.model.d if isinstance(run, Trajectory) else 3
+    d = run.d if isinstance(run, Path) else 3
     sampling.need_dimension(run, "principal_axes", d >= 3, "d ≥ 3", "plots.circle or plots.angles")
     own, ax = ax is None, style.axes(ax, style.COLUMN, 3.6)
     begin = sampling.start(run)

@@ -9,7 +9,7 @@ from parkade.analysis.travel import way
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.plots import style
-from parkade.runs.trajectory import Trajectory
+from parkade.runs.path import Path, need_path
 
 STEP = 0.04
 """How far, in radians, the fastest token goes between two samples."""
@@ -20,20 +20,14 @@ MOST = 2500
 _CHUNK = 2**22  # numbers in memory at once
 
 
-def need_dimension(run: Trajectory, plot: str, fits: bool, expected: str, instead: str) -> None:
-    """Raise unless `run` is a Trajectory whose dimension suits the plot."""
-    if not isinstance(run, Trajectory):
-        raise InputError(
-            f"plots.{plot} needs a run, got {type(run).__name__}; "
-            "pass what parkade.simulate returns"
-        )
+def need_dimension(run: Path, plot: str, fits: bool, expected: str, instead: str) -> None:
+    """Raise unless `run` is a path whose dimension suits the plot."""
+    need_path(run, f"plots.{plot}")
     if not fits:
-        raise InputError(
-            f"plots.{plot} needs tokens in {expected}, got d={run.model.d}; use {instead}"
-        )
+        raise InputError(f"plots.{plot} needs tokens in {expected}, got d={run.d}; use {instead}")
 
 
-def path_times(run: Trajectory) -> Array:
+def path_times(run: Path) -> Array:
     """Times between which no token moves farther than about `STEP`.
 
     Equal steps in time, even in its logarithm, either miss the fast moves of a long run or
@@ -50,7 +44,7 @@ def path_times(run: Trajectory) -> Array:
     return np.unique(times if count > MOST else np.append(times, run.times[-1]))
 
 
-def positions(run: Trajectory, times: Array, axes: Array) -> Array:
+def positions(run: Path, times: Array, axes: Array) -> Array:
     """Tokens at `times` along the columns of `axes`, (m, n, k)."""
     _, n, d = run.tokens.shape
     result = np.empty((len(times), n, axes.shape[1]))
@@ -61,7 +55,7 @@ def positions(run: Trajectory, times: Array, axes: Array) -> Array:
     return result
 
 
-def say_how_far(ax: Axes, run: Trajectory, times: Array) -> None:
+def say_how_far(ax: Axes, run: Path, times: Array) -> None:
     """Write into a corner where the lines end if that is before the run does."""
     if times[-1] < run.times[-1]:
         ax.text(
@@ -70,6 +64,6 @@ def say_how_far(ax: Axes, run: Trajectory, times: Array) -> None:
         )  # fmt: skip
 
 
-def start(run: Trajectory) -> tuple[float, Array] | None:
+def start(run: Path) -> tuple[float, Array] | None:
     """The first time a run kept and its tokens, or None if it kept only its end."""
     return (float(run.times[0]), run.tokens[0]) if run.times[0] < run.times[-1] else None

@@ -1,4 +1,4 @@
-"""A run in one .npz file: what `Trajectory.save` writes, and what `load` believes."""
+"""A path in one .npz file: what `save` writes, and what `load` believes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import json
 import math
 import os
 import typing
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pathlib import Path as File
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,92 +19,133 @@ from parkade.base.errors import InputError
 from parkade.base.files import atomic_write, reading
 from parkade.base.types import Array
 from parkade.model.attention import Attention
+from parkade.model.model import Model, from_dict
 from parkade.runs.interpolation import DENSE
+from parkade.runs.path import Path
 from parkade.runs.stats import Stats
+from parkade.runs.trajectory import Trajectory
 
-if TYPE_CHECKING:
-    from parkade.runs.trajectory import Trajectory
+PATH, TRAJECTORY = "parkade path 2", "parkade trajectory 2"
+"""Times and tokens, and the model as JSON if there is one; or all fields of a trajectory."""
 
-FORMAT = "parkade trajectory 1"
+OLD_TRAJECTORY = "parkade trajectory 1"
+"""Has β, mask, Q, K and V instead of the model."""
 
-ARRAYS = ("times", "tokens", "frozen", "frozen_weights", "spin")
-
-NUMBERS: dict[str, float | None] = {"trusted_until": None}
-"""Times that a run carries, which may be infinite; with what they are in files without them."""
+ARRAYS = ("frozen", "frozen_weights", "spin", "trusted_until")
+"""What a trajectory has besides times, tokens, model, stats and dense output."""
 
 UNIT_TOLERANCE = 1e-6
 """How far from 1 the norm of a token may be in a file that somebody else wrote."""
 
 
-def write(path: str | os.PathLike[str], run: Trajectory) -> None:
-    """Write a run."""
-    arrays: dict[str, Any] = {
-        "format": FORMAT,
-        "stats": json.dumps(dataclasses.asdict(run.stats)),
-        "mask": run.model.mask,
-        "beta": run.model.beta,
-        **{name: getattr(run.model, name) for name in "QKV"},
-        **{name: getattr(run, name) for name in (*ARRAYS, *NUMBERS)},
-    }
-    if run.dense is not None:
-        arrays["dense"] = run.dense
-    with atomic_write(path) as file:
-        npz.write(file, arrays)
+def write(file: str | os.PathLike[str], path: Path) -> None:
+    """Write a path or a trajectory."""
+    arrays: dict[str, Any] = {"format": PATH, "times": path.times, "tokens": path.tokens}
+    if path.model is not None:
+        arrays["model"] = json.dumps(path.model.to_dict())
+    if isinstance(path, Trajectory):
+        arrays["format"] = TRAJECTORY
+        arrays["stats"] = json.dumps(dataclasses.asdict(path.stats))
+        arrays |= {name: getattr(path, name) for name in ARRAYS}
+    if path.dense is not None:
+        arrays["dense"] = path.dense
+    with atomic_write(file) as stream:
+        npz.write(stream, arrays)
 
 
-def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The fields of the `Trajectory` in a file, checked against each other."""
-    source = Path(path)
+def load(file: str | os.PathLike[str]) -> Path:
+    """Read a run or a path from a file that `save` wrote.
+
+    Nothing in the file is executed: it holds plain arrays, no pickles. Damage is noticed: the
+    file has checksums, and its arrays must fit each other and the model.
+    """
+    fields = read(file)
+    return Trajectory(**fields) if "stats" in fields else Path(**fields)
+
+
+def read(file: str | os.PathLike[str]) -> dict[str, Any]:
+    """The fields of the path or trajectory in a file, checked against each other."""
+    source = File(file)
     remedy = "; write it again with run.save"
-    with reading(source, "a parkade trajectory", remedy), source.open("rb") as file:
-        data, sealed = npz.read(file, str(source))
+    with reading(source, "a parkade trajectory", remedy), source.open("rb") as stream:
+        data, sealed = npz.read(stream, str(source))
     try:
         found = _text(data, "format")
-        if found != FORMAT:
-            raise InputError(f"it has the format {found!r}, this parkade reads {FORMAT!r}")
-        return _fields(data, sealed)
+        if found == PATH:
+            return _path(data, _model(data) if "model" in data else None, sealed)
+        if found not in (TRAJECTORY, OLD_TRAJECTORY):
+            raise InputError(f"it has the format {found!r}, this parkade reads {TRAJECTORY!r}")
+        model = _model(data) if found == TRAJECTORY else _old_model(data)
+        return _trajectory(data, model, sealed)
     except InputError as error:
         raise InputError(f"{source} is not a parkade trajectory: {error}{remedy}") from None
 
 
-def _fields(data: dict[str, NDArray[Any]], sealed: bool) -> dict[str, Any]:
-    model = Attention(
+def _model(data: dict[str, NDArray[Any]]) -> Model:
+    try:
+        model = from_dict(json.loads(_text(data, "model")))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"its model cannot be read ({check.reason(error)})") from None
+    if not isinstance(model, Model):
+        raise InputError(f"model must be a model, got a {type(model).__name__}")
+    return model
+
+
+def _old_model(data: dict[str, NDArray[Any]]) -> Model:
+    return Attention(
         beta=float(_real(data, "beta", ())),
-        mask=check.choice("mask", _text(data, "mask"), ("causal", "full")),
+        mask=_text(data, "mask"),
         Q=_real(data, "Q", (None, None)),
         K=_real(data, "K", (None, None)),
         V=_real(data, "V", (None, None)),
     )
+
+
+def _path(data: dict[str, NDArray[Any]], model: Model | None, sealed: bool) -> dict[str, Any]:
+    times = check.array("times", _real(data, "times", (None,)))
+    shape = (len(times), None, None if model is None else model.d)
+    return {"times": times, "tokens": _tokens(data, shape, sealed), "model": model}
+
+
+def _tokens(data: dict[str, NDArray[Any]], shape: tuple[int | None, ...], sealed: bool) -> Array:
+    tokens = _real(data, "tokens", shape)
+    if tokens.shape[1] == 0:
+        raise InputError("tokens must hold at least one token")
+    # What the checksum says is as it was written need not be looked at number by number.
+    if not sealed:
+        _check_units("tokens", tokens)
+    return tokens
+
+
+def _trajectory(data: dict[str, NDArray[Any]], model: Model, sealed: bool) -> dict[str, Any]:
     d, stats = model.d, _stats(_text(data, "stats"))
     times = check.times(_real(data, "times", (None,)), math.inf)
-    fields = {
+    tokens = _tokens(data, (len(times), None, d), sealed)
+    frozen = _real(data, "frozen", (None, d))
+    weights = check.array("frozen_weights", _real(data, "frozen_weights", (len(frozen),)))
+    if not (weights > 0).all():
+        raise InputError("frozen_weights must be > 0")
+    _check_units("frozen", frozen)
+    trusted = float(_real(data, "trusted_until", ()))
+    if not trusted >= 0:
+        raise InputError(f"trusted_until must be ≥ 0, got {trusted}")
+    dense = None
+    if "dense" in data:
+        shape = (len(times) - 1, DENSE[stats.method], tokens.shape[1], d)
+        dense = _real(data, "dense", shape)
+        if not sealed and not np.isfinite(dense).all():
+            raise InputError("dense must be finite")
+    return {
         "model": model,
         "stats": stats,
         "times": times,
-        "tokens": _real(data, "tokens", (len(times), None, d)),
-        "frozen": _real(data, "frozen", (None, d)),
+        "tokens": tokens,
+        "frozen": frozen,
+        "frozen_weights": weights,
         "spin": check.array("spin", _real(data, "spin", (d, d))),
-        "dense": None,
-        **{name: _number(data, name) for name in NUMBERS},
+        "trusted_until": trusted,
+        "dense": dense,
     }
-    n = fields["tokens"].shape[1]
-    if n == 0:
-        raise InputError("tokens must hold at least one token")
-    m = len(fields["frozen"])
-    weights = check.array("frozen_weights", _real(data, "frozen_weights", (m,)))
-    if not (weights > 0).all():
-        raise InputError("frozen_weights must be > 0")
-    fields["frozen_weights"] = weights
-    _check_units("frozen", fields["frozen"])
-    if "dense" in data:
-        shape = (len(times) - 1, DENSE[stats.method], n, d)
-        fields["dense"] = _real(data, "dense", shape)
-    # What the checksum says is as it was written need not be looked at number by number.
-    if not sealed:
-        _check_units("tokens", fields["tokens"])
-        if fields["dense"] is not None and not np.isfinite(fields["dense"]).all():
-            raise InputError("dense must be finite")
-    return fields
 
 
 def _entry(data: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
@@ -133,16 +174,6 @@ def _real(data: dict[str, NDArray[Any]], name: str, shape: tuple[int | None, ...
             f"{entry.shape}"
         )
     return np.asarray(entry, np.float64, order="C")
-
-
-def _number(data: dict[str, NDArray[Any]], name: str) -> float:
-    default = NUMBERS[name]
-    if name not in data and default is not None:
-        return default
-    value = float(_real(data, name, ()))
-    if not value >= 0:
-        raise InputError(f"{name} must be ≥ 0, got {value}")
-    return value
 
 
 def _check_units(name: str, x: Array) -> None:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from parkade.base.constants import SNAP
 from parkade.base.types import Array
-from parkade.model.attention import Attention
+from parkade.model.head import Head
 
 _DEFECTIVE = 1e-2  # distance of two eigenvalues, relative to the entry that couples them
 
@@ -53,39 +53,39 @@ class Frame:
         return bool(np.array_equal(self.basis, np.eye(len(self.basis))))
 
 
-def rest_frame(model: Attention) -> Frame:
+def rest_frame(head: Head) -> Frame:
     """The model's own coordinates."""
-    d = model.d
-    values = np.linalg.eigvals(model.V)
+    d = head.d
+    values = np.linalg.eigvals(head.V)
     leading = float(values.real.max())
     return Frame(
         basis=np.eye(d),
         spin=np.zeros((d, d)),
-        V=np.array(model.V),
-        B=model.V - leading * np.eye(d),
+        V=np.array(head.V),
+        B=head.V - leading * np.eye(d),
         rotates=_turns(values),
-        attracts=leading > SNAP * float(np.abs(model.V).max()),
+        attracts=leading > SNAP * float(np.abs(head.V).max()),
         drifts=False,
     )
 
 
-def long_run_frame(model: Attention, *, frozen: bool = False) -> Frame:
-    """The frame for long runs of `model`, with or without frozen tokens."""
-    d = model.d
-    W, T = _schur(model.V)
+def long_run_frame(head: Head, *, frozen: bool = False) -> Frame:
+    """The frame for long runs of one head, with or without frozen tokens."""
+    d = head.d
+    W, T = _schur(head.V)
     S = np.zeros((d, d))
-    turns = _turns(np.linalg.eigvals(model.V))
+    turns = _turns(np.linalg.eigvals(head.V))
     if turns and not frozen:
-        A = W.T @ model.K.T @ model.Q @ W
+        A = W.T @ head.K.T @ head.Q @ W
         candidate = (T - T.T) / 2
-        candidate[np.abs(candidate) <= _zero(model.V)] = 0.0
+        candidate[np.abs(candidate) <= _zero(head.V)] = 0.0
         if _commute(candidate, T) and _commute(candidate, A):
             S, turns = candidate, False
     # The diagonal of T holds the real parts of the eigenvalues.
     leading = float(T.diagonal().max())
     B = T - leading * np.eye(d) - S
-    if not np.array_equal(T, model.V) or S.any():
-        B[np.abs(B) <= _zero(model.V)] = 0.0
+    if not np.array_equal(T, head.V) or S.any():
+        B[np.abs(B) <= _zero(head.V)] = 0.0
     spin = W @ S @ W.T
     return Frame(
         basis=W,
@@ -93,7 +93,7 @@ def long_run_frame(model: Attention, *, frozen: bool = False) -> Frame:
         V=T,
         B=B,
         rotates=turns,
-        attracts=leading > SNAP * float(np.abs(model.V).max()),
+        attracts=leading > SNAP * float(np.abs(head.V).max()),
         drifts=_is_defective(B),
     )
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,9 +20,12 @@ from parkade.engine.system import SMALL_D, System, unrolled
 from parkade.engine.vectors import frobenius, noise_speed
 from parkade.engine.velocity import PARALLEL_SECONDS
 from parkade.model.attention import Attention
+from parkade.runs.stats import Stats
 from parkade.solve.lower import prepare
+from parkade.solve.options import Hooks, Problem
 from parkade.solve.pace import Pace
 from parkade.solve.plan import Plan
+from parkade.solve.record import Recorder
 
 _CHUNK_SECONDS = 0.05
 _CHUNK_STEPS = 256
@@ -35,47 +36,25 @@ _CHECK_STEPS = 256  # from one check of harmonic sums to the next
 _CHECKED = 8  # tokens
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What the run cost, and how far it can be trusted."""
+def integrate(
+    plan: Plan, problem: Problem, x0: Array, kept: Recorder, hooks: Hooks
+) -> tuple[Stats, float]:
+    """Integrate from `x0` to the end, handing the steps to `kept` chunk by chunk.
 
-    engine: str
-    steps: int
-    rejected: int
-    evaluations: int
-    seconds: float  # without compiling
-    trusted_until: float
-    stopped: str  # why the run ended before its time; empty if it did not
-
-
-def drive(
-    plan: Plan,
-    model: Attention,
-    x0: Array,
-    t_end: float,
-    tol: float,
-    *,
-    frozen: Array,
-    weights: Array,
-    add: Callable[[Array, Array, Array], None],
-    report: Callable[[float], None],
-    cancelled: Callable[[], bool],
-    alone: bool,
-    max_steps: int | None,
-) -> Outcome:
-    """Integrate from `x0` to `t_end`, handing the steps to `add` chunk by chunk.
-
-    The tokens handed over have the axes of the model, but do not turn where the frame does.
+    Returns what the run cost and the time until which it can be trusted. The tokens handed over
+    have the axes of the model, but do not turn where the frame does.
     """
-    engine = METHODS[plan.method]
+    engine, options = METHODS[plan.method], problem.options
     n, d = x0.shape
+    t_end, tol = options.t_end, options.tol
     _warm_up(engine, d)
     begun = time.perf_counter()
-    frame, sums = plan.frame, plan.sums
-    system, dims = prepare(model, frozen, weights, frame, sums.table, sums.accuracy), unrolled(d)
-    pace, stopped = Pace(plan.method, t_end, tol, max_steps), ""
+    frame, sums, fixed = plan.frame, plan.sums, problem.fixed
+    system = prepare(problem.model, fixed.tokens, fixed.weights, frame, sums.table, sums.accuracy)
+    dims = unrolled(d)
+    pace, stopped = Pace(plan.method, t_end, tol, options.max_steps), ""
     advance = engine.advance
-    if alone and _is_large(plan, n):
+    if hooks.alone and _is_large(plan, n):
         advance = engine.advance.py_func  # it shares out its sums to all cores
     room = min(
         _CHUNK_STEPS,
@@ -114,21 +93,26 @@ def drive(
                 _check_sums(system, dims, x, float(clock[engine.TIME]))
                 check_at = steps + _CHECK_STEPS
             times, tokens, dense = (part[:count] for part in chunk)
-            add(times, frame.leave(tokens), frame.leave(dense))
-            report(passed(clock[engine.TIME]) / whole)
+            kept.add(times, frame.leave(tokens), frame.leave(dense))
+            hooks.report(passed(clock[engine.TIME]) / whole)
             stopped = pace.judge(steps, float(clock[engine.TIME]))
-            if cancelled():
+            if hooks.cancelled():
                 raise ParkadeError("cancelled")
     rejected = int(clock[engine.REJECTED])
-    return Outcome(
+    stats = Stats(
+        method=plan.method,
+        reason=plan.reason,
         engine=sums.describe(d),
+        tol=tol,
         steps=steps,
         rejected=rejected,
         evaluations=engine.STAGES * (steps + rejected),
         seconds=time.perf_counter() - begun,
-        trusted_until=_trusted_until(engine, system, x, clock, t_end, tol),
+        sums=sums.name,
+        sums_reason=sums.reason,
         stopped=stopped,
     )
+    return stats, _trusted_until(engine, system, x, clock, t_end, tol)
 
 
 def _is_large(plan: Plan, n: int) -> bool:

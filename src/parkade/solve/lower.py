@@ -5,18 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from parkade.base.constants import EPSILON
+from parkade.base.errors import ParkadeError
 from parkade.base.types import Array
 from parkade.engine.simd import LOG2E
 from parkade.engine.system import System
-from parkade.model.attention import Attention
+from parkade.model.head import Head
+from parkade.model.mask import Causal, Full
+from parkade.model.model import Model
+from parkade.model.transformer import Transformer
 from parkade.solve.frame import Frame, rest_frame
 
 _STRETCH = 0.1  # longest step as a multiple of the time passed, where V is defective
 _SHARPEST = 1e-12  # largest share of a force that may count as rounding
 
 
+def kernel_head(model: Model) -> Head | None:
+    """The head of a model that the kernels cover: one head, a plain mask, no other parts."""
+    if isinstance(model, Transformer) and isinstance(model.mask, (Causal, Full)):
+        return model.heads[0] if len(model.heads) == 1 and not model.parts else None
+    return None
+
+
 def prepare(
-    model: Attention,
+    model: Model,
     frozen: Array | None = None,
     weights: Array | None = None,
     frame: Frame | None = None,
@@ -32,9 +43,12 @@ def prepare(
     Where V is defective, tokens approach an equilibrium like 1/t that repels them on its other
     side. Steps much longer than t might take them across.
     """
-    frame = frame or rest_frame(model)
+    head = kernel_head(model)
+    if head is None:
+        raise ParkadeError(f"there is no kernel for {model!r}")
+    frame = frame or rest_frame(head)
     fixed = np.empty((0, model.d)) if frozen is None else frozen
-    A = LOG2E * model.beta * model.K.T @ model.Q
+    A = LOG2E * head.beta * head.K.T @ head.Q
     if not np.array_equal(A, A[0, 0] * np.eye(model.d)):  # else no frame changes it
         A = frame.enter(frame.enter(A).T).T
     return System(
@@ -43,7 +57,7 @@ def prepare(
         B=np.ascontiguousarray(frame.B),
         frozen=np.ascontiguousarray(frame.enter(fixed)),
         weights=np.ones(len(fixed)) if weights is None else np.ascontiguousarray(weights),
-        causal=model.mask == "causal",
+        causal=model.triangular,
         table=np.empty((0, 0)) if table is None else table,
         accuracy=accuracy,
         floor=0.0 if frame.attracts else max(_rounding(A), accuracy),

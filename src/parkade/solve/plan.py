@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
 from parkade.base.check import available_memory
 from parkade.base.types import Array
-from parkade.model.attention import Attention
+from parkade.model.head import Head
+from parkade.model.model import Model
+from parkade.solve import sums as summing
 from parkade.solve.frame import Frame, long_run_frame, rest_frame
-from parkade.solve.sums import Sums, SumsOption
-from parkade.solve.sums import choose as choose_sums
-
-Method: TypeAlias = Literal["auto", "explicit", "implicit"]
+from parkade.solve.lower import kernel_head
+from parkade.solve.options import Problem
+from parkade.solve.sums import Sums
 
 SHORT = 300.0
 """Up to about this t_end·|V| an explicit run is cheaper; benchmarks/life.py measures it."""
 
 WHOLE = 400
-"""Largest n·(d−1) for which full attention is integrated implicitly."""
+"""Largest n·(d−1) for which all tokens are coupled in an implicit step."""
+
+_COUPLES = "the implicit method needs all weights under full attention"
+_CANCELS = "V does not attract: large forces cancel in the end"
 
 
 @dataclass(frozen=True)
@@ -30,59 +33,93 @@ class Plan:
 
     method: Literal["explicit", "implicit"]
     reason: str
-    frame: Frame
     sums: Sums
+    frame: Frame | None
+    """None for a model that no kernel covers."""
+    spin: Array
+    """Generator of the rotation of the frame."""
 
 
-def choose(
-    model: Attention,
-    n: int,
-    t_end: float,
-    tol: float,
-    *,
-    frozen_weights: Sequence[float] | Array = (),
-    method: Method = "auto",
-    sums: SumsOption = "auto",
-) -> Plan:
-    """Plan a run of n tokens, and maybe frozen ones, to t_end; options may already say how."""
-    summing = choose_sums(model, n, tol, sums, frozen_weights)
-    held, stores = len(frozen_weights) > 0, summing.name == "direct"
-    integrator, reason, frame = _integrator(model, n, t_end, method, frozen=held, stores=stores)
-    cancels = integrator == "implicit" and not frame.attracts
-    if integrator == "implicit" and model.mask == "full":
-        summing = choose_sums(model, n, tol, sums, frozen_weights, whole=True)
-    elif cancels and not stores and sums == "auto" and _can_store(n):
-        direct = choose_sums(model, n, tol, "direct", frozen_weights)
-        summing = replace(direct, reason="V does not attract: large forces cancel in the end")
-    return Plan(integrator, reason, frame, summing)
+def choose(problem: Problem, n: int) -> Plan:
+    """Plan a run of n tokens; the options of the problem may already say how."""
+    head = kernel_head(problem.model)
+    if head is None:
+        return _naive(problem, n)
+    method, reason, frame = _integrator(problem, head, n)
+    obstacle = preference = ""
+    if method == "implicit" and not problem.model.triangular:
+        obstacle = _COUPLES
+    elif method == "implicit" and not frame.attracts and _can_store(n):
+        preference = _CANCELS
+    sums = summing.choose(problem, n, obstacle=obstacle, preference=preference)
+    stores = method == "implicit" and sums.name == "direct" and problem.model.triangular
+    if stores and problem.options.method == "auto" and not _can_store(n):
+        reason = "too many tokens to store their weights"
+        method, frame = "explicit", rest_frame(head)
+    return Plan(method, reason, sums, frame, frame.spin)
+
+
+def with_direct_sums(plan: Plan, reason: str) -> Plan:
+    """The plan with direct sums instead of harmonic ones."""
+    direct = Sums("direct", reason, plan.sums.direct_seconds, plan.sums.direct_seconds)
+    return replace(plan, sums=direct)
+
+
+def can_be_implicit(model: Model, n: int) -> bool:
+    """Whether the implicit method can take n tokens: one after the other, or all at once."""
+    covered = kernel_head(model) is not None
+    return (covered and model.triangular) or n * (model.d - 1) <= WHOLE
 
 
 def _integrator(
-    model: Attention, n: int, t_end: float, method: Method, *, frozen: bool, stores: bool
+    problem: Problem, head: Head, n: int
 ) -> tuple[Literal["explicit", "implicit"], str, Frame]:
-    """The integrator, why, and the frame; `stores` if implicit runs keep all weights."""
-    if method == "explicit":
-        return "explicit", "asked for", rest_frame(model)
-    # Explicit steps are bound by the fastest relaxation, about |V|; implicit ones are not,
-    # but each costs more, the more so the larger d.
-    horizon = t_end * float(np.linalg.norm(model.V, 2))
-    if method == "auto" and horizon <= SHORT * (1 + model.d / 16):
-        return "explicit", "short run: explicit steps are cheaper", rest_frame(model)
-    frame = long_run_frame(model, frozen=frozen)
-    if method == "implicit":
+    """The integrator, why, and the frame; whether all weights fit in memory is not asked yet."""
+    model, options = problem.model, problem.options
+    if options.method == "explicit":
+        return "explicit", "asked for", rest_frame(head)
+    if options.method == "auto" and _is_short(problem):
+        return "explicit", "short run: explicit steps are cheaper", rest_frame(head)
+    frame = long_run_frame(head, frozen=len(problem.fixed.tokens) > 0)
+    if options.method == "implicit":
         return "implicit", "asked for", frame
     if frame.rotates:
         reason = "tokens turn for ever, in a way no moving frame removes"
-        return "explicit", reason, rest_frame(model)
-    if model.mask == "full":
-        if n * (model.d - 1) <= WHOLE:
+        return "explicit", reason, rest_frame(head)
+    if not model.triangular:
+        if can_be_implicit(model, n):
             return "implicit", "long run, and small enough to couple all tokens", frame
         reason = f"full attention couples all tokens, and n·(d−1) > {WHOLE}"
-        return "explicit", reason, rest_frame(model)
-    if stores and not _can_store(n):
-        return "explicit", "too many tokens to store their weights", rest_frame(model)
+        return "explicit", reason, rest_frame(head)
     turning = ", in a frame that turns with the tokens" if frame.spin.any() else ""
     return "implicit", "long causal run" + turning, frame
+
+
+def _is_short(problem: Problem) -> bool:
+    """Whether explicit steps are cheaper.
+
+    They are bound by the fastest relaxation, about |V|. Implicit ones are not, but each costs
+    more, the more so the larger d.
+    """
+    model = problem.model
+    return problem.options.t_end * model.rate <= SHORT * (1 + model.d / 16)
+
+
+def _naive(problem: Problem, n: int) -> Plan:
+    """The plan for a model that no kernel covers."""
+    model, options = problem.model, problem.options
+    sums = summing.naive(problem, n)
+    still = np.zeros((model.d, model.d))
+    if options.method != "auto":
+        return Plan(options.method, "asked for", sums, None, still)
+    if _is_short(problem):
+        return Plan("explicit", "short run: explicit steps are cheaper", sums, None, still)
+    if not model.triangular:
+        return Plan("explicit", "not known to be causal", sums, None, still)
+    if not can_be_implicit(model, n):
+        reason = f"n·(d−1) > {WHOLE}: too many derivatives by differences"
+        return Plan("explicit", reason, sums, None, still)
+    return Plan("implicit", "long causal run", sums, None, still)
 
 
 def _can_store(n: int) -> bool:

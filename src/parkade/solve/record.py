@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Recorder(Protocol):
         """Everything kept."""
 
 
-def recorder(times: Array | str, x0: Array, method: str) -> Recorder:
+def recorder(times: Any, x0: Array, method: str) -> Recorder:
     """The recorder for `times`: an array, "steps" or "final"."""
     if isinstance(times, str):
         return _Steps(x0) if times == "steps" else _Final()

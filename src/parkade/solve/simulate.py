@@ -1,37 +1,26 @@
-"""`simulate`: check the input, choose the engine, drive it, return a `Trajectory`."""
+"""`simulate` and `simulate_many`: from a model and a start to a `Trajectory`."""
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import Literal, TypeAlias
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from parkade.base import check
-from parkade.base.errors import InaccurateSumsError, InputError, TrustWarning, UnfinishedError
+from parkade.base.errors import TrustWarning
 from parkade.base.progress import bar
 from parkade.base.types import Array
-from parkade.model.attention import Attention
-from parkade.runs.rotation import turn
-from parkade.runs.stats import Stats
+from parkade.model.model import Model
 from parkade.runs.trajectory import Trajectory
-from parkade.solve.plan import WHOLE, Method, Plan, choose
-from parkade.solve.record import Recorder, recorder
-from parkade.solve.sums import SumsOption
-from parkade.solve.sums import choose as choose_sums
-
-Times: TypeAlias = ArrayLike | Literal["steps", "final"]
-
-_MIN_TOL, _MAX_TOL = 1e-13, 1e-2
+from parkade.solve.options import Hooks, Method, Options, SumsOption, Times
+from parkade.solve.solver import Solver
 
 
 def simulate(
-    model: Attention,
+    model: Model,
     tokens: ArrayLike,
     t_end: float,
     *,
@@ -49,7 +38,7 @@ def simulate(
 
     Parameters
     ----------
-    model : Attention
+    model : Attention, Transformer, Flow or another Model
     tokens : (n, d) array
         Unit vectors, in sequence order.
     t_end : float
@@ -86,16 +75,17 @@ def simulate(
     >>> bool(abs(run.final[:, 2]).max() < 1e-6)  # all on the plane of the two leading directions
     True
     """
-    job = Job(model, t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial)
+    options = Options(t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial)
+    solver = Solver(model, options)
     x0 = check.tokens(tokens, model.d)
     with bar("simulating", show=progress, remind=True) as report:
-        run = job.run(x0, report, lambda: False)
+        run = solver.run(x0, Hooks(report))
     _warn([run])
     return run
 
 
 def simulate_many(
-    model: Attention,
+    model: Model,
     tokens: Sequence[ArrayLike] | Array,
     t_end: float,
     *,
@@ -122,7 +112,8 @@ def simulate_many(
     >>> [len(run.final) for run in pk.simulate_many(pk.Attention(d=2, beta=9), starts, 10.0)]
     [20, 20, 20]
     """
-    job = Job(model, t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial)
+    options = Options(t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial)
+    solver = Solver(model, options)
     starts = [check.tokens(x, model.d, name=f"tokens[{i}]") for i, x in enumerate(tokens)]
     from parkade.engine.threads import cores
 
@@ -137,7 +128,7 @@ def simulate_many(
                 done[i] = fraction
                 report(sum(done) / len(done))
 
-            return job.run(starts[i], note, cancelled.is_set, alone=False)
+            return solver.run(starts[i], Hooks(note, cancelled.is_set, alone=False))
 
         with ThreadPoolExecutor(workers) as pool:
             futures = [pool.submit(run, i) for i in range(len(starts))]
@@ -167,164 +158,3 @@ def _warn(runs: list[Trajectory]) -> None:
             warnings.warn(
                 f"after t={min(limits):.3g} {doubt}; see run.{name}", TrustWarning, stacklevel=3
             )
-
-
-class Job:
-    """Checked settings of a simulation, ready to run on any start."""
-
-    def __init__(
-        self,
-        model: Attention,
-        t_end: float,
-        times: Times,
-        tol: float,
-        method: Method,
-        sums: SumsOption,
-        frozen: ArrayLike | None,
-        frozen_weights: ArrayLike | None,
-        max_steps: int | None = None,
-        partial: bool = False,
-    ) -> None:
-        if not isinstance(model, Attention):
-            raise InputError(f"model must be a parkade.Attention, got {type(model).__name__}")
-        self.model = model
-        self._plans: dict[int, Plan] = {}
-        self.t_end = check.final_time(t_end)
-        self.tol = check.positive("tol", tol)
-        if not _MIN_TOL <= self.tol <= _MAX_TOL:
-            raise InputError(f"tol must lie in [{_MIN_TOL:g}, {_MAX_TOL:g}], got {self.tol:g}")
-        self.method: Method = check.choice("method", method, ("auto", "explicit", "implicit"))
-        self.sums: SumsOption = check.choice("sums", sums, ("auto", "direct", "harmonic"))
-        if isinstance(times, str):
-            self.times: Array | str = check.choice("times", times, ("steps", "final"))
-        else:
-            self.times = check.times(times, self.t_end)
-        self.frozen = np.empty((0, model.d))
-        if frozen is not None:
-            self.frozen = check.tokens(frozen, model.d, name="frozen")
-        self.weights = np.ones(len(self.frozen))
-        if frozen_weights is not None:
-            self.weights = check.array("frozen_weights", frozen_weights)
-            if self.weights.shape != (len(self.frozen),):
-                raise InputError(
-                    f"frozen_weights must be one number for each of the {len(self.frozen)} frozen "
-                    f"tokens, got shape {self.weights.shape}"
-                )
-            wrong = ~((self.weights > 0) & (self.weights <= check.LARGEST))
-            if wrong.any():
-                raise InputError(
-                    f"frozen_weights must be > 0 and at most {check.LARGEST:g}, got "
-                    f"{self.weights[wrong][0]:g}"
-                )
-        self.max_steps = None if max_steps is None else check.positive_int("max_steps", max_steps)
-        self.partial = partial
-
-    def run(
-        self,
-        x0: Array,
-        report: Callable[[float], None],
-        cancelled: Callable[[], bool],
-        *,
-        alone: bool = True,
-        keep: Callable[[], Recorder] | None = None,
-    ) -> Trajectory:
-        """Integrate from `x0`; `alone` allows several threads within one velocity.
-
-        With `keep`, what it returns is given the steps, and not what `times` asks for.
-        """
-        plan: Plan | None = self._plan(len(x0))
-        while plan is not None:
-            try:
-                run = self._follow(plan, x0, report, cancelled, alone, keep)
-            except InaccurateSumsError as error:
-                if self.sums == "harmonic":
-                    raise InaccurateSumsError(f"{error}; use sums='direct'") from None
-                direct = choose_sums(self.model, len(x0), self.tol, "direct", self.weights)
-                sums = dataclasses.replace(direct, reason=f"done again: {error}")
-                plan = dataclasses.replace(plan, sums=sums)
-                continue
-            plan = self._instead(plan, len(x0)) if run.stats.stopped else None
-        if run.stats.stopped and not self.partial:
-            raise UnfinishedError(run.stats.stopped)
-        return run
-
-    def _instead(self, plan: Plan, n: int) -> Plan | None:
-        """Another plan, for a run whose steps turned out to be too short; None if there is none."""
-        if self.method != "auto" or plan.method == "implicit" or self.max_steps is not None:
-            return None
-        if self.model.mask == "full" and n * (self.model.d - 1) > WHOLE:
-            return None
-        other = self._choose(n, "implicit")
-        if other.frame.rotates:
-            return None
-        return dataclasses.replace(other, reason="explicit steps turned out to be too short")
-
-    def _plan(self, n: int) -> Plan:
-        """The plan for n tokens, made once."""
-        if n not in self._plans:
-            check.compiler()
-            self._plans[n] = self._choose(n, self.method)
-        return self._plans[n]
-
-    def _choose(self, n: int, method: Method) -> Plan:
-        return choose(
-            self.model,
-            n,
-            self.t_end,
-            self.tol,
-            frozen_weights=self.weights,
-            method=method,
-            sums=self.sums,
-        )
-
-    def _follow(
-        self,
-        plan: Plan,
-        x0: Array,
-        report: Callable[[float], None],
-        cancelled: Callable[[], bool],
-        alone: bool,
-        keep: Callable[[], Recorder] | None,
-    ) -> Trajectory:
-        from parkade.solve.integrate import drive
-
-        frame = plan.frame
-        kept = keep() if keep else recorder(self.times, x0, plan.method)
-        outcome = drive(
-            plan,
-            self.model,
-            x0,
-            self.t_end,
-            self.tol,
-            frozen=self.frozen,
-            weights=self.weights,
-            add=kept.add,
-            report=report,
-            cancelled=cancelled,
-            alone=alone,
-            max_steps=self.max_steps,
-        )
-        times, tokens, dense = kept.result()
-        return Trajectory(
-            model=self.model,
-            times=times,
-            tokens=turn(frame.spin, times, tokens),
-            dense=dense,
-            spin=frame.spin,
-            frozen=self.frozen,
-            frozen_weights=self.weights,
-            trusted_until=outcome.trusted_until,
-            stats=Stats(
-                method=plan.method,
-                reason=plan.reason,
-                engine=outcome.engine,
-                tol=self.tol,
-                steps=outcome.steps,
-                rejected=outcome.rejected,
-                evaluations=outcome.evaluations,
-                seconds=outcome.seconds,
-                sums=plan.sums.name,
-                sums_reason=plan.sums.reason,
-                stopped=outcome.stopped,
-            ),
-        )

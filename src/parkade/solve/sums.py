@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.model.attention import Attention
+from parkade.model.model import Model
+from parkade.solve.options import Problem
 
-SumsOption: TypeAlias = Literal["auto", "direct", "harmonic"]
-
-_PER_TOL, _COARSEST, _FINEST = 1e-5, 1e-10, 1e-14
+_PER_TOL, _COARSEST, _FINEST = 1e-5, 1e-10, 1e-14  # accuracy of harmonic sums: per tol, bounds
 _LARGEST = 100_000  # harmonics
 _SMALLEST = 1e-280  # β: ratios of its powers must be numbers
 _NAMES = {2: "Fourier sums, {} modes", 3: "spherical harmonics, {} of them"}
+
+# Seconds of direct sums per pair of tokens: a vectorised exponential takes as long as the
+# products of about eight coordinates. Measured on one core by `parkade bench velocity`.
+_PAIR_SECONDS, _EXPONENTIAL = 1.75e-10, 8
+
+# Seconds of a naive velocity: a call into Python, and NumPy's exponentials for every pair.
+_CALL_SECONDS, _NAIVE_PAIR_SECONDS = 5e-5, 2e-8
 
 
 @dataclass(frozen=True)
 class Sums:
     """How the sums of a run are computed, and why."""
 
-    name: Literal["direct", "harmonic"]
+    name: Literal["direct", "harmonic", "naive"]
     reason: str
     seconds: float  # about what one velocity takes on one core
+    direct_seconds: float  # the same for direct sums
     table: Array | None = field(default=None, repr=False)
     accuracy: float = 0.0
 
@@ -35,63 +41,83 @@ class Sums:
         """A few words for the stats of a run."""
         from parkade.engine.system import SMALL_D
 
+        if self.name == "naive":
+            return "naive velocity, in Python"
         if self.table is not None:
             return _NAMES[d].format(self.table.shape[1])
         return "direct sums, tiles" if d < SMALL_D else "direct sums, BLAS"
 
 
-def choose(
-    model: Attention,
-    n: int,
-    tol: float,
-    option: SumsOption = "auto",
-    frozen_weights: Sequence[float] | Array = (),
-    *,
-    whole: bool = False,
-) -> Sums:
+def naive(problem: Problem, n: int) -> Sums:
+    """The velocity that the model itself defines, where no kernel covers it."""
+    if problem.options.sums == "harmonic":
+        raise InputError(
+            f"harmonic sums cannot be used: they are for one attention head, and this is "
+            f"{problem.model.label}; use sums='auto'"
+        )
+    seconds = _CALL_SECONDS + _NAIVE_PAIR_SECONDS * n * n
+    return Sums("naive", "no kernel covers this model", seconds, seconds)
+
+
+def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = "") -> Sums:
     """Choose the sums for n tokens, and maybe frozen ones, and prepare their coefficients.
 
-    `whole` tells that the matrix of all weights is needed.
+    An `obstacle` forbids harmonic sums; a `preference` against them decides where nobody asks
+    for them.
     """
     from parkade.engine.harmonic import ROUNDING
 
-    frozen = float(np.sum(frozen_weights))
-    pairs = n * (n + 2.0 * len(frozen_weights)) / (2 if model.mask == "causal" else 1)
-    direct = 1.75e-10 * pairs * (model.d + 8)
-    if option == "direct":
-        return Sums("direct", "asked for", direct)
-    obstacle = _obstacle(model, whole=whole)
+    model, options, weights = problem.model, problem.options, problem.fixed.weights
+    mask_pairs = n * n / 2 if model.triangular else float(n * n)
+    both = 1 if model.triangular else 2
+    pairs = mask_pairs + n * len(weights) * both
+    direct = _PAIR_SECONDS * pairs * (model.d + _EXPONENTIAL)
+    asked, tol, frozen = options.sums, options.tol, float(np.sum(weights))
+
+    def directly(reason: str) -> Sums:
+        return Sums("direct", reason, direct, direct)
+
+    if asked == "direct":
+        return directly("asked for")
+    obstacle = _obstacle(model) or obstacle
     if obstacle:
-        if option == "harmonic":
+        if asked == "harmonic":
             raise InputError(f"harmonic sums cannot be used: {obstacle}; use sums='direct'")
-        return Sums("direct", obstacle, direct)
+        return directly(obstacle)
+    accuracy = min(_COARSEST, max(_FINEST, _PER_TOL * tol))
+    if asked == "auto" and _PER_TOL * tol < _FINEST:
+        return directly(f"tol={tol:g} asks for more than harmonic sums give")
+    if asked == "auto" and ROUNDING * frozen > accuracy:
+        return directly(f"harmonic sums would drown in frozen weights of {frozen:g}")
+    # Half of the error for what is left out; but a token with more than accuracy/ROUNDING
+    # others to sum over is summed directly.
+    tail = max(accuracy / (2 * (n + frozen)), ROUNDING / 4)
+    cost, table = _harmonic(problem, n, tail, direct)
+    if table is None or (asked == "auto" and cost > direct):
+        return directly(f"faster for n={n} tokens")
+    if asked == "auto" and preference:
+        return directly(preference)
+    reason = "asked for" if asked == "harmonic" else f"faster for n={n} tokens"
+    return Sums("harmonic", reason, cost, direct, table, accuracy)
+
+
+def _harmonic(problem: Problem, n: int, tail: float, direct: float) -> tuple[float, Array | None]:
+    """The cost of harmonic sums and their coefficients; None if there are too many of them."""
     from parkade.engine.features import DIMENSIONS
 
-    functions = DIMENSIONS[model.d]
-    rate = model.beta * float((model.K.T @ model.Q)[0, 0])
-    accuracy = min(_COARSEST, max(_FINEST, _PER_TOL * tol))
-    if option == "auto" and _PER_TOL * tol < _FINEST:
-        return Sums("direct", f"tol={tol:g} asks for more than harmonic sums give", direct)
-    if option == "auto" and ROUNDING * frozen > accuracy:
-        return Sums("direct", f"harmonic sums would drown in frozen weights of {frozen:g}", direct)
-    # Half of the error for what is left out; but a token that has more than accuracy/ROUNDING
-    # others to bear is summed directly.
-    tail = max(accuracy / (2 * (n + frozen)), ROUNDING / 4)
-    passes = 1 if model.mask == "causal" else 2
+    model, asked = problem.model, problem.options.sums
+    functions, rate = DIMENSIONS[model.d], _rate(model)
+    passes = 1 if model.triangular else 2
     size = functions.least_size(rate, tail)  # a table may be too large to be tried
-    if option == "harmonic" and size > _LARGEST:
+    if asked == "harmonic" and size > _LARGEST:
         raise InputError(
             f"harmonic sums cannot be used: β={rate:g} needs some {size:.2g} harmonics, and the "
             f"limit is {_LARGEST:g}; use sums='direct'"
         )
-    if size > _LARGEST or (option == "auto" and passes * functions.seconds(size, n) > direct):
-        return Sums("direct", f"faster for n={n} tokens", direct)
+    if size > _LARGEST or (asked == "auto" and passes * functions.seconds(size, n) > direct):
+        return direct, None
     table = _table(model.d, rate, tail)
-    cost = passes * functions.seconds(table.shape[1], n)
-    if option == "auto" and cost > direct:
-        return Sums("direct", f"faster for n={n} tokens", direct)
-    reason = "asked for" if option == "harmonic" else f"faster for n={n} tokens"
-    return Sums("harmonic", reason, cost, table, accuracy)
+    return passes * functions.seconds(table.shape[1], n), table
 
 
 @lru_cache(maxsize=32)
@@ -102,16 +128,21 @@ def _table(d: int, beta: float, tail: float) -> Array:
     return table
 
 
-def _obstacle(model: Attention, *, whole: bool) -> str:
+def _rate(model: Model) -> float:
+    """The factor c, if β KᵀQ = c·I."""
+    if model.product is None or model.beta is None:
+        return 0.0
+    return model.beta * float(model.product[0, 0])
+
+
+def _obstacle(model: Model) -> str:
     """Why harmonic sums cannot be used, if so."""
-    product = model.K.T @ model.Q
     if model.d not in _NAMES:
         return f"they are known for d = 2 and 3, and this is d={model.d}"
-    if not np.array_equal(product, product[0, 0] * np.eye(model.d)):
+    product = model.product
+    if product is None or not np.array_equal(product, product[0, 0] * np.eye(model.d)):
         return "KᵀQ is not a multiple of the identity"
-    rate = model.beta * product[0, 0]
+    rate = _rate(model)
     if not rate > _SMALLEST:
         return "β KᵀQ is not positive" + (f", but for {rate:g}" if rate > 0 else "")
-    if whole:
-        return "the implicit method needs all weights under full attention"
     return ""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from parkade.model import sphere
 from parkade.model.attention import Attention
-from parkade.solve.plan import Method
+from parkade.solve.options import Method
 from parkade.solve.simulate import simulate
 
 Engine = tuple[Method, int]

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.base.errors import ParkadeError
-from parkade.solve.simulate import Job
+from parkade.solve.options import Hooks, Options
+from parkade.solve.solver import Solver
 from parkade.sweeps.measures import MEASURES, Sample
 from parkade.sweeps.recipe import Recipe
 from parkade.sweeps.store import Store
@@ -40,13 +41,14 @@ def simulate(recipe: Recipe, batch: int, cancelled: Callable[[], bool]) -> dict[
     arrays["trusted_until"] = np.empty(len(members))
     times = np.array(recipe.times)
     keep = "steps" if recipe.dense else np.union1d(times, [0.0, recipe.t_end])
-    job = None
+    options = Options(recipe.t_end, keep, recipe.tol, sums=recipe.sums)
+    hooks, solver = Hooks(cancelled=cancelled, alone=False), None
     for i, index in enumerate(members):
         try:
             model, tokens, deltas, radius = recipe.simulation(index)
-            if job is None or job.model is not model:
-                job = Job(model, recipe.t_end, keep, recipe.tol, "auto", recipe.sums, None, None)
-            run = job.run(tokens, lambda fraction: None, cancelled, alone=False)
+            if solver is None or solver.model is not model:
+                solver = Solver(model, options)
+            run = solver.run(tokens, hooks)
         except ParkadeError as error:
             place = ", ".join(f"{k}={v}" for k, v in recipe.place(index).items())
             raise ParkadeError(f"the simulation {place} failed: {error}") from None

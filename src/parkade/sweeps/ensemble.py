@@ -24,7 +24,7 @@ from parkade.base.errors import (
 )
 from parkade.base.progress import Report, bar
 from parkade.model.attention import Attention
-from parkade.solve.sums import SumsOption
+from parkade.solve.options import SumsOption
 from parkade.sweeps import request
 from parkade.sweeps.batch import run_batch
 from parkade.sweeps.recipe import Recipe

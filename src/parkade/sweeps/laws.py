@@ -83,12 +83,6 @@ def is_drawn(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def draw_matrix(d: int, rng: np.random.Generator) -> Array:
-    """A matrix with independent entries N(0, 1/d)."""
-    entries: Array = rng.standard_normal((d, d)) / np.sqrt(d)
-    return entries
-
-
 def is_start(value: Any) -> bool:
     """Whether this is one law of the tokens, rather than a list of laws."""
     if isinstance(value, (str, np.ndarray)):

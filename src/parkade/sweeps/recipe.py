@@ -14,7 +14,8 @@ from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.attention import Attention
-from parkade.solve.sums import SumsOption
+from parkade.model.matrices import gaussian
+from parkade.solve.options import SumsOption
 from parkade.sweeps import grid, laws
 from parkade.sweeps.grid import Axis
 from parkade.sweeps.measures import MEASURES, Variable
@@ -164,7 +165,7 @@ class Recipe:
         d = value["d"]
         matrices = {name: value[name] for name in grid.MATRICES}
         for name in drawn:
-            matrices[name] = laws.draw_matrix(d, laws.generator(self.seed, run, name))
+            matrices[name] = gaussian(d, laws.generator(self.seed, run, name))
         model = Attention(d, value["beta"], **matrices, mask=value["mask"])
         if not drawn:
             self._models[where] = model

@@ -12,7 +12,7 @@ from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.attention import Attention
-from parkade.solve.simulate import Job
+from parkade.solve.options import Options
 from parkade.sweeps import grid, laws
 from parkade.sweeps.grid import Axis
 from parkade.sweeps.measures import MEASURES
@@ -79,7 +79,7 @@ def make(
         fair = -(-recipe.total // _SOME_BATCHES)
         recipe = dataclasses.replace(recipe, batch=min(_MANY_RUNS, fair))
     _check_memory(recipe)
-    Job(Attention(2), end, "final", recipe.tol, "auto", "auto", None, None)  # its checks are ours
+    Options(end, "final", recipe.tol)  # its checks are ours
     return recipe
 
 

@@ -11,8 +11,8 @@ from parkade.base import check
 from parkade.base.constants import SNAP
 from parkade.base.errors import InputError
 from parkade.base.types import Array
+from parkade.model.spectrum import Group, real_basis, spectrum
 from parkade.theory.ranges import one_token, square
-from parkade.theory.spectrum import Group, real_basis, spectrum
 from parkade.theory.table import Kind, Status, complex_pair, gap_in_words, real_leader
 
 

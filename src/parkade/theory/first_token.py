@@ -11,9 +11,9 @@ from parkade.base import check
 from parkade.base.constants import SNAP
 from parkade.base.errors import InputError
 from parkade.base.types import Array
+from parkade.model.spectrum import Complex, Group, equal_values, spectrum
 from parkade.model.sphere import normalize
 from parkade.theory.ranges import one_token, square
-from parkade.theory.spectrum import Complex, Group, equal_values, spectrum
 
 _SKEWEST = 1e4
 """Eigenvectors with a larger condition number are not used: errors grow by this factor."""

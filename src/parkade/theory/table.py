@@ -6,7 +6,7 @@ import math
 from typing import Literal
 
 from parkade.base.types import Array
-from parkade.theory.spectrum import Group, Spectrum
+from parkade.model.spectrum import Group, Spectrum
 
 Kind = Literal["one point", "two points", "cloud", "two clouds", "rotation", "outside"]
 Status = Literal["theorem", "conjecture", "observed", "outside the table"]

@@ -59,4 +59,4 @@ def distances(run: Trajectory, eps: float) -> Array:
     near = np.full(run.tokens.shape[:2], np.inf)
     for center in run.frozen:
         near = np.minimum(near, sphere.distance(run.tokens, center))
-    return near * math.sqrt(run.model.beta) / eps
+    return near * math.sqrt(run.model.sharpness) / eps

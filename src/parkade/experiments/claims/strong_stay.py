@@ -63,7 +63,7 @@ def measure(effort: Effort) -> Evidence:
 
 def follow(run: Trajectory, eps: float) -> list[tuple[float, float, float]]:
     """Guaranteed time, largest move until then in radii, and time until it leaves the radius."""
-    stay = theory.strong_center_guarantee(run.tokens[0], run.model.beta, eps)
+    stay = theory.strong_center_guarantee(run.tokens[0], run.model.sharpness, eps)
     # The first token never moves, so its guarantee says nothing.
     who = np.flatnonzero(~np.isnan(stay.time))[1:]
     end = np.minimum(stay.time[who], run.times[-1])

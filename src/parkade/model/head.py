@@ -1,0 +1,129 @@
+"""`Head`: one attention head."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parkade.base import check
+from parkade.base.constants import EPSILON
+from parkade.base.errors import InputError
+from parkade.base.types import Array
+from parkade.model import matrices
+from parkade.model.part import Part, Scene, like
+
+
+class Head(Part, kind="head"):
+    """One attention head: F_k = (1/Z_k) Σ_{j∈N(k)} exp(β⟨Q x_k, K x_j⟩) V x_j.
+
+    Parameters
+    ----------
+    Q, K, V : float, (d,) or (d, d)
+        Query, key and value matrices: a number stands for a multiple of the identity, a
+        vector for a diagonal matrix. The identity by default.
+    beta : float
+        Inverse temperature β ≥ 0.
+    d : int, optional
+        Dimension; may be left out if Q, K or V has it.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.Head(V=[1, 1, -1], beta=9.0).label
+    'β = 9, V = diag(1, 1, −1)'
+    """
+
+    def __init__(
+        self,
+        Q: ArrayLike = 1.0,
+        K: ArrayLike = 1.0,
+        V: ArrayLike = 1.0,
+        beta: float = 1.0,
+        d: int | None = None,
+    ) -> None:
+        given = {"Q": check.array("Q", Q), "K": check.array("K", K), "V": check.array("V", V)}
+        if d is None:
+            d = next((len(m) for m in given.values() if m.ndim), None)
+            if d is None:
+                raise InputError("give d: it cannot be told when Q, K and V are numbers")
+        self.d: int = check.dimension(d)
+        self.Q: Array = check.matrix("Q", given["Q"], self.d)
+        self.K: Array = check.matrix("K", given["K"], self.d)
+        self.V: Array = check.matrix("V", given["V"], self.d)
+        self.beta: float = check.beta(beta)
+        for m in (self.Q, self.K, self.V):
+            m.flags.writeable = False
+
+    def __repr__(self) -> str:
+        return f"Head({', '.join(self.arguments())})"
+
+    def arguments(self) -> list[str]:
+        """The dimension, β and the matrices other than I, as `repr` shows them."""
+        given = {"Q": self.Q, "K": self.K, "V": self.V}
+        others = {name: m for name, m in given.items() if not matrices.is_identity(m)}
+        shown = [f"{name}={matrices.brief(m)}" for name, m in others.items()]
+        return [f"d={self.d}", f"beta={self.beta:g}", *shown]
+
+    @property
+    def label(self) -> str:
+        """β and the matrices other than I."""
+        given = {"Q": self.Q, "K": self.K, "V": self.V}
+        others = {name: m for name, m in given.items() if not matrices.is_identity(m)}
+        parts = [f"{name} = {matrices.words(m)}" for name, m in others.items()]
+        return ", ".join([f"β = {matrices.number(self.beta)}", *parts])
+
+    @cached_property
+    def product(self) -> Array:
+        """KᵀQ."""
+        product: Array = self.K.T @ self.Q
+        return product
+
+    @cached_property
+    def product_error(self) -> float:
+        """Rounding of KᵀQ, relative to its factors: they may nearly cancel."""
+        return 2 * self.d * EPSILON * float(np.linalg.norm(self.Q) * np.linalg.norm(self.K))
+
+    @cached_property
+    def sharpness(self) -> float:  # type: ignore[override]
+        """β‖KᵀQ‖, with the spectral norm."""
+        return self.beta * float(np.linalg.norm(self.product, 2))
+
+    @cached_property
+    def rate(self) -> float:  # type: ignore[override]
+        """‖V‖, with the spectral norm."""
+        return float(np.linalg.norm(self.V, 2))
+
+    @property
+    def generator(self) -> Array:  # type: ignore[override]
+        """V: what a lone token feels is Vx."""
+        return self.V
+
+    def force(self, tokens: Any, scene: Scene) -> Any:
+        """The weighted mean of the values, (..., n, d)."""
+        from array_api_compat import array_namespace
+
+        xp = array_namespace(tokens)
+        n = tokens.shape[-2]
+        keys = tokens
+        if scene.frozen is not None:
+            fixed = like(scene.frozen, tokens)
+            shape = (*tokens.shape[:-2], *fixed.shape)
+            keys = xp.concat([tokens, xp.broadcast_to(fixed, shape)], axis=-2)
+        q, k, v = (
+            rows @ like(matrix.T, tokens)
+            for rows, matrix in ((tokens, self.Q), (keys, self.K), (keys, self.V))
+        )
+        offsets = np.zeros((n, keys.shape[-2]))  # log weights; -inf where a key is hidden
+        offsets[:, :n][~scene.mask.sees(n)] = -np.inf
+        if scene.frozen_weights is not None:
+            offsets[:, n:] = np.log(scene.frozen_weights)
+        scores = self.beta * (q @ xp.matrix_transpose(k)) + like(offsets, tokens)  # (..., n, n + m)
+        weights = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
+        return (weights @ v) / xp.sum(weights, axis=-1, keepdims=True)
+
+    def data(self) -> dict[str, Any]:
+        """The matrices and β."""
+        return {"Q": self.Q, "K": self.K, "V": self.V, "beta": self.beta}

@@ -1,0 +1,103 @@
+"""`Part`: a term of the force on tokens; a `Transformer` adds up its parts."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from parkade.base.types import Array
+from parkade.model.mask import Mask
+from parkade.model.model import Kind
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a part may look at besides the tokens.
+
+    Attributes
+    ----------
+    mask : Mask
+        Which tokens a token attends to.
+    t : float
+        The time.
+    frozen, frozen_weights : arrays or None
+        Fixed tokens that everybody attends to, and their weights in the sums.
+    """
+
+    mask: Mask
+    t: float = 0.0
+    frozen: Any = None
+    frozen_weights: Any = None
+
+
+class Part(Kind):
+    """A term of the force on tokens.
+
+    A part is frozen data, usually a dataclass, with its force written against the array API
+    standard. The rest of parkade asks its traits. A part that acts on each token by itself, such
+    as a drift, needs a `force` and a `rate` only.
+
+    Attributes
+    ----------
+    triangular : bool
+        Whether no token feels a later one, if the mask allows none to.
+    autonomous : bool
+        Whether the force does not depend on the time.
+    sharpness : float
+        β‖KᵀQ‖ of attention; 0 for a part that is no attention.
+    rate : float
+        Size of the force's derivative, about.
+    generator : (d, d) array or None
+        The matrix M, if a lone token feels the force Mx; None if the force is not linear.
+    label : str
+        The part in a few words, for captions.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import parkade as pk
+    >>> @dataclass(frozen=True)
+    ... class Wind(pk.Part, kind="wind"):
+    ...     strength: float
+    ...
+    ...     def force(self, tokens, scene):
+    ...         return 0 * tokens + self.strength
+    >>> model = pk.Transformer([pk.Head(d=2, beta=4.0)], parts=[Wind(0.5)])
+    >>> pk.simulate(model, pk.sphere.uniform(5, 2, seed=1), 100.0).final.round(3).tolist()[0]
+    [0.707, 0.707]
+    """
+
+    triangular: bool = True
+    autonomous: bool = True
+    sharpness: float = 0.0
+    rate: float = 1.0
+    generator: Array | None = None
+
+    def force(self, tokens: Any, scene: Scene) -> Any:
+        """The force on `tokens`, (..., n, d), before it is projected on the sphere."""
+        raise NotImplementedError
+
+    @property
+    def label(self) -> str:
+        """The part in a few words, for captions."""
+        return self.kind or type(self).__name__
+
+    def data(self) -> dict[str, Any]:
+        """The fields of the dataclass."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.to_dict() == other.to_dict()  # type: ignore[attr-defined]
+
+    __hash__ = None  # type: ignore[assignment]  # parts hold arrays
+
+
+def like(array: Any, tokens: Any) -> Any:
+    """An array in the namespace, of the type and on the device of `tokens`."""
+    from array_api_compat import array_namespace, device
+
+    xp = array_namespace(tokens)
+    return xp.asarray(np.asarray(array), dtype=tokens.dtype, device=device(tokens), copy=True)

@@ -1,0 +1,130 @@
+"""`Options`: how to simulate, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array
+from parkade.model.model import Model
+from parkade.solve.record import Recorder
+
+Method: TypeAlias = Literal["auto", "explicit", "implicit"]
+SumsOption: TypeAlias = Literal["auto", "direct", "harmonic"]
+Times: TypeAlias = ArrayLike | Literal["steps", "final"]
+
+_MIN_TOL, _MAX_TOL = 1e-13, 1e-2
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """How to simulate; `parkade.simulate` says what each option means.
+
+    Input of any kind is checked and turned into arrays and numbers here, but for what depends on
+    the dimension: see `fixed_tokens`.
+    """
+
+    t_end: float
+    times: Times = "steps"
+    tol: float = 1e-6
+    method: Method = "auto"
+    sums: SumsOption = "auto"
+    frozen: ArrayLike | None = None
+    frozen_weights: ArrayLike | None = None
+    max_steps: int | None = None
+    partial: bool = False
+
+    def __post_init__(self) -> None:
+        t_end, tol = check.final_time(self.t_end), check.positive("tol", self.tol)
+        if not _MIN_TOL <= tol <= _MAX_TOL:
+            raise InputError(f"tol must lie in [{_MIN_TOL:g}, {_MAX_TOL:g}], got {tol:g}")
+        steps = self.max_steps
+        self._set(
+            t_end=t_end,
+            tol=tol,
+            method=check.choice("method", self.method, ("auto", "explicit", "implicit")),
+            sums=check.choice("sums", self.sums, ("auto", "direct", "harmonic")),
+            times=check.choice("times", self.times, ("steps", "final"))
+            if isinstance(self.times, str)
+            else check.times(self.times, t_end),
+            max_steps=None if steps is None else check.positive_int("max_steps", steps),
+        )
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """Frozen tokens, (m, d), and their weights in the sums, (m,)."""
+
+    tokens: Array
+    weights: Array
+
+
+def fixed_tokens(options: Options, d: int) -> Fixed:
+    """The frozen tokens that the options ask for, in this dimension; maybe none."""
+    tokens = np.empty((0, d))
+    if options.frozen is not None:
+        tokens = check.tokens(options.frozen, d, name="frozen")
+    if options.frozen_weights is None:
+        return Fixed(tokens, np.ones(len(tokens)))
+    weights = check.array("frozen_weights", options.frozen_weights)
+    if weights.shape != (len(tokens),):
+        raise InputError(
+            f"frozen_weights must be one number for each of the {len(tokens)} frozen tokens, got "
+            f"shape {weights.shape}"
+        )
+    wrong = ~((weights > 0) & (weights <= check.LARGEST))
+    if wrong.any():
+        raise InputError(
+            f"frozen_weights must be > 0 and at most {check.LARGEST:g}, got {weights[wrong][0]:g}"
+        )
+    return Fixed(tokens, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is to be simulated, from whatever start."""
+
+    model: Model
+    options: Options
+    fixed: Fixed
+
+    @staticmethod
+    def of(model: Model, options: Options) -> Problem:
+        """The problem of a model with these options, checked against each other."""
+        if not isinstance(model, Model):
+            raise InputError(
+                f"model must be a parkade model such as pk.Attention, got {type(model).__name__}"
+            )
+        return Problem(model, options, fixed_tokens(options, model.d))
+
+
+@dataclass(frozen=True, eq=False)
+class Hooks:
+    """Who follows a run while it goes on.
+
+    Attributes
+    ----------
+    report : function
+        Takes the fraction done, between 0 and 1.
+    cancelled : function
+        Whether the run should end; asked between chunks of steps.
+    alone : bool
+        Whether the run may use all cores.
+    keep : function, optional
+        Makes what is given the steps, instead of what `Options.times` asks for.
+    """
+
+    report: Callable[[float], None] = lambda fraction: None
+    cancelled: Callable[[], bool] = lambda: False
+    alone: bool = True
+    keep: Callable[[], Recorder] | None = None

@@ -1,0 +1,88 @@
+"""`Solver`: a model with options, ready to run from any start."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from parkade.base import check
+from parkade.base.errors import InaccurateSumsError, UnfinishedError
+from parkade.base.types import Array
+from parkade.model.model import Model
+from parkade.runs.rotation import turn
+from parkade.runs.trajectory import Trajectory
+from parkade.solve import plan as planning
+from parkade.solve.options import Hooks, Options, Problem
+from parkade.solve.plan import Plan
+from parkade.solve.record import recorder
+
+
+class Solver:
+    """A model and checked options."""
+
+    def __init__(self, model: Model, options: Options) -> None:
+        self.problem = Problem.of(model, options)
+        self._plans: dict[int, Plan] = {}
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+        return self.problem.model
+
+    @property
+    def options(self) -> Options:
+        """The options."""
+        return self.problem.options
+
+    def run(self, x0: Array, hooks: Hooks) -> Trajectory:
+        """Integrate from `x0`, checked tokens (n, d)."""
+        plan: Plan | None = self.plan(len(x0))
+        while plan is not None:
+            try:
+                run = self._follow(plan, x0, hooks)
+            except InaccurateSumsError as error:
+                if self.options.sums == "harmonic":
+                    raise InaccurateSumsError(f"{error}; use sums='direct'") from None
+                plan = planning.with_direct_sums(plan, f"done again: {error}")
+                continue
+            plan = self._instead(plan, len(x0)) if run.stats.stopped else None
+        if run.stats.stopped and not self.options.partial:
+            raise UnfinishedError(run.stats.stopped)
+        return run
+
+    def plan(self, n: int) -> Plan:
+        """The plan for n tokens, made once."""
+        if n not in self._plans:
+            check.compiler()
+            self._plans[n] = planning.choose(self.problem, n)
+        return self._plans[n]
+
+    def _instead(self, plan: Plan, n: int) -> Plan | None:
+        """Another plan, for a run whose steps turned out to be too short; None if there is none."""
+        options = self.options
+        if options.method != "auto" or plan.method == "implicit" or options.max_steps is not None:
+            return None
+        if not planning.can_be_implicit(self.model, n):
+            return None
+        implicit = dataclasses.replace(options, method="implicit")
+        other = planning.choose(dataclasses.replace(self.problem, options=implicit), n)
+        if other.frame is not None and other.frame.rotates:
+            return None
+        return dataclasses.replace(other, reason="explicit steps turned out to be too short")
+
+    def _follow(self, plan: Plan, x0: Array, hooks: Hooks) -> Trajectory:
+        from parkade.solve.integrate import integrate
+
+        kept = hooks.keep() if hooks.keep else recorder(self.options.times, x0, plan.method)
+        stats, trusted_until = integrate(plan, self.problem, x0, kept, hooks)
+        times, tokens, dense = kept.result()
+        return Trajectory(
+            model=self.model,
+            times=times,
+            tokens=turn(plan.spin, times, tokens),
+            dense=dense,
+            spin=plan.spin,
+            frozen=self.problem.fixed.tokens,
+            frozen_weights=self.problem.fixed.weights,
+            trusted_until=trusted_until,
+            stats=stats,
+        )
