@@ -78,7 +78,9 @@ def test_tokens_are_checked():
 
 @simulations
 def test_the_model_is_checked(simulate):
-    with pytest.raises(pk.InputError, match=r"model must be a parkade model such as pk\.Attention, got dict"):
+    with pytest.raises(
+        pk.InputError, match=r"model must be a parkade model such as pk\.Attention, got dict"
+    ):
         simulate({"d": 3}, X0, 1.0)
 
 

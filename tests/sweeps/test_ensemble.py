@@ -12,7 +12,7 @@ from support.common import EPS, worst
 
 import parkade as pk
 from parkade.sweeps import laws, request
-from parkade.sweeps.batch import run_batch
+from parkade.sweeps.batch import Order, run_batch
 from parkade.sweeps.measures import MEASURES
 from parkade.sweeps.netcdf import versions
 from parkade.sweeps.recipe import Recipe
@@ -158,7 +158,7 @@ def test_bad_input_is_refused_in_one_sentence(arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"model": 3}, r"model must be a parkade.Attention, got int"),
+        ({"model": 3}, r"model must be a parkade model such as pk.Attention, got int"),
         ({"executor": "dask"}, r"executor must be one of 'threads', 'processes', got 'dask'"),
         ({"executor": 4}, r"or a concurrent.futures.Executor, got int"),
         ({"workers": 0}, r"workers must be a whole number ≥ 1, got 0"),
@@ -291,4 +291,4 @@ def test_a_run_that_fails_is_named_and_leaves_the_others_alone(tmp_path, monkeyp
 def test_a_batch_is_one_function_of_text_and_numbers(tmp_path):
     r = recipe(n=4)
     Store(tmp_path, r).prepare()
-    assert run_batch(r.to_json(), str(tmp_path), 1) == str(tmp_path / "batch-000001.nc")
+    assert run_batch(Order(r.to_json(), str(tmp_path)), 1) == str(tmp_path / "batch-000001.nc")

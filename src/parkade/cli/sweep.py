@@ -143,7 +143,9 @@ def read_recipe(path: Path) -> Any:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     known = inspect.signature(ensemble).parameters
-    names = [name for name in known if name in (*grid.PARAMETERS, *SETTINGS)]
+    names = [
+        name for name in known if name in (*grid.PARAMETERS[1:], *SETTINGS)
+    ]  # no file holds a model
     for name in given:
         if name not in names:
             got = check.brief(name)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkade.base.errors import ParkadeError
+from parkade.model.model import Model
 from parkade.solve.options import Hooks, Options
 from parkade.solve.solver import Solver
 from parkade.sweeps.measures import MEASURES, Sample
@@ -17,14 +19,21 @@ from parkade.sweeps.recipe import Recipe
 from parkade.sweeps.store import Store
 
 
-def run_batch(
-    recipe: str, store: str, batch: int, cancelled: Callable[[], bool] | None = None
-) -> str:
-    """Simulate and measure the runs of a batch, write their file, and return its path.
+class Order(NamedTuple):
+    """What a worker needs to run any batch: text, which can be sent anywhere, and models.
 
-    Takes text and numbers only, so that it can be sent anywhere.
+    Sending a model by `pickle` imports the module that defines it, if it is not parkade's own.
     """
-    kept = Store(store, Recipe.from_json(recipe))
+
+    recipe: str
+    store: str
+    models: tuple[Model, ...] = ()
+
+
+def run_batch(order: Order, batch: int, cancelled: Callable[[], bool] | None = None) -> str:
+    """Simulate and measure the runs of a batch, write their file, and return its path."""
+    recipe = dataclasses.replace(Recipe.from_json(order.recipe), models=order.models)
+    kept = Store(order.store, recipe)
     if not kept.file(batch).exists():  # another process may have been faster
         kept.write(batch, simulate(kept.recipe, batch, cancelled or (lambda: False)))
     return str(kept.file(batch))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import json
 import os
+import pickle
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from pathlib import Path
@@ -23,10 +24,10 @@ from parkade.base.errors import (
     WorkerLostError,
 )
 from parkade.base.progress import Report, bar
-from parkade.model.attention import Attention
+from parkade.model.model import Model
 from parkade.solve.options import SumsOption
 from parkade.sweeps import request
-from parkade.sweeps.batch import run_batch
+from parkade.sweeps.batch import Order, run_batch
 from parkade.sweeps.recipe import Recipe
 from parkade.sweeps.store import Store
 from parkade.sweeps.workers import pool_of, run_all
@@ -38,7 +39,7 @@ __all__ = ["ensemble", "load_ensemble"]
 
 
 def ensemble(
-    model: Attention | None = None,
+    model: Model | Sequence[Model] | Mapping[str, Model] | None = None,
     *,
     n: Any = None,
     runs: int = 5000,
@@ -72,8 +73,9 @@ def ensemble(
 
     Parameters
     ----------
-    model : Attention, optional
-        The model; what is given by name as well replaces its part.
+    model : Model, optional
+        The model; of an `Attention`, what is given by name as well replaces its part. Several
+        models of another kind, in a list or in a dictionary that names them, are an axis.
     n : int
         Number of tokens: 200 by default, or that of the tokens given as `start`.
     runs : int
@@ -214,7 +216,9 @@ def complete(
     store.prepare()
     done = set(store.done())
     todo = [batch for batch in range(recipe.batches) if batch not in done]
-    text, path = recipe.to_json(), str(store.path.resolve())
+    order = Order(recipe.to_json(), str(store.path.resolve()), recipe.models)
+    if recipe.models and executor not in (None, "threads"):
+        _check_sendable(recipe.models)
     left = len(todo)
     with bar(f"simulating {recipe.total} runs", show=progress, instead=report) as move:
         move(1 - left / recipe.batches)
@@ -225,13 +229,24 @@ def complete(
             move(1 - left / recipe.batches)
 
         try:
-            failed = run_all(run_batch, [(text, path, batch) for batch in todo], chosen, finished)
+            failed = run_all(run_batch, [(order, batch) for batch in todo], chosen, finished)
         except (StoreError, WorkerLostError) as error:
             raise type(error)(f"{error}{'' if temporary else _kept(store)}") from None
     if failed:
         several = f"{len(failed)} batches failed; the first: " if len(failed) > 1 else ""
         raise ParkadeError(f"{several}{failed[0]}{'' if temporary else _kept(store)}")
     return len(todo)
+
+
+def _check_sendable(models: tuple[Model, ...]) -> None:
+    """Raise if other processes cannot get the models."""
+    try:
+        pickle.dumps(models)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"the model cannot be sent to other processes ({check.reason(error)}); define its "
+            "function or class in a module, or use executor='threads'"
+        ) from None
 
 
 def load_ensemble(

@@ -11,10 +11,11 @@ import numpy as np
 
 from parkade.base import check
 from parkade.base.errors import InputError
+from parkade.model.model import KINDS, Model, from_dict
 from parkade.sweeps import laws
 
 MATRICES = ("V", "Q", "K")
-LABELLED = (*MATRICES, "start")
+LABELLED = ("model", *MATRICES, "start")
 """Parameters whose values are no numbers: an axis carries labels of them."""
 
 OBSERVERS = ("c", "delta")
@@ -22,7 +23,10 @@ OBSERVERS = ("c", "delta")
 
 _LONGEST, _LONGEST_NAME = 100_000, 100  # values of one parameter; characters of a name
 
-PARAMETERS = ("beta", "n", "d", *MATRICES, "mask", "start", *OBSERVERS)
+ATTENTION = ("beta", *MATRICES, "mask")
+"""Parameters that make an `Attention`; a grid has these or models of another kind."""
+
+PARAMETERS = ("model", "beta", "n", "d", *MATRICES, "mask", "start", *OBSERVERS)
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Axis:
 def from_data(name: str, data: Any) -> Axis:
     """The axis whose `data` this is."""
     if name in LABELLED:
-        swept = isinstance(data, dict)
+        swept = isinstance(data, dict) and not (name == "model" and "kind" in data)
         return Axis(tuple(data.values()), tuple(data), True) if swept else fixed(name, data)
     return Axis(tuple(data), tuple(data), True) if isinstance(data, list) else fixed(name, data)
 
@@ -62,7 +66,7 @@ def axis(name: str, value: Any, d: int | None = None) -> Axis:
         entry = _CHECKS[name](entry)
         return laws.simplest(name, entry, d) if name in MATRICES and d is not None else entry
 
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and not (name == "model" and "kind" in value):
         if name not in LABELLED:
             raise InputError(f"{name} must be one value or a list, got {check.brief(value)}")
         values = tuple(checked(v) for v in value.values())
@@ -92,6 +96,8 @@ def axis(name: str, value: Any, d: int | None = None) -> Axis:
 
 def _entries(name: str, value: Any) -> Sequence[Any] | None:
     """The values in a list of them; None if `value` is just one."""
+    if name == "model":
+        return value if isinstance(value, (list, tuple)) else None
     if name == "start":
         return None if laws.is_start(value) or not isinstance(value, (list, tuple)) else value
     if name not in MATRICES:
@@ -114,7 +120,20 @@ def _real(value: Any) -> bool:
 
 
 def _hashable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((key, _hashable(item)) for key, item in value.items())
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
+
+
+def _model(value: Any) -> dict[str, Any]:
+    """A model as data; data that describes one stays as it is."""
+    if isinstance(value, Model):
+        return value.to_dict()
+    if isinstance(value, dict) and isinstance(value.get("kind"), str):
+        return value
+    raise InputError(
+        f"model must be a parkade model such as pk.Attention, got {type(value).__name__}"
+    )
 
 
 def _matrix(name: str) -> Callable[[Any], Any]:
@@ -122,6 +141,7 @@ def _matrix(name: str) -> Callable[[Any], Any]:
 
 
 _CHECKS: dict[str, Callable[[Any], Any]] = {
+    "model": _model,
     "beta": check.beta,
     "n": lambda value: check.positive_int("n", value),
     "d": check.dimension,
@@ -134,6 +154,9 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
 
 
 def _label(name: str, value: Any) -> Any:
+    if name == "model":
+        # The module that defines the kind may not be imported here.
+        return from_dict(value).label if value["kind"] in KINDS else value["kind"]
     if name in MATRICES:
         return laws.matrix_label(value)
     return laws.start_label(value) if name == "start" else value

@@ -15,6 +15,7 @@ from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.attention import Attention
 from parkade.model.matrices import gaussian
+from parkade.model.model import Model, from_dict
 from parkade.solve.options import SumsOption
 from parkade.sweeps import grid, laws
 from parkade.sweeps.grid import Axis
@@ -31,7 +32,7 @@ _LONGEST = 60  # characters of a value in a message
 class Simulation(NamedTuple):
     """One run of an ensemble, ready to start."""
 
-    model: Attention
+    model: Model
     tokens: Array
     deltas: tuple[float, ...]
     radius: float
@@ -69,6 +70,8 @@ class Recipe:
     tol: float
     batch: int
     sums: SumsOption = "direct"
+    models: tuple[Model, ...] = ()
+    """The values of the axis of models as objects: a function, say, is in no file."""
 
     @property
     def dense(self) -> bool:
@@ -142,13 +145,14 @@ class Recipe:
         *where, run = (int(i) for i in np.unravel_index(index, self.shape))
         at = dict(zip(self.points, where, strict=True))
         value = {name: axis.values[at.get(name, 0)] for name, axis in self.axes.items()}
-        beta = value["beta"]
+        model = self._model(tuple(where), value, run)
+        beta = model.sharpness if model.beta is None else model.beta
         width = 1 / math.sqrt(beta) if beta > 0 else math.inf
         separations: Any = self.axes[self.observer].values
         if self.observer == "c":
             separations = [c * width for c in separations]
         return Simulation(
-            model=self._model(tuple(where), value, run),
+            model=model,
             tokens=laws.draw_start(
                 value["start"], value["n"], value["d"], laws.generator(self.seed, run, "start")
             ),
@@ -157,8 +161,10 @@ class Recipe:
             radius=min(width / 2 if self.radius is None else self.radius, math.pi),
         )
 
-    def _model(self, where: tuple[int, ...], value: dict[str, Any], run: int) -> Attention:
+    def _model(self, where: tuple[int, ...], value: dict[str, Any], run: int) -> Model:
         """The model of a run at a point of the grid: one for all runs, if nothing is drawn."""
+        if "model" in value:
+            return self._given[self.axes["model"].values.index(value["model"])]
         drawn = [name for name in grid.MATRICES if laws.is_drawn(value[name])]
         if not drawn and where in self._models:
             return self._models[where]
@@ -174,6 +180,11 @@ class Recipe:
     @cached_property
     def _models(self) -> dict[tuple[int, ...], Attention]:
         return {}
+
+    @cached_property
+    def _given(self) -> tuple[Model, ...]:
+        """The models of the grid, read from their data where there are no objects."""
+        return self.models or tuple(from_dict(data) for data in self.axes["model"].values)
 
     def to_json(self) -> str:
         """The recipe as one JSON object."""
@@ -204,8 +215,11 @@ class Recipe:
 
     def _check(self) -> None:
         """Raise if no ensemble has such a recipe: its text may be damaged."""
-        if len(self.axes) != len(grid.PARAMETERS) - 1:  # of c and delta there is one
+        model = {"model"} if "model" in self.axes else set(grid.ATTENTION)
+        if set(self.axes) - set(grid.OBSERVERS) != {*model, "n", "d", "start"}:
             raise InputError("parameters are missing")
+        if len(set(self.axes) & set(grid.OBSERVERS)) != 1:
+            raise InputError("it has both c and delta, or neither")
         for name, axis in self.axes.items():
             pairs = dict(zip(axis.labels, axis.values, strict=True))
             for d in self.axes["d"].values:

@@ -12,6 +12,7 @@ from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.attention import Attention
+from parkade.model.model import Model
 from parkade.solve.options import Options
 from parkade.sweeps import grid, laws
 from parkade.sweeps.grid import Axis
@@ -26,7 +27,7 @@ _TOKEN, _BATCH = 160.0, 3000.0  # bytes of a coordinate while it moves, of a bat
 
 
 def make(
-    model: Attention | None,
+    model: Any,
     parameters: dict[str, Any],
     *,
     runs: Any,
@@ -41,15 +42,17 @@ def make(
 ) -> Recipe:
     """Check what a user asks for, fill in what was left out, and write it down."""
     given = {name: value for name, value in parameters.items() if value is not None}
-    if model is not None:
-        if not isinstance(model, Attention):
-            raise InputError(f"model must be a parkade.Attention, got {type(model).__name__}")
-        theirs = ("d", "beta", *grid.MATRICES, "mask")
-        given = {**{name: getattr(model, name) for name in theirs}, **given}
+    models: tuple[Model, ...] = ()
+    if isinstance(model, Attention):  # its parts can be replaced, and swept
+        given = {**_arguments(model), **given}
+    elif model is not None:
+        models = _models(model)
+        given = _with_models(model, models, given)
     if "c" in given and "delta" in given:
         raise InputError("give c (δ = cβ^{-1/2}) or delta, not both")
     names = _measures(measure)
-    axes = _axes({"beta": 1.0, "V": "I", "Q": "I", "K": "I", "mask": "causal", **given})
+    attention = {"beta": 1.0, "V": "I", "Q": "I", "K": "I", "mask": "causal"}
+    axes = _axes(given if models else {**attention, **given})
     for name in grid.OBSERVERS:
         if name in given and axes[name].swept and not any(MEASURES[m].observes for m in names):
             observers = " or ".join(repr(m) for m in MEASURES if MEASURES[m].observes)
@@ -74,6 +77,7 @@ def make(
         tol=check.positive("tol", tol),
         batch=_MANY_RUNS if batch is None else check.positive_int("batch", batch),
         sums=check.choice("sums", sums, ("auto", "direct", "harmonic")),
+        models=models,
     )
     if batch is None:
         fair = -(-recipe.total // _SOME_BATCHES)
@@ -81,6 +85,37 @@ def make(
     _check_memory(recipe)
     Options(end, "final", recipe.tol)  # its checks are ours
     return recipe
+
+
+def _arguments(model: Attention) -> dict[str, Any]:
+    """What makes an `Attention`, by name."""
+    return {name: str(value) if name == "mask" else value for name, value in model.data().items()}
+
+
+def _models(model: Any) -> tuple[Model, ...]:
+    """The models in one, a list, or a dictionary of them."""
+    several = isinstance(model, (list, tuple, dict))
+    found = tuple(model.values() if isinstance(model, dict) else model) if several else (model,)
+    for one in found:
+        if not isinstance(one, Model):
+            raise InputError(
+                f"model must be a parkade model such as pk.Attention, got {type(one).__name__}"
+            )
+    if len({one.d for one in found}) != 1:
+        raise InputError("model must be models of one dimension, got several; sweep each alone")
+    return found
+
+
+def _with_models(model: Any, models: tuple[Model, ...], given: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a grid of models."""
+    wrong = [name for name in grid.ATTENTION if name in given]
+    if wrong:
+        raise InputError(
+            f"{wrong[0]} belongs to Attention, and the model given has its own; leave it out"
+        )
+    if given.get("d", models[0].d) != models[0].d:
+        raise InputError(f"d must be {models[0].d} like that of the model, got {given['d']}")
+    return {**given, "model": model, "d": models[0].d}
 
 
 def _measures(measure: Any) -> tuple[str, ...]:
@@ -101,7 +136,8 @@ def _axes(given: dict[str, Any]) -> dict[str, Axis]:
     axes = {name: grid.axis(name, given[name]) for name in grid.PARAMETERS if name in given}
     tokens = [s for value in axes["start"].values if (s := laws.given_tokens(value)) is not None]
     if "d" not in axes:
-        sizes = {len(v) for m in grid.MATRICES for v in axes[m].values if isinstance(v, list)}
+        square = [m for m in grid.MATRICES if m in axes]
+        sizes = {len(v) for m in square for v in axes[m].values if isinstance(v, list)}
         sizes |= {d for _, d in tokens}
         if len(sizes) != 1:
             told = f"they have d={', '.join(map(str, sorted(sizes)))}" if sizes else "none has one"
@@ -115,7 +151,7 @@ def _axes(given: dict[str, Any]) -> dict[str, Axis]:
                 f"start gives {n} tokens in d={d}, so n and d must be these numbers, got "
                 f"n={brief(axes['n'].data())}, d={brief(axes['d'].data())}"
             )
-    for name in grid.MATRICES:
+    for name in (m for m in grid.MATRICES if m in axes):
         for d in axes["d"].values:
             refined = grid.axis(name, given[name], d)
         if len(axes["d"].values) == 1:
