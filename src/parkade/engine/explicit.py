@@ -5,9 +5,7 @@ which the sphere is invariant. A Runge–Kutta step of F keeps its order, and re
 its end moves it by O(h^6), below the error of the step. The seventh stage is the first of
 the next step.
 
-Coefficients: J. R. Dormand, P. J. Prince, J. Comput. Appl. Math. 6 (1980) 19–26; the dense
-output is the one of E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential
-Equations I (1993), section II.6.
+The coefficients are in `tableau`.
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ from parkade.base.types import Array
 from parkade.engine.jit import njit
 from parkade.engine.simd import LOG2E
 from parkade.engine.system import System
+from parkade.engine.tableau import DORMAND_PRINCE
 from parkade.engine.vectors import (
     REACH,
     combine,
@@ -39,28 +38,10 @@ STAGES = 6
 DENSE = 3
 """Arrays per step that dense output needs besides both ends."""
 
-_A = np.zeros((7, 6))
-_A[1, :1] = [1 / 5]
-_A[2, :2] = [3 / 40, 9 / 40]
-_A[3, :3] = [44 / 45, -56 / 15, 32 / 9]
-_A[4, :4] = [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729]
-_A[5, :5] = [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656]
-_A[6, :6] = [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84]
-# Fifth-order result minus the embedded fourth-order one.
-_E = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
-_D = np.array(
-    [
-        -12715105075 / 11282082432,
-        0,
-        87487479700 / 32700410799,
-        -10690763975 / 1880347072,
-        701980252875 / 199316789632,
-        -1453857185 / 822651844,
-        69997945 / 29380423,
-    ]
-)
+_A, _E, _D = DORMAND_PRINCE.A, DORMAND_PRINCE.error, DORMAND_PRINCE.dense
 
-# Step controller (Hairer, Nørsett, Wanner, section IV.2): h ← h · 0.9 err^-α err_old^β.
+# Step controller (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II (1996),
+# section IV.2): h ← h · 0.9 err^-α err_old^β.
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 10.0
 _BETA = 0.04
 _ALPHA = 1 / ORDER - 0.75 * _BETA

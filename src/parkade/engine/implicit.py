@@ -19,8 +19,8 @@ move in some direction. What rounding leaves of their forces would carry them al
 than any tolerance by t ~ 1e10. It is set to zero; and since a true force of that size is lost
 with it, the run is trusted only until such a force could have moved a token by tol.
 
-Coefficients: G. Steinebach 1995, in E. Hairer, G. Wanner, Solving Ordinary Differential
-Equations II (1996), section IV.7; the step controller is Gustafsson's, section IV.8.
+The coefficients are in `tableau`; the step controller is Gustafsson's (E. Hairer, G. Wanner,
+Solving Ordinary Differential Equations II (1996), section IV.8).
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ from parkade.engine.jacobian import linearize
 from parkade.engine.jit import njit
 from parkade.engine.simd import LOG2E
 from parkade.engine.solve import abscissa, assemble, growth
-from parkade.engine.stages import END, STAGES, Work, combine, quieten, stages
+from parkade.engine.stages import STAGES, Work, combine, quieten, stages
 from parkade.engine.stages import workspace as workspace
 from parkade.engine.system import System
+from parkade.engine.tableau import RODAS4P
 from parkade.engine.vectors import (
     REACH,
     copy,
@@ -48,15 +49,7 @@ from parkade.engine.vectors import (
 ORDER = 4
 DENSE = 2
 
-_H = np.zeros((2, 6))
-_H[0, :4] = [25.09876703708589, 11.62013104361867, 28.49148307714626, -5.664021568594133]
-_H[1, :5] = [
-    1.638054557396973,
-    -0.7373619806678748,
-    8.47791821923899,
-    15.9925314877952,
-    -1.882352941176471,
-]
+_H, _END = RODAS4P.dense, RODAS4P.end
 
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 6.0
 _RELEASE = 800.0  # e-foldings after which a token that stays has nothing to grow from
@@ -237,7 +230,7 @@ def advance(
                     clock[REJECTED] += 1
                 if not (accepted and last):
                     clock[STEP] = h / factor
-        combine(END, 1.0, u, x, work.y, 0, n)
+        combine(_END, 1.0, u, x, work.y, 0, n)
         normalize(work.y)
         _settle(work, h, rates)
         if system.floor > 0.0 and system.causal:

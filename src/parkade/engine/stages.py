@@ -21,6 +21,7 @@ from parkade.engine.linear import Linearization, allocate, padded
 from parkade.engine.simd import WIDTH
 from parkade.engine.solve import factorize, invert, solve, solve_whole
 from parkade.engine.system import System
+from parkade.engine.tableau import RODAS4P
 from parkade.engine.tangent import FUSED
 from parkade.engine.threads import pipeline
 from parkade.engine.vectors import copy, normalize
@@ -29,30 +30,7 @@ STAGES = 6
 BLOCK = 4096
 """Tokens that a stage is ahead of the next; a divisor of `harmonic.GROUP`."""
 
-_GAMMA = 0.25
-# Stage i: (I/(γh) − J) U_i = f(Σ_j A_ij U_j) + (1/h) Σ_j C_ij U_j; the last U is the error, which
-# is added.
-_A = np.zeros((6, 6))
-_A[1, :1] = [3.0]
-_A[2, :2] = [1.831036793486759, 0.4955183967433795]
-_A[3, :3] = [2.304376582692669, -0.05249275245743001, -1.176798761832782]
-_A[4, :4] = [-7.170454962423024, -4.741636671481785, -16.31002631330971, -1.062004044111401]
-_A[5, :4] = _A[4, :4]
-_A[5, 4] = 1.0
-_C = np.zeros((6, 6))
-_C[1, :1] = [-12.0]
-_C[2, :2] = [-8.791795173947035, -2.207865586973518]
-_C[3, :3] = [10.81793056857153, 6.780270611428266, 19.5348594464241]
-_C[4, :4] = [34.19095006749676, 15.49671153725963, 54.7476087596413, 14.16005392148534]
-_C[5, :5] = [
-    34.62605830930532,
-    15.30084976114473,
-    56.99955578662667,
-    18.40807009793095,
-    -5.714285714285717,
-]
-END = _A[STAGES - 1] + np.eye(STAGES)[STAGES - 1]
-"""Weights of the stages in the end of the step."""
+_A, _C, _GAMMA = RODAS4P.A, RODAS4P.C, RODAS4P.gamma
 
 
 class Work(NamedTuple):
