@@ -10,7 +10,7 @@ from support.common import EPS, random_model, worst
 
 import parkade as pk
 from parkade.engine.system import SMALL_D
-from parkade.solve import integrate
+from parkade.solve import compiled
 from parkade.solve import simulate as module
 from parkade.solve import solver as solving
 from parkade.solve.options import Hooks, Options
@@ -173,7 +173,7 @@ def test_threads_within_a_velocity_do_not_change_bits(d, monkeypatch):
     model, x0 = random_model(d, 4.0, seed=d), pk.sphere.uniform(300, d, seed=2)
     runs = []
     for seconds in (0.0, np.inf):  # always several threads, never
-        monkeypatch.setattr(integrate, "PARALLEL_SECONDS", seconds)
+        monkeypatch.setattr(compiled, "PARALLEL_SECONDS", seconds)
         runs.append(pk.simulate(model, x0, 1.0, method="explicit"))
     assert np.array_equal(runs[0].tokens, runs[1].tokens)
 

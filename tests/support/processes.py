@@ -124,17 +124,17 @@ def while_locked():
     """A thread takes locks in the order opposite to that in which a fork asks for them."""
     from parkade.base import forks
     from parkade.plots import style
-    from parkade.solve import integrate
+    from parkade.solve import compiled
     from parkade.sweeps import netcdf
 
-    assert {integrate._warming, style._LOCK, netcdf._LOCK} <= set(forks._locks)
+    assert {compiled._warming, style._LOCK, netcdf._LOCK} <= set(forks._locks)
     held = threading.Event()
 
     def hold():
         with netcdf._LOCK:
             held.set()
             time.sleep(0.2)
-            with style.context(), integrate._warming:
+            with style.context(), compiled._warming:
                 time.sleep(0.2)
 
     def free():
@@ -144,7 +144,7 @@ def while_locked():
                 pool.submit(lambda: [each.acquire(blocking=False) for each in locks]).result()
             )
 
-    locks = (integrate._warming, style._LOCK, netcdf._LOCK)
+    locks = (compiled._warming, style._LOCK, netcdf._LOCK)
     yield str([True] * 3)
     thread = threading.Thread(target=hold)
     thread.start()

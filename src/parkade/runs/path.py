@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parkade.base import check, late
+from parkade.base.constants import EPSILON
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model import sphere
@@ -85,7 +86,9 @@ class Path:
                 f"{tokens.shape}"
             )
         object.__setattr__(self, "times", times)
-        object.__setattr__(self, "tokens", tokens / norms[..., None])
+        # What is normalised already keeps its bits, when it is read from a file, say.
+        off = np.abs(norms - 1) > 4 * EPSILON
+        object.__setattr__(self, "tokens", tokens / np.where(off, norms, 1.0)[..., None])
 
     @classmethod
     def normalized(cls, times: ArrayLike, tokens: ArrayLike, model: Model | None = None) -> Path:

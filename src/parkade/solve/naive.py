@@ -1,0 +1,160 @@
+"""Runs of any model by its naive velocity: Dormand–Prince 5(4) in plain NumPy.
+
+It is the reference that the compiled engines are tested against, and what runs models that no
+kernel covers. `engine.explicit` describes the method; steps are controlled in the same way.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+
+from parkade.base.constants import EPSILON
+from parkade.base.types import Array
+from parkade.engine.tableau import DORMAND_PRINCE
+from parkade.model.sphere import normalize
+from parkade.solve.options import Problem
+from parkade.solve.stepper import Steps
+
+REACH = 4.0
+"""How far, in units of 1/sharpness, the fastest token may go in the first step."""
+
+_ORDER, _SAFETY, _SHRINK, _GROW = 5, 0.9, 0.2, 10.0
+_BETA = 0.04
+_ALPHA = 1 / _ORDER - 0.75 * _BETA
+
+
+class Naive:
+    """What both naive integrators share: the velocity, the clock, and how far to trust it."""
+
+    def __init__(self, problem: Problem, x0: Array) -> None:
+        self.model, self._fixed = problem.model, problem.fixed
+        self._t_end, self._tol = problem.options.t_end, problem.options.tol
+        self._x = x0.copy()
+        self._t, self._h = 0.0, 0.0
+        self._rejected = 0
+        # The sums of the naive velocity subtract numbers of the size of V.
+        self._noise = max(16 * EPSILON * self.model.rate, 1e-300)
+        self._motion = 0.0  # until then the model, not rounding, has moved the tokens
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        """There is nothing to undo."""
+
+    @property
+    def time(self) -> float:
+        """The time reached."""
+        return self._t
+
+    @property
+    def rejected(self) -> int:
+        """Steps that were tried and rejected."""
+        return self._rejected
+
+    def check(self) -> None:
+        """There is nothing to compare the definition with."""
+
+    def trusted_until(self) -> float:
+        """Until when the tokens moved faster than rounding moves them, and somewhat longer."""
+        if np.ptp(self._x, axis=0).max() < self._tol:
+            return math.inf  # a single cluster stays one
+        limit = self._motion + self._tol / self._noise
+        return limit if limit < self._t_end else math.inf
+
+    def velocity(self, t: float, tokens: Array) -> Array:
+        """dx/dt at unit vectors (n, d), or (..., n, d) where the model takes many systems."""
+        fixed = (self._fixed.tokens, self._fixed.weights) if len(self._fixed.weights) else ()
+        found: Array = np.asarray(self.model.velocity(tokens, *fixed, t=t), dtype=np.float64)
+        return found
+
+    def _note_motion(self, start: float, speed: float) -> None:
+        if speed > self._noise and start - self._motion <= self._tol / self._noise:
+            self._motion = self._t
+
+    def _longest_first_step(self, speed: float) -> float:
+        """Forces change within 1/sharpness: the first step must not jump over that."""
+        return REACH / max(self.model.sharpness * speed, 1e-300)
+
+
+class NaiveExplicit(Naive):
+    """Dormand–Prince 5(4) on the sphere."""
+
+    stages, dense = 6, 3
+
+    def __init__(self, problem: Problem, x0: Array) -> None:
+        super().__init__(problem, x0)
+        self._error = 1e-4
+        first = self.velocity(0.0, self._x)
+        self._slopes = np.empty((7, *x0.shape))
+        self._slopes[0] = first
+        speed = longest(first)
+        h = min(self._t_end, 0.01 / speed) if speed > 0 else self._t_end
+        bend = longest(self.velocity(h, normalize(self._x + h * first)) - first)
+        bend = max(bend / h, speed)
+        if bend > 0:
+            h = min(100 * h, (0.01 * self._tol / bend) ** (1 / _ORDER), self._t_end)
+        self._h = min(h, self._longest_first_step(speed))
+
+    def advance(self, most: int) -> Steps | None:
+        """Take steps."""
+        times: list[float] = []
+        tokens, dense = [], []
+        while len(times) < most and self._t < self._t_end:
+            before = self._x
+            taken = self._step()
+            if taken is None:
+                return None
+            times.append(self._t)
+            tokens.append(self._x)
+            dense.append(_dense(taken, before, self._x, self._slopes))
+            self._slopes[0] = self._slopes[6]
+        return np.array(times), np.array(tokens), np.array(dense)
+
+    def _step(self) -> float | None:
+        """Take one step, and return its length; None if steps are too short."""
+        table, rejected = DORMAND_PRINCE, False
+        while True:
+            t, h = self._t, self._h
+            # Reach t_end exactly, without a tiny step at the end.
+            last = t + 1.000001 * h >= self._t_end
+            if last:
+                h = self._t_end - t
+            elif not t + h > t:
+                return None
+            y = self._x
+            for s in range(1, 7):
+                y = normalize(self._x + h * np.tensordot(table.A[s, :s], self._slopes[:s], 1))
+                self._slopes[s] = self.velocity(t + table.nodes[s] * h, y)
+            error = h * longest(np.tensordot(table.error, self._slopes, 1)) / self._tol
+            if error <= 1.0:
+                break
+            self._rejected += 1
+            rejected = True
+            shrink = _SAFETY * error**-_ALPHA if error < 1e300 else _SHRINK
+            self._h = h * max(_SHRINK, shrink)
+        factor = _SAFETY * max(error, 1e-10) ** -_ALPHA * self._error**_BETA
+        factor = min(1.0 if rejected else _GROW, max(_SHRINK, factor))
+        if not last or factor < 1.0:
+            self._h = h * factor
+        self._error = max(error, 1e-4)
+        self._x = y
+        self._t = self._t_end if last else t + h
+        self._note_motion(t, longest(self._slopes[0]))
+        return h
+
+
+def longest(v: Array) -> float:
+    """The largest length of a row; NaN if there is one."""
+    return float(np.linalg.norm(v, axis=-1).max())
+
+
+def _dense(h: float, x: Array, y: Array, slopes: Array) -> Array:
+    """What interpolation between x and y needs, (3, n, d)."""
+    step = y - x
+    left = h * slopes[0] - step
+    right = step - h * slopes[6] - left
+    return np.stack([left, right, h * np.tensordot(DORMAND_PRINCE.dense, slopes, 1)])
