@@ -10,7 +10,9 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -216,9 +218,9 @@ class Store:
         found = Findings(set(), {}, [])
         files = {batch: self.file(batch) for batch in batches}
         unreadable = probe.unreadable([file for file in files.values() if netcdf.is_old(file)])
-        for batch, file in files.items():
+        for (batch, file), loaded in zip(files.items(), _loaded(files.values()), strict=True):
             try:
-                contents = netcdf.load(file)
+                contents = loaded()
                 if file in unreadable:
                     raise DamagedError("the netCDF library cannot read it")
                 found.versions.add(netcdf.decode(self.recipe, batch, contents, target(batch)))
@@ -239,6 +241,22 @@ class Findings(NamedTuple):
     """Why a file cannot be used, by its name."""
     unsealed: list[str]
     """Names of files without a checksum: an older parkade wrote them."""
+
+
+def _loaded(files: Iterable[Path]) -> Iterator[Callable[[], netcdf.Contents]]:
+    """For each file a function that gives its contents.
+
+    The next file is read, and its checksum compared, while the last one is decoded: with a second
+    core that takes no time.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="parkade-store") as reader:
+        ahead: deque[Future[netcdf.Contents]] = deque()
+        for file in files:
+            ahead.append(reader.submit(netcdf.load, file))
+            if len(ahead) > 1:
+                yield ahead.popleft().result
+        while ahead:
+            yield ahead.popleft().result
 
 
 def _unreadable(folder: Path, bad: dict[str, ParkadeError]) -> ParkadeError:
