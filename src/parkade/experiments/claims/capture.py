@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.frozen import (
     Packing,
     Setting,
@@ -15,6 +15,7 @@ from parkade.experiments.claims.frozen import (
     freeze,
     smallest_separation,
 )
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
 from parkade.model import sphere
 from parkade.runs.trajectory import Trajectory
 
@@ -106,6 +107,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="theorem-5.2",
     title="Frozen centres far enough apart capture every free token",
+    paper=CAUSAL_CLUSTERING,
     status="theorem",
     prediction="every token within εβ^(−1/2) of a centre",
     measure=measure,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.census import BETA, END, RADIUS, TIMES, N, Run, look
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
-from parkade.experiments.claims.statistics import LEVEL, unlikely, worst
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import LEVEL, unlikely, worst
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate_many
@@ -109,6 +110,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="centers",
     title="Strong centres stay; Rényi centres cover more, but move",
+    paper=CAUSAL_CLUSTERING,
     status="observed",
     prediction="strong ones stay, others less; Rényi centres cover more",
     measure=measure,

@@ -24,8 +24,9 @@ import numpy as np
 from parkade import theory
 from parkade.analysis.ending import DISTINCT, SIDE, UNIFORM, distinct_share, smaller_side
 from parkade.base.errors import doubts_do_not_matter
-from parkade.experiments.claims.claim import Claim, Effort, Evidence, Verdict
-from parkade.experiments.claims.statistics import LEVEL, less, mean, worst
+from parkade.experiments.claim import Claim, Evidence, Judgement
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import LEVEL, less, mean, worst
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate_many
@@ -48,7 +49,7 @@ def measure(V: Sequence[float], effort: Effort) -> Evidence:
     with doubts_do_not_matter():
         paths = simulate_many(Attention(V=V, beta=BETA), starts, TIMES[-1], times=TIMES)
     effort.report(1.0)
-    judged: list[Verdict] = []
+    judged: list[Judgement] = []
     numbers: dict[str, object] = {"runs": runs, "V": list(V), "uniform angle": UNIFORM[2 - line]}
     for i, t in enumerate(TIMES):
         tokens = np.stack([path.tokens[i] for path in paths])
@@ -103,6 +104,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLOUD = Claim(
     name="cloud",
     title="λ < 0, dim L ≥ 2: tokens end in a cloud around L",
+    paper=CAUSAL_CLUSTERING,
     status="observed",
     prediction=f"under {math.degrees(UNIFORM[2]):.1f}° from L on average, 75% apart",
     measure=partial(measure, (-1.0, -1.0, -2.0)),
@@ -112,6 +114,7 @@ CLOUD = Claim(
 TWO_CLOUDS = Claim(
     name="two-clouds",
     title="λ < 0, dim L = 1: tokens end in two clouds around ±ξ",
+    paper=CAUSAL_CLUSTERING,
     status="observed",
     prediction=f"under {math.degrees(UNIFORM[1]):.1f}° from L on average, under 25% between",
     measure=partial(measure, (-1.0, -2.0, -2.0)),

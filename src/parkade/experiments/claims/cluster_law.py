@@ -16,9 +16,10 @@ import numpy as np
 
 from parkade import theory
 from parkade.base.types import Array
+from parkade.experiments.claim import Claim, Evidence, Judgement
 from parkade.experiments.claims import plateau
-from parkade.experiments.claims.claim import Claim, Effort, Evidence, Verdict
-from parkade.experiments.claims.statistics import LEVEL, Exponent, fit_exponent, mean, worst
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import LEVEL, Exponent, fit_exponent, mean, worst
 from parkade.model.attention import Attention
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def measure(series: Sequence[Series], effort: Effort) -> Evidence:
     )
 
 
-def _judge(fit: Exponent, expected: float, reach: float) -> Verdict:
+def _judge(fit: Exponent, expected: float, reach: float) -> Judgement:
     """Whether a fit agrees with the exponent of its own dimension, and with no other's."""
     gap = abs(fit.value - expected)
     if gap > reach:
@@ -162,6 +163,7 @@ def _claim(name: str, title: str, series: Sequence[Series], height: float = 2.7)
     return Claim(
         name=name,
         title=title,
+        paper=CAUSAL_CLUSTERING,
         status="conjecture" if len(series) > 1 else "observed",
         prediction=", ".join(f"β^{s.expected:g}" for s in series),
         measure=partial(measure, series),

@@ -8,7 +8,8 @@ import numpy as np
 
 from parkade import theory
 from parkade.base.types import Array
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
@@ -120,6 +121,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="lemma-5.3",
     title="Token k descends its own energy E_k: a sequential gradient flow",
+    paper=CAUSAL_CLUSTERING,
     status="lemma",
     prediction="dx_k/dt = −grad E_k / Z_k; no rise if elders rest",
     measure=measure,

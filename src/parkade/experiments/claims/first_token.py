@@ -8,8 +8,9 @@ import numpy as np
 
 from parkade import theory
 from parkade.base.types import Array
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.ends import orthonormal
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
@@ -129,6 +130,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="lemma-3.1",
     title="The first token follows exp(tV)x/|exp(tV)x|, and nears its limit as said",
+    paper=CAUSAL_CLUSTERING,
     status="lemma",
     prediction=f"error below {TOL:.0e} a step; rates −1 (of gap, or power)",
     measure=measure,

@@ -8,9 +8,10 @@ import numpy as np
 
 from parkade import theory
 from parkade.analysis.ending import rests
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.ends import random_attention
-from parkade.experiments.claims.statistics import least_success
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import least_success
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
@@ -98,6 +99,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="theorem-4.1",
     title="V = I: every token ends at x₁(0), for any Q, K and β",
+    paper=CAUSAL_CLUSTERING,
     status="theorem",
     prediction="every run ends at x₁(0), up to 1e-10",
     measure=measure,

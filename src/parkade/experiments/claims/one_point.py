@@ -15,9 +15,10 @@ import numpy as np
 from parkade import theory
 from parkade.analysis.ending import WITHIN
 from parkade.base.types import Array
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.ends import follow, orthonormal, random_attention
-from parkade.experiments.claims.statistics import least_success
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import least_success
 from parkade.model import sphere
 from parkade.model.attention import Attention
 
@@ -108,6 +109,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="plane",
     title="λ > 0, 2 ≤ dim L < d: tokens end at the projection of x₁(0) on L",
+    paper=CAUSAL_CLUSTERING,
     status="conjecture",
     prediction="every run ends there",
     measure=measure,

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from parkade import theory
 from parkade.analysis.parking import renyi_centers
 from parkade.base.types import Array
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
-from parkade.experiments.claims.statistics import LEVEL, allowed_sigmas, mean
+from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import LEVEL, allowed_sigmas, mean
 from parkade.model import sphere
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="renyi-count",
     title="The number of Rényi centres on the circle (Rényi's parking problem)",
+    paper=CAUSAL_CLUSTERING,
     status="lemma",
     prediction=f"{theory.expected_renyi_centers(FIGURE_2):.3f} (δ={FIGURE_2:g})",
     measure=measure,

@@ -8,8 +8,9 @@ import numpy as np
 
 from parkade import theory
 from parkade.analysis.parking import strong_renyi_centers
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
-from parkade.experiments.claims.statistics import LEVEL, Mean, allowed_sigmas, mean
+from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import LEVEL, Mean, allowed_sigmas, mean
 from parkade.model import sphere
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="lemma-c.1",
     title="The expected number of strong Rényi centres, for n tokens",
+    paper=CAUSAL_CLUSTERING,
     status="lemma",
     prediction=", ".join(
         f"{float(theory.expected_strong_centers(delta, d, NUMBERS[-1])):.2f} (d={d})"

@@ -8,7 +8,8 @@ import numpy as np
 
 from parkade import theory
 from parkade.base.types import Array
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.runs.trajectory import Trajectory
@@ -118,6 +119,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="lemma-5.1",
     title="Strong centres stay within εcβ^(−1/2) for the guaranteed time",
+    paper=CAUSAL_CLUSTERING,
     status="lemma",
     prediction="moves less than 1 radius",
     measure=measure,

@@ -9,7 +9,8 @@ import numpy as np
 from parkade import theory
 from parkade.analysis.ending import as_predicted, rests
 from parkade.base.errors import doubts_do_not_matter
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort, Finding
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate, simulate_many
@@ -77,12 +78,12 @@ def _table(rows: dict[str, dict[str, Any]]) -> list[list[str]]:
     return table
 
 
-def draw(evidence: Evidence, figure: Figure) -> None:
+def draw(finding: Finding, figure: Figure) -> None:
     """Draw a run of every row, with the share of runs that end as expected."""
     from parkade.plots.ending import draw_ending
 
-    rows = evidence.numbers["rows"]
-    for name, run, ax in zip(TABLE_1, evidence.data["runs"], figure.subplots(1, 5), strict=True):
+    rows = finding.numbers["rows"]
+    for name, run, ax in zip(TABLE_1, finding.data["runs"], figure.subplots(1, 5), strict=True):
         draw_ending(run, name, ax)
         seen = rows[name]
         shares = seen["share at t = 5000"], seen["share at t = 1e9"]
@@ -92,6 +93,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="table-1",
     title="Table 1: V decides where tokens end (share of runs there at t = 5000 → 10⁹)",
+    paper=CAUSAL_CLUSTERING,
     status="observed",
     prediction="5/5 rows in every run, t → ∞",
     measure=measure,

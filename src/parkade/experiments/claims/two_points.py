@@ -18,10 +18,11 @@ import numpy as np
 from parkade import theory
 from parkade.analysis.ending import WITHIN, rests, return_rate
 from parkade.base.types import Array
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.counterexample import counterexample, draw_counterexample
 from parkade.experiments.claims.ends import follow, orthonormal, random_attention
-from parkade.experiments.claims.statistics import least_success
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import least_success
 from parkade.model import sphere
 from parkade.model.attention import Attention
 
@@ -137,6 +138,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="line",
     title="λ > 0, dim L = 1, Q = K = I: tokens end at the two points ±ξ",
+    paper=CAUSAL_CLUSTERING,
     status="conjecture",
     prediction="every run ends at ±ξ",
     measure=partial(measure, ["identity"]),
@@ -145,6 +147,7 @@ CLAIM = Claim(
 ANY_ATTENTION = Claim(
     name="line-qk",
     title="λ > 0, dim L = 1, any Q and K: tokens end at the two points ±ξ",
+    paper=CAUSAL_CLUSTERING,
     status="conjecture",
     prediction="every run ends at ±ξ",
     measure=partial(measure, ["random", "skew"]),

@@ -34,7 +34,7 @@ again by parkade, with what we measured beside what the paper says.</p>
 
 
 def page(folder: Path, records: Sequence[dict[str, Any]]) -> str:
-    """The page for these records of `parkade.paper.reproduce`, whose files are in `folder`."""
+    """The page of these records, whose files are in `folder`."""
     seconds = sum(record["seconds"] for record in records)
     links = " · ".join(
         f'<a href="#{_(record["name"])}">{_(record["name"])}</a>' for record in records
