@@ -1,8 +1,8 @@
 """The number of metastable clusters grows like β^{(d−1)/2}; with V, like β^{(d₁−1)/2}.
 
-Attraction has a range of β^{-1/2}, so as many clusters find room on the sphere as balls of
-that size. For a general V tokens first sink into the span of its d₁ leading eigenvectors,
-and d₁ takes the place of d: the effective dimension.
+Attraction has a range of β^{-1/2}, so about as many clusters fit on the sphere as balls of that
+size. For a general V the tokens first approach the span of its d₁ leading eigenvectors, and d₁
+takes the place of d: the effective dimension.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Series:
 
     @property
     def label(self) -> str:
-        """V as it is written in a figure."""
+        """V as it is written in the figure."""
         if len(set(self.V)) == 1:
             return f"d = {len(self.V)}, V = I"
         return f"d = {len(self.V)}, V = diag({', '.join(f'{v:g}' for v in self.V)})"
@@ -100,7 +100,7 @@ def measure(series: Sequence[Series], effort: Effort) -> Evidence:
             }
         )
         if not effort.quick:
-            # Are there enough tokens? With half of them the number should be about the same.
+            # If there are enough tokens, half of them give about the same number of clusters.
             half = count(s, betas[-1], n // 2, (i, 0))
             rows[-1]["clusters of half the tokens"] = list(mean(half[:, flat.middle]))
     verdicts = [
@@ -115,11 +115,11 @@ def measure(series: Sequence[Series], effort: Effort) -> Evidence:
 
 
 def _judge(fit: Exponent, expected: float, reach: float) -> Judgement:
-    """Whether a fit agrees with the exponent of its own dimension, and with no other's."""
+    """Whether a fit agrees with the exponent of its own dimension and with no other."""
     gap = abs(fit.value - expected)
     if gap > reach:
         return "contradicts"
-    # Dimensions differ by 1/2 in the exponent: the fit must tell them apart.
+    # The exponents of neighbouring dimensions differ by 1/2: the fit must separate them.
     return "agrees" if gap + reach < 0.5 else "undecided"
 
 

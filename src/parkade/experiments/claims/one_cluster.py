@@ -27,11 +27,11 @@ T = 1e100
 """The last token may wait for e^{2β‖KᵀQ‖}, about 1e55 for β = 16."""
 
 NEAR, AT = 1e-3, 1e-10
-"""Distances from x_1(0): nearly there, for the time it takes, and there."""
+"""Distances from x_1(0): `NEAR` for measuring how long it takes, `AT` for having arrived."""
 
 
 def measure(effort: Effort) -> Evidence:
-    """Follow tokens for random Q and K until they all are at x_1(0)."""
+    """Follow tokens for random Q and K until all are at x_1(0)."""
     runs = effort.choose(9, 60)
     exceptions: list[dict[str, Any]] = []
     waits: dict[float, list[float]] = {beta: [] for beta in BETAS}
@@ -51,7 +51,7 @@ def measure(effort: Effort) -> Evidence:
                 waits[beta].append(float(path.times[away[-1] + 1]))
             else:
                 last = np.flatnonzero(sphere.distance(path.final, point) > AT)
-                # At an unstable equilibrium, or before its time, a token is no counterexample.
+                # A token at an unstable equilibrium, or still on its way, is no counterexample.
                 exceptions.append(
                     {"d": d, "beta": beta, "run": run, "tokens": last.tolist(),
                      "stable": rests(model, path.final),

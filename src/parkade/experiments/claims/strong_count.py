@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DIMENSIONS = {2: 0.3, 3: 0.5, 5: 0.9}
-"""The dimensions looked at, with an angle δ that gives about ten centres in each."""
+"""The dimensions, each with an angle δ that gives about ten centres."""
 
 NUMBERS = (5, 20, 80, 320)
 
@@ -58,7 +58,7 @@ def measure(effort: Effort) -> Evidence:
 
 
 def draw(evidence: Evidence, figure: Figure) -> None:
-    """Draw counts against n, on the curve of the lemma."""
+    """Draw the counts against n, with the curve of the lemma."""
     from parkade.plots import style
 
     numbers = evidence.numbers

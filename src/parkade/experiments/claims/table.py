@@ -37,12 +37,12 @@ def measure(effort: Effort) -> Evidence:
             paths = simulate_many(model, starts, LATE, times=[FIGURE_1.t_end, LATE])
         right = np.array([[as_predicted(final, start, tokens) for tokens in path.tokens]
                           for start, path in zip(starts, paths, strict=True)])  # fmt: skip
-        # Tokens on their way to a point are no counterexample, unless they rest elsewhere.
+        # Tokens on their way to a point are no counterexample unless they rest elsewhere.
         waiting = [
             final.kind.endswith(("point", "points")) and not rests(model, path.final)
             for path in np.array(paths, dtype=object)[~right[:, 1]]
         ]
-        # A cloud's whole way would fill the picture.
+        # The whole path of a cloud would fill the picture.
         shown.append(simulate(model, start, FIGURE_1.t_end if "cloud" in final.kind else LATE))
         rows[name] = {
             "predicted": final.kind,
@@ -79,7 +79,7 @@ def _table(rows: dict[str, dict[str, Any]]) -> list[list[str]]:
 
 
 def draw(finding: Finding, figure: Figure) -> None:
-    """Draw a run of every row, with the share of runs that end as expected."""
+    """Draw a run for every row, with the share of runs that end as expected."""
     from parkade.plots.ending import draw_ending
 
     rows = finding.numbers["rows"]

@@ -23,7 +23,8 @@ RUNS = 5000
 TIMES = np.concatenate([[0.0], np.geomspace(0.1, END, 60)])
 SHOWN = (1.0, 5.0, 20.0, 75.0, 150.0)
 KINDS = {"renyi": "Rényi centres", "strong": "strong Rényi centres"}
-SURE = {"renyi": " for n → ∞", "strong": ""}  # for n tokens no formula is known
+# For finitely many tokens no formula for Rényi centres is known.
+SURE = {"renyi": " for n → ∞", "strong": ""}
 
 
 def measure(effort: Effort) -> Finding:

@@ -31,7 +31,7 @@ TOL = 1e-5  # far below the radius
 
 
 def measure(effort: Effort) -> Finding:
-    """Run ensembles of ever more tokens, and count what the strong centres have captured."""
+    """Run ensembles with more and more tokens; count what the strong centres have captured."""
     sizes, tokens, least = effort.choose((SIZES[:5], 20_000, 2), (SIZES, 400_000, 12))
     captured: dict[int, Array] = {}  # per strong centre since the start, (runs, times)
     shares: dict[int, Array] = {}  # by all of them together
@@ -43,7 +43,7 @@ def measure(effort: Effort) -> Finding:
         )  # fmt: skip
         strong = data.sel(kind="strong").transpose("run", "time", ...)
         shares[n] = strong["consumed"].values
-        # One centre at least, the first token, is always there.
+        # There is always at least one centre, the first token.
         number = n * shares[n] / strong["centers"].values[:, None]
         captured[n] = number - number[:, :1]
     laws = {t: _fit(captured, i) for i, t in enumerate(TIMES) if t in SHOWN}
