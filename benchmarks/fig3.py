@@ -53,7 +53,7 @@ def main() -> None:
     for _ in range(ROUNDS):
         for name, run in racers.items():
             best[name] = min(best[name], run())
-    print("| | ms per run | ratio (bar: 150) |")
+    print("| | ms per run | ratio (target: 150) |")
     print("|---|---:|---:|")
     for name, value in best.items():
         ratio = best["NumPy, Euler 0.05"] / value

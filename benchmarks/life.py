@@ -52,7 +52,7 @@ def _cost(model: pk.Attention, x0: Array, t_end: float, method: Method) -> tuple
 
 def step_costs() -> None:
     """Seconds of one step of either method, over the dimension."""
-    print("| d | Dormand–Prince, µs per step | RODAS4P, µs per step | ratio (bar: 3) |")
+    print("| d | Dormand–Prince, µs per step | RODAS4P, µs per step | ratio (target: 3) |")
     print("|---|---:|---:|---:|")
     for d in (2, 3, 4, 6, 8, 12, 16):
         model, x0 = pk.Attention(d, beta=16.0), pk.sphere.uniform(200, d, seed=1)

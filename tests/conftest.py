@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import signal
 
 import hypothesis
 import pytest
 
-from parkade import plots
 from parkade.engine.threads import cores
-from parkade.experiments.claims.claim import Effort
-from parkade.plots import style
 
 hypothesis.settings.register_profile(
     "fixed", derandomize=True, deadline=None, database=None, print_blob=False
@@ -39,26 +35,3 @@ def little_memory(monkeypatch):
     """A machine with 10 kB to spare."""
     monkeypatch.setattr("parkade.base.check.available_memory", lambda: 1e4)
     monkeypatch.setattr("parkade.base.check.ASKED_FROM", 0)
-
-
-@pytest.fixture(scope="session")
-def quick():
-    """A quick look with the seed 0."""
-    return Effort(quick=True, seed=0, report=lambda fraction: None)
-
-
-@pytest.fixture(scope="session")
-def presentable():
-    """Checks that evidence fits a table, a JSON file and a figure."""
-
-    def check(claim, evidence):
-        assert len(evidence.measured) < 60
-        assert len(claim.prediction) < 60
-        json.dumps(evidence.numbers, allow_nan=False)
-        figure = plots.new_figure(style.PAGE, claim.height)
-        with style.context():
-            claim.draw(evidence, figure)
-            figure.canvas.draw()
-        assert all(ax.has_data() for ax in figure.axes)
-
-    return check

@@ -172,23 +172,23 @@ def test_all_options_reach_the_library() -> None:
 
 
 def test_reproduce_lists_the_figures() -> None:
-    from parkade.experiments.figures import FIGURES
+    from parkade.experiments.figures.registry import FIGURES
 
     result = invoke("reproduce", "--list")
     assert [line.split()[0] for line in result.stdout.splitlines()] == list(FIGURES)
 
 
 def test_reproduce_passes_its_options_on(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from parkade.experiments import figures
+    from parkade.experiments import reproduce as framework
 
     calls = []
 
-    def reproduce(names: object, output: Path, **options: object) -> list[figures.Result]:
+    def reproduce(names: object, output: Path, **options: object) -> list[framework.Reproduced]:
         calls.append((names, output, options))
         paths = [output / "fig1.png", output / "fig1.pdf"]
-        return [figures.Result("fig1", paths, 1.25, kept=bool(options["seed"]))]
+        return [framework.Reproduced("fig1", paths, 1.25, kept=bool(options["seed"]))]
 
-    monkeypatch.setattr(figures, "reproduce", reproduce)
+    monkeypatch.setattr(framework, "reproduce", reproduce)
     result = invoke("reproduce", "fig1", "-o", "out", "--seed", 3)
     assert result.stdout.splitlines() == [
         f"fig1           kept  {Path('out/fig1.png')}",

@@ -20,7 +20,8 @@ import parkade as pk
 from parkade.base import check
 from parkade.cli import parse
 from parkade.cli.sweep import read_recipe
-from parkade.experiments import figures
+from parkade.experiments.figures.registry import FIGURES
+from parkade.experiments.reproduce import reproduce
 from parkade.sweeps import netcdf, probe
 from parkade.sweeps.store import Store
 
@@ -278,14 +279,14 @@ def test_damaged_descriptions(tmp_path):
 
 
 def test_damaged_results_are_noticed(tmp_path, monkeypatch):
-    (made,) = figures.reproduce("staircase", tmp_path)
+    (made,) = reproduce("staircase", tmp_path)
 
-    def make(job):
-        raise pk.ParkadeError("made anew")
+    def measure(effort):
+        raise pk.ParkadeError("made again")
 
-    item = dataclasses.replace(figures.FIGURES["staircase"], make=make)
-    monkeypatch.setitem(figures.FIGURES, "staircase", item)
-    assert figures.reproduce("staircase", tmp_path)[0].kept
+    exhibit = dataclasses.replace(FIGURES["staircase"], measure=measure)
+    monkeypatch.setitem(FIGURES, "staircase", exhibit)
+    assert reproduce("staircase", tmp_path)[0].kept
     kept = [tmp_path / "staircase.json", *made.paths]
     for path in kept:
         whole = path.read_bytes()
@@ -293,7 +294,7 @@ def test_damaged_results_are_noticed(tmp_path, monkeypatch):
 
         def read(data, path=path):
             path.write_bytes(data)
-            figures.reproduce("staircase", tmp_path)
+            reproduce("staircase", tmp_path)
             return data
 
         def same(data, whole=whole, record=record):

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import json
 import math
+import textwrap
 from dataclasses import dataclass
 from functools import cached_property
 from typing import overload
@@ -15,7 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from parkade.base import check
 from parkade.base.errors import InputError
+from parkade.base.numbers import finite
+from parkade.base.tables import Column, text_table
 from parkade.base.types import Array
+
+_INDENT = "  "
 
 
 @dataclass(frozen=True)
@@ -153,8 +158,8 @@ class MergeTree:
     def to_json(self) -> str:
         """Everything as one JSON object; null stands for a time that never came."""
         data = dataclasses.asdict(self)
-        data["trusted_until"] = _finite(self.trusted_until)
-        data["arrivals"] = [_finite(t) for t in self.arrivals.tolist()]
+        data["trusted_until"] = finite(self.trusted_until)
+        data["arrivals"] = [finite(t) for t in self.arrivals.tolist()]
         data["plateaus"] = [
             {**dataclasses.asdict(p), "lifetime": p.lifetime} for p in self.plateaus
         ]
@@ -239,10 +244,10 @@ class MergeTree:
         first = self.plateaus[0].start if self.plateaus else self.start
         parts = [
             f"Metastable states (lasting a factor {self.persistence:g} in time or more)",
-            _format(self.table(), width, "none"),
+            _format(self.table(), width),
             "",
             f"Merges after t={first:.3g} (closer than {self.radius:.3g} is together)",
-            _format(self.merge_table(), width, "none"),
+            _format(self.merge_table(), width),
         ]
         if self.trusted_until < self.end:
             parts += ["", f"After t={self.trusted_until:.3g} rounding decides: do not trust it."]
@@ -267,21 +272,15 @@ class MergeTree:
             ) from None
 
 
-def _finite(t: float) -> float | None:
-    return t if math.isfinite(t) else None
-
-
 def _branch(tree: str, bottom: float, top: float) -> str:
     return f"{tree}:{top - bottom:.9g}"
 
 
-def _format(rows: list[dict[str, str]], width: int, empty: str) -> str:
-    """Rows as right-aligned columns; the last one is left-aligned and cut to the width."""
+def _format(rows: list[dict[str, str]], width: int) -> str:
+    """Rows as columns, numbers to the right; the last column is to the left and may be cut."""
     if not rows:
-        return f"  {empty}"
+        return f"{_INDENT}none"
     names = list(rows[0])
-    lines = [names, *(list(row.values()) for row in rows)]
-    wide = [max(len(line[c]) for line in lines) for c in range(len(names))]
-    wide[-1] = 0
-    text = ["  " + "  ".join(f"{s:>{w}}" for s, w in zip(x, wide, strict=True)) for x in lines]
-    return "\n".join(s if len(s) <= width else f"{s[: width - 1]}…" for s in text)
+    columns = [Column(name, right=name != names[-1]) for name in names]
+    cells = [list(row.values()) for row in rows]
+    return textwrap.indent(text_table(columns, cells, width=width - len(_INDENT)), _INDENT)

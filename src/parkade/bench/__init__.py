@@ -1,6 +1,6 @@
-"""How fast parkade is, as ratios against plain NumPy measured side by side in the same run.
+"""How fast parkade is: ratios against plain NumPy, measured side by side in the same run.
 
-A ratio travels between machines better than a time does.
+A ratio depends less on the machine than a time.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def report(results: Sequence[Result], *, quick: bool) -> dict[str, Any]:
 
 
 def machine() -> dict[str, str | int]:
-    """What the numbers were measured on."""
+    """The machine and the versions with which the numbers were measured."""
     from importlib.metadata import version
 
     return {

@@ -1,4 +1,4 @@
-"""The field's usual NumPy, for Q = K = V = I and the causal mask."""
+"""The usual NumPy code, for Q = K = V = I and the causal mask."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from parkade.solve.simulate import simulate
 
 @dataclass(frozen=True)
 class Result:
-    """One case: the best times in seconds, the ratio aimed at, and what else was found."""
+    """One case: the best times in seconds, the target for the ratio, and other measurements."""
 
     case: str
     baseline: str
@@ -26,7 +26,7 @@ class Result:
     parkade_seconds: float
     target: float
     details: Mapping[str, float] = field(default_factory=dict)
-    sums: str = ""  # parkade's, and why these
+    sums: str = ""  # how parkade sums, and why
 
     @property
     def ratio(self) -> float:
@@ -60,7 +60,7 @@ def velocity_batch(quick: bool) -> Result:
         "ns_per_token": 1e9 * ours / (systems * n),
         "error_max": float(np.abs(out - exact).max()),
     }
-    # NumPy is written in both usual ways; the faster one is the baseline.
+    # NumPy code is written in two ways; the faster one is the baseline.
     names = ("NumPy, one batch", "NumPy, system by system")
     name = names[int(np.argmin(others))]
     why = f"{chosen.describe(d)}: {chosen.reason}"
@@ -104,12 +104,12 @@ def velocity_large_d(quick: bool) -> Result:
     system, cores = prepare(Attention(d, beta)), threads.cores()
 
     def parkade() -> None:
-        with threads.single_threaded_blas():  # as in simulate: our threads share out the tiles
+        with threads.single_threaded_blas():  # as in simulate: our threads share the tiles
             velocity(system, x)
 
     ours, other = _race(parkade, lambda: baselines.velocity(x, beta), quick=quick)
     details = _per_pair(d, n * (n + 1) / 2, ours, other, multiply_adds(cores))
-    why = "direct sums, BLAS: harmonic ones are known for d = 2 and 3"
+    why = "direct sums, BLAS: harmonic sums exist for d = 2 and 3 only"
     return Result("velocity-large-d", "NumPy, all cores", other, ours, 3, details, why)
 
 
@@ -124,7 +124,7 @@ def velocity_sphere(quick: bool) -> Result:
 
 
 def _linear(case: str, d: int, beta: float, target: float, quick: bool) -> Result:
-    """Harmonic sums against parkade's own direct ones, which are timed for a part of the rows."""
+    """Harmonic sums against parkade's own direct sums, which are timed for some of the rows."""
     from parkade.engine import pairwise, threads
     from parkade.engine.system import unrolled
     from parkade.engine.velocity import velocity
@@ -137,7 +137,7 @@ def _linear(case: str, d: int, beta: float, target: float, quick: bool) -> Resul
     chosen = sums.choose(Problem.of(model, Options(1.0)), n)
     system = prepare(model, table=chosen.table, accuracy=chosen.accuracy)
     direct, dims, out = prepare(model), unrolled(d), np.empty_like(x)
-    # A row costs as much as there are tokens before it: some from every part of the sequence.
+    # The cost of a row grows with the tokens before it: take rows from all parts of the sequence.
     starts = [(2 * i + 1) * n // (2 * parts) - pairwise.CHUNK // 2 for i in range(parts)]
     rows = [(k, k + pairwise.CHUNK) for k in starts]
 
@@ -160,15 +160,15 @@ CASES: dict[str, Callable[[bool], Result]] = {
     "velocity-circle": velocity_circle,
     "velocity-sphere": velocity_sphere,
 }
-"""The cases by name; each takes whether to be quick."""
+"""The cases by name; each is a function of `quick`."""
 
 
 def _per_pair(d: int, pairs: float, ours: float, other: float, peak: float) -> dict[str, float]:
-    """Nanoseconds per pair (token, token attended to), and the least that arithmetic allows.
+    """Nanoseconds per pair (token, token it attends to), and the least that arithmetic allows.
 
     A pair costs d multiply-adds for its score, 10 for the polynomial of the exponential
     and one multiplication by a power of two, and d multiply-adds for the weighted sum. All
-    of these need the multipliers; additions and integer work run beside them.
+    of these need the multipliers; additions and integer operations run in parallel.
     """
     limit = (2 * d + 11) / peak
     return {
@@ -181,12 +181,12 @@ def _per_pair(d: int, pairs: float, ours: float, other: float, peak: float) -> d
 
 
 def _race(*functions: Callable[[], Any], quick: bool) -> Sequence[float]:
-    """Best seconds of each function, called in turns so that noise hits all of them."""
+    """Best seconds of each function, called in turn so that noise affects all of them."""
     budget, least = (0.02, 2) if quick else (1.0, 5)
     for function in functions:
         function()  # compile, load, fill the caches
     best = [_seconds(function) for function in functions]
-    # A short call is repeated within its turn: its data is then in the cache, as in a run.
+    # A short call is repeated within its turn, so that its data is in the cache, as in a run.
     turns = [max(1, int((0.002 if quick else 0.02) / seconds)) for seconds in best]
     spent = [0.0] * len(functions)
     rounds = 0

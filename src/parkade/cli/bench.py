@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parkade.base.tables import Column, terminal_width, text_table
 from parkade.cli.guard import guarded, interruptible
 
 if TYPE_CHECKING:
@@ -42,42 +44,42 @@ def bench(
 
             print(json.dumps(bench.report(results, quick=quick), indent=2))
         else:
-            _print_table(results, quick)
+            print(_text(results, quick))
 
 
-def _print_table(results: list[Result], quick: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
+def _text(results: list[Result], quick: bool) -> str:
+    """The table, a remark on each case, and the machine."""
     from parkade import bench
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("case", no_wrap=True)
-    table.add_column("baseline")
-    for name in ("baseline", "parkade", "ratio", "target"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = [
+        Column("case"),
+        Column("baseline", share=1),
+        *(Column(name, right=True) for name in ("baseline", "parkade", "ratio", "target")),
+    ]
+    rows = []
     for r in results:
         met = "" if quick else " met" if r.ratio >= r.target else " missed"
-        table.add_row(
-            r.case,
-            r.baseline,
-            _seconds(r.baseline_seconds),
-            _seconds(r.parkade_seconds),
-            f"{r.ratio:.1f}×",
-            f"{r.target:g}×{met}",
+        rows.append(
+            (
+                r.case,
+                r.baseline,
+                _seconds(r.baseline_seconds),
+                _seconds(r.parkade_seconds),
+                f"{r.ratio:.1f}×",
+                f"{r.target:g}×{met}",
+            )
         )
-    console = Console(highlight=False)
-    console.print(table)
-    console.print()
-    for r in results:
-        console.print(f"{r.case}: {_remark(r)}\n  {r.sums}")
+    width = terminal_width()
     where = bench.machine()
-    console.print(
+    remarks = [line for r in results for line in (f"{r.case}: {_remark(r)}", f"  {r.sums}")]
+    remarks.append(
         f"{where['cores']} × {where['processor']}, Python {where['python']}, "
         f"NumPy {where['numpy']}, Numba {where['numba']}"
     )
     if quick:
-        console.print("--quick: sizes too small to compare with the targets")
+        remarks.append("--quick: sizes too small to compare with the targets")
+    folded = [textwrap.fill(remark, width, subsequent_indent="  ") for remark in remarks]
+    return "\n".join([text_table(columns, rows, width=width), "", *folded])
 
 
 def _remark(result: Result) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from parkade.base.tables import Column, text_table
 from parkade.cli.guard import guarded, interruptible
 
 EXAMPLES = (
@@ -31,7 +32,7 @@ def reproduce(
         Path, typer.Option("--output", "-o", metavar="DIRECTORY", help="Where the files go.")
     ] = Path("results"),
     seed: Annotated[int, typer.Option("--seed", help="Seed of the random starts.")] = 0,
-    quick: Annotated[bool, typer.Option("--quick", help="Make do with smaller samples.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Take smaller samples.")] = False,
     runs: Annotated[
         int | None, typer.Option("--runs", help="Runs of Figure 3's ensemble.  [default: 5000]")
     ] = None,
@@ -40,18 +41,17 @@ def reproduce(
     ] = False,
 ) -> None:
     """Make the paper's figures and tables again, and a page (index.html) that shows them."""
-    with interruptible(f"what was finished stays in {output}; the same command goes on from there"):
-        from parkade.experiments import figures
+    with interruptible(
+        f"what was finished stays in {output}; the same command continues from there"
+    ):
+        from parkade.experiments.figures.registry import FIGURES
+        from parkade.experiments.reproduce import reproduce as run
 
         if listing:
-            for name, item in figures.FIGURES.items():
-                print(f"{name:<10} {item.title}")
+            print(text_table([Column(), Column()], ((f.name, f.title) for f in FIGURES.values())))
             return
         chosen = None if not names or "all" in names else names
-        made = figures.reproduce(
-            chosen, output, seed=seed, quick=quick, runs=runs, progress=sys.stderr.isatty()
-        )
-    for result in made:
-        how = "kept" if result.kept else f"{result.seconds:.1f} s"
-        print(f"{result.name:<10} {how:>8}  {result.paths[0]}")
+        made = run(chosen, output, seed=seed, quick=quick, runs=runs, progress=sys.stderr.isatty())
+    rows = [(m.name, "kept" if m.kept else f"{m.seconds:.1f} s", str(m.paths[0])) for m in made]
+    print(text_table([Column(least=9), Column(least=8, right=True), Column()], rows))
     print(f"all of it on one page: {output / 'index.html'}")

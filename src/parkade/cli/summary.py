@@ -11,6 +11,8 @@ import numpy as np
 
 import parkade
 from parkade.analysis.parking import renyi_centers
+from parkade.base.numbers import finite
+from parkade.base.tables import Column, text_table
 from parkade.base.types import Array
 from parkade.runs.trajectory import Trajectory
 
@@ -52,7 +54,7 @@ def as_text(run: Trajectory, moved: Array, start: str, written: Mapping[str, Pat
         for path in written.values()
         if path is not None
     ]
-    return "\n".join(f"{name:<8} {text}" for name, text in lines)
+    return text_table([Column(), Column()], lines)
 
 
 def as_json(
@@ -72,18 +74,14 @@ def as_json(
             "times": run.times.tolist(),
             "stats": dataclasses.asdict(run.stats),
             # JSON has no infinity: null means the whole run.
-            "trusted_until": _finite(run.trusted_until),
-            "phase_known_until": _finite(run.phase_known_until),
+            "trusted_until": finite(run.trusted_until),
+            "phase_known_until": finite(run.phase_known_until),
             "moved": {"mean": float(np.mean(moved)), "max": float(np.max(moved))},
             "points": {"count": len(renyi_centers(run.final, RADIUS)), "radius": RADIUS},
             "final": run.final.tolist(),
             **{name: None if path is None else str(path) for name, path in written.items()},
         }
     )
-
-
-def _finite(t: float) -> float | None:
-    return t if t < np.inf else None
 
 
 def _times(run: Trajectory) -> str:

@@ -1,17 +1,19 @@
-"""`parkade verify`: the paper's claims, put to the test."""
+"""`parkade verify`: test the paper's claims."""
 
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parkade.base.tables import Column, terminal_width, text_table
 from parkade.cli.guard import guarded, interruptible
 
 if TYPE_CHECKING:
-    from parkade.experiments.claims import Result
+    from parkade.experiments.verify import TestedClaim
 
 EXAMPLES = (
     "parkade verify --quick",
@@ -41,43 +43,47 @@ def verify(
 ) -> None:
     """Put the paper's claims to the test: prediction, measurement and verdict for each."""
     with interruptible("no verdicts; figures of finished claims stay"):
-        from parkade.experiments.claims import CLAIMS, to_json
-        from parkade.experiments.claims import verify as run
+        from parkade.experiments.claims.registry import CLAIMS
+        from parkade.experiments.records import claims_json
+        from parkade.experiments.verify import verify as run
 
         if listing:
-            for name, claim in CLAIMS.items():
-                print(f"{name:<24} {claim.title}")
+            print(
+                text_table(
+                    [Column(least=23), Column()], ((c.name, c.title) for c in CLAIMS.values())
+                )
+            )
             return
         chosen = None if not claims or "all" in claims else claims
-        results = run(chosen, quick=quick, seed=seed, output=output, progress=sys.stderr.isatty())
-    if as_json:
-        print(to_json(results))
-    else:
-        _print(results)
+        tested = run(chosen, quick=quick, seed=seed, output=output, progress=sys.stderr.isatty())
+    print(claims_json(tested) if as_json else _text(tested))
 
 
-def _print(results: list[Result]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("claim", no_wrap=True)
-    table.add_column("paper", no_wrap=True)
-    table.add_column("prediction", ratio=4, overflow="fold")
-    table.add_column("measured", ratio=5, overflow="fold")
-    table.add_column("verdict", no_wrap=True)
-    for result in results:
-        claim, evidence = result.claim, result.evidence
-        table.add_row(
-            claim.name, claim.status, claim.prediction, evidence.measured, evidence.verdict
+def _text(tested: list[TestedClaim]) -> str:
+    """The verdicts as a table, and how far to trust them."""
+    columns = [
+        Column("claim"),
+        Column("paper"),
+        Column("prediction", share=4),
+        Column("measured", share=5),
+        Column("verdict"),
+    ]
+    rows = [
+        (
+            outcome.experiment.name,
+            outcome.experiment.status,
+            outcome.experiment.prediction,
+            outcome.finding.measured,
+            outcome.finding.verdict,
         )
-    table.expand = True
-    console = Console(highlight=False, markup=False)
-    console.print(table)
-    seconds = sum(result.seconds for result in results)
-    alarm = sum(result.evidence.false_alarm for result in results)
-    console.print(
-        f"{len(results)} claims, {seconds:.0f} s of experiments. A true claim is contradicted "
+        for outcome in tested
+    ]
+    width = terminal_width()
+    seconds = sum(outcome.seconds for outcome in tested)
+    alarm = sum(outcome.finding.false_alarm for outcome in tested)
+    summary = (
+        f"{len(tested)} claims, {seconds:.0f} s of experiments. A true claim is contradicted "
         f"by chance with a probability of {alarm:.0e} at most, all together."
     )
+    table = text_table(columns, rows, width=width, rule=True)
+    return f"{table}\n\n{textwrap.fill(summary, width)}"

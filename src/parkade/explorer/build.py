@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from parkade.analysis.clusters import cluster_labels, consumption, default_radius, merge_tree
 from parkade.analysis.tree import MergeTree
 from parkade.base.errors import InputError
+from parkade.base.numbers import finite
 from parkade.base.types import Array
 from parkade.explorer.frames import frame_times
 from parkade.explorer.settings import CENTERS, Settings, separation
@@ -102,13 +103,9 @@ def build(
             "steps": run.stats.steps,
             "seconds": run.stats.seconds,
         },
-        "trusted_until": _finite(run.trusted_until),
-        "phase_known_until": _finite(run.phase_known_until),
+        "trusted_until": finite(run.trusted_until),
+        "phase_known_until": finite(run.phase_known_until),
     }
-
-
-def _finite(t: float) -> float | None:
-    return t if math.isfinite(t) else None
 
 
 def _put_back(run: Trajectory, held: NDArray[np.int64]) -> Trajectory:

@@ -196,8 +196,10 @@ def angle_life(run: Path, ax: Axes | None = None, tree: MergeTree | None = None)
 
 
 @style.context()
-def life(run: Path, tree: MergeTree | None = None) -> Figure:
+def life(run: Path, tree: MergeTree | None = None, figure: Figure | None = None) -> Figure:
     """Show the whole life of a run: the staircase above the angles (d=2) or the merge tree.
+
+    Draws into `figure`, or into a new one.
 
     Examples
     --------
@@ -211,7 +213,8 @@ def life(run: Path, tree: MergeTree | None = None) -> Figure:
     known = _tree(run, "life") if tree is None else tree
     flat = run.d == 2
     rows = 2.6 if flat else 0.9 + 0.24 * len(_first_state(known)[1])
-    figure = style.new_figure(style.PAGE, 2.5 + rows)
+    if figure is None:
+        figure = style.new_figure(style.PAGE, 2.5 + rows)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.3, rows])
     staircase(known, ax=above)
     if flat:

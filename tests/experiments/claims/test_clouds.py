@@ -46,9 +46,3 @@ def test_the_mean_angle_of_uniform_tokens(dim):
     assert (
         abs(angle.mean() - clouds.UNIFORM[dim]) < 5 * error
     )  # fails by chance with a probability of 6e-7
-
-
-def test_less_needs_a_clear_difference():
-    assert clouds.less([1.0, 1.01, 0.99, 1.0, 1.02, 0.98], 2.0) == "agrees"
-    assert clouds.less([1.0, 1.01, 0.99, 1.0, 1.02, 0.98], 0.5) == "contradicts"
-    assert clouds.less([1.0, 1.5, 0.6, 1.1], 1.2) == "undecided"

@@ -1,13 +1,11 @@
-"""The number of metastable clusters: the plateau, the fit, and the judge."""
+"""The number of metastable clusters: the fit and the verdict."""
 
 import json
 
-import numpy as np
 import pytest
 
-from parkade import plots
-from parkade.experiments.claims import cluster_law, plateau
-from parkade.experiments.claims.statistics import Exponent
+from parkade.experiments.claims import cluster_law
+from parkade.experiments.statistics import Exponent
 
 
 @pytest.fixture(scope="module")
@@ -40,20 +38,8 @@ def test_judge(value, error, verdict):
     assert cluster_law._judge(fit, 0.5, fit.reach(1e-6)) == verdict
 
 
-def test_the_plateau_is_the_flattest_decade():
-    t = plateau.TIMES
-    level = 100 / t + 8 + 4 / (1 + t / 3000)  # gathering, flat near t = 300, merging
-    found = plateau.find([np.stack([level, level]), 2 * np.stack([level, level])])
-    width = plateau.PER_DECADE
-    falls = level[:-width] / level[width:]
-    assert found.fall == pytest.approx(falls.min())
-    assert found.middle == np.argmin(falls) + width // 2
-
-
-def test_draw(circle):
-    figure = plots.new_figure()
-    cluster_law.draw(circle, figure)
-    assert figure.axes[0].get_xlabel() == "β"
+def test_it_can_be_drawn(circle, drawn):
+    assert drawn(cluster_law.CLAIMS[0], circle).axes[0].get_xlabel() == "β"
 
 
 def test_predictions_come_from_the_theory():

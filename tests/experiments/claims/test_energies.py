@@ -4,15 +4,11 @@ import pytest
 import parkade as pk
 from parkade import theory
 from parkade.experiments.claims import energies
-from parkade.experiments.claims.claim import Effort
-from parkade.plots import new_figure
-
-EFFORT = Effort(quick=True, seed=0, report=lambda fraction: None)
 
 
 @pytest.fixture(scope="module")
-def evidence():
-    return energies.measure(EFFORT)
+def evidence(quick):
+    return energies.measure(quick)
 
 
 def test_tokens_descend(evidence):
@@ -24,14 +20,14 @@ def test_tokens_descend(evidence):
 
 
 @pytest.mark.parametrize("factor", [-1.0, 1.001])
-def test_a_wrong_energy_is_refuted(monkeypatch, factor):
+def test_a_wrong_energy_is_refuted(quick, monkeypatch, factor):
     true = theory.sequential_energies
     monkeypatch.setattr(theory, "sequential_energies", lambda *a, **k: factor * true(*a, **k))
     monkeypatch.setattr(energies, "DIMENSIONS", {2: True})
-    assert energies.measure(EFFORT).verdict == "contradicts"
+    assert energies.measure(quick).verdict == "contradicts"
 
 
-def test_an_energy_that_rises_is_refuted(monkeypatch):
+def test_an_energy_that_rises_is_refuted(quick, monkeypatch):
     # Gradients agree, but the run goes the other way.
     true = energies.simulate
 
@@ -42,7 +38,7 @@ def test_an_energy_that_rises_is_refuted(monkeypatch):
 
     monkeypatch.setattr(energies, "simulate", wrong)
     monkeypatch.setattr(energies, "DIMENSIONS", {2: True})
-    found = energies.measure(EFFORT)
+    found = energies.measure(quick)
     assert found.numbers["velocity_minus_gradient"] < energies.ROUNDING
     assert found.verdict == "contradicts"
 
@@ -52,7 +48,5 @@ def test_rises():
     assert energies.rise(np.array([1.0, 0.5, 0.5])) == 0
 
 
-def test_it_can_be_drawn(evidence):
-    figure = new_figure()
-    energies.draw(evidence, figure)
-    assert len(figure.axes) == 2
+def test_it_can_be_drawn(evidence, drawn):
+    assert len(drawn(energies.CLAIM, evidence).axes) == 2

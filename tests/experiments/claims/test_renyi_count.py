@@ -6,16 +6,12 @@ import pytest
 import parkade as pk
 from parkade import theory
 from parkade.experiments.claims import renyi_count
-from parkade.experiments.claims.claim import Effort
-from parkade.experiments.claims.statistics import mean
-from parkade.plots import new_figure
-
-EFFORT = Effort(quick=True, seed=0, report=lambda fraction: None)
+from parkade.experiments.statistics import mean
 
 
 @pytest.fixture(scope="module")
-def evidence():
-    return renyi_count.measure(EFFORT)
+def evidence(quick):
+    return renyi_count.measure(quick)
 
 
 def test_the_count_is_renyis(evidence):
@@ -27,11 +23,11 @@ def test_the_count_is_renyis(evidence):
 
 
 @pytest.mark.parametrize("factor", [0.97, 1.03])
-def test_a_count_three_percent_off_is_refuted(monkeypatch, factor):
+def test_a_count_three_percent_off_is_refuted(quick, monkeypatch, factor):
     true = theory.expected_renyi_centers
     monkeypatch.setattr(theory, "expected_renyi_centers", lambda delta: factor * true(delta))
     monkeypatch.setattr(renyi_count, "DELTAS", (renyi_count.FIGURE_2,))
-    assert renyi_count.measure(EFFORT).verdict == "contradicts"
+    assert renyi_count.measure(quick).verdict == "contradicts"
 
 
 @pytest.mark.parametrize("delta", [0.1, 1.0, 2.5])
@@ -54,7 +50,5 @@ def test_many_plain_tokens_give_the_same_count():
     assert mean(plain).sigmas(theory.expected_renyi_centers(delta)) < 4
 
 
-def test_it_can_be_drawn(evidence):
-    figure = new_figure()
-    renyi_count.draw(evidence, figure)
-    assert len(figure.axes) == 1
+def test_it_can_be_drawn(evidence, drawn):
+    assert len(drawn(renyi_count.CLAIM, evidence).axes) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parkade import plots, theory
+from parkade import theory
 from parkade.experiments.claims import strong_count
 
 
@@ -24,7 +24,5 @@ def test_a_count_off_by_three_percent_is_contradicted(quick, monkeypatch):
     assert strong_count.measure(quick).verdict == "contradicts"
 
 
-def test_draw(evidence):
-    figure = plots.new_figure()
-    strong_count.draw(evidence, figure)
-    assert len(figure.axes[0].get_lines()) >= 3
+def test_it_can_be_drawn(evidence, drawn):
+    assert len(drawn(strong_count.CLAIM, evidence).axes[0].get_lines()) >= 3

@@ -6,15 +6,11 @@ import pytest
 import parkade as pk
 from parkade import theory
 from parkade.experiments.claims import strong_stay
-from parkade.experiments.claims.claim import Effort
-from parkade.plots import new_figure
-
-EFFORT = Effort(quick=True, seed=0, report=lambda fraction: None)
 
 
 @pytest.fixture(scope="module")
-def evidence():
-    return strong_stay.measure(EFFORT)
+def evidence(quick):
+    return strong_stay.measure(quick)
 
 
 def test_centers_stay(evidence):
@@ -25,7 +21,7 @@ def test_centers_stay(evidence):
     assert numbers["least_stay_over_guarantee"] > 1
 
 
-def test_a_longer_guarantee_is_refuted(monkeypatch):
+def test_a_longer_guarantee_is_refuted(quick, monkeypatch):
     true = theory.strong_center_guarantee
 
     def wrong(*args):
@@ -34,7 +30,7 @@ def test_a_longer_guarantee_is_refuted(monkeypatch):
 
     monkeypatch.setattr(theory, "strong_center_guarantee", wrong)
     monkeypatch.setattr(strong_stay, "BETAS", (64.0,))
-    assert strong_stay.measure(EFFORT).verdict == "contradicts"
+    assert strong_stay.measure(quick).verdict == "contradicts"
 
 
 def test_how_far_and_how_long(monkeypatch):
@@ -52,7 +48,5 @@ def test_how_far_and_how_long(monkeypatch):
     assert exact <= left < 1.3 * exact
 
 
-def test_it_can_be_drawn(evidence):
-    figure = new_figure()
-    strong_stay.draw(evidence, figure)
-    assert len(figure.axes) == 2
+def test_it_can_be_drawn(evidence, drawn):
+    assert len(drawn(strong_stay.CLAIM, evidence).axes) == 2

@@ -26,7 +26,7 @@ def test_every_row_is_seen(evidence, presentable):
 
 def test_too_early_it_is_undecided(quick, monkeypatch):
     monkeypatch.setattr(table, "LATE", 6000.0)
-    monkeypatch.setattr(table, "ROWS", {"V = I": (1, 1, 1)})
+    monkeypatch.setattr(table, "TABLE_1", {"V = I": (1, 1, 1)})
     found = table.measure(quick)
     assert found.verdict == "undecided"
     assert found.numbers["rows"]["V = I"]["still on their way"] >= 1

@@ -1,10 +1,5 @@
-"""Every claim of the paper, put to the test: one short module for each.
+"""The claims: a file for each, and `registry` with all of them.
 
-Karagodin, Polyanskiy, Rigollet, "Clustering in Causal Attention Masking", NeurIPS 2024.
+A file defines a `Claim` and the functions that measure and draw it. To add a claim, add its
+file and name it in the registry.
 """
-
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
-from parkade.experiments.claims.registry import CLAIMS
-from parkade.experiments.claims.verify import Result, to_json, verify
-
-__all__ = ["CLAIMS", "Claim", "Effort", "Evidence", "Result", "to_json", "verify"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.frozen import (
     Packing,
     Setting,
@@ -15,6 +15,7 @@ from parkade.experiments.claims.frozen import (
     freeze,
     smallest_separation,
 )
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
 from parkade.model import sphere
 from parkade.runs.trajectory import Trajectory
 
@@ -31,22 +32,22 @@ SETTINGS = (
 PACKINGS: tuple[Packing, ...] = ("dense", "parked", "lonely")
 
 SEPARATIONS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0)
-"""Values of c with which to see what happens outside the window; the theorem is silent there."""
+"""Values of c outside the window, where the theorem says nothing: to see what happens there."""
 
 
 def measure(effort: Effort) -> Evidence:
-    """Freeze centres as close as the theorem allows, and see where the others go."""
+    """Freeze centres as close as the theorem allows, and see where the other tokens go."""
     tries, outside = effort.choose((3, 5), (12, 30))
-    jobs = [(s, p, k) for s in SETTINGS for p in PACKINGS for k in range(tries)]
-    total = len(jobs) + len(SEPARATIONS) * outside
+    cases = [(s, p, k) for s in SETTINGS for p in PACKINGS for k in range(tries)]
+    total = len(cases) + len(SEPARATIONS) * outside
     farthest, latest = 0.0, 0.0
     shown: dict[str, tuple[float, Trajectory]] = {}
-    for i, (setting, packing, k) in enumerate(jobs):
+    for i, (setting, packing, k) in enumerate(cases):
         rng = effort.generator(SETTINGS.index(setting), PACKINGS.index(packing), k)
         run = freeze(setting, smallest_separation(setting), packing, rng)
         far = distances(run, setting.eps)
         farthest = max(farthest, float(far[-1].max()))
-        still = np.flatnonzero((far > 1).any(axis=1))  # steps before the last is captured
+        still = np.flatnonzero((far > 1).any(axis=1))  # steps before the last token is captured
         captured = float(run.times[still[-1]]) if still.size else 0.0
         latest = max(latest, captured)
         if setting == SHOWN:
@@ -57,14 +58,14 @@ def measure(effort: Effort) -> Evidence:
         for k in range(outside):
             run = freeze(SHOWN, c, "parked", effort.generator(len(SETTINGS), i, k))
             inside[i, k] = np.mean(distances(run, SHOWN.eps)[-1] <= 1)
-            effort.report((len(jobs) + i * outside + k + 1) / total)
+            effort.report((len(cases) + i * outside + k + 1) / total)
     return Evidence(
         verdict="agrees" if farthest < 1 else "contradicts",
         measured=f"at most {farthest:.1g} of that; the last captured at t={latest:.0e}",
-        false_alarm=0.0,  # failures have probability zero
+        false_alarm=0.0,  # starts that fail have probability zero
         numbers={
-            "runs": len(jobs),
-            "tokens": sum(setting.n for setting, _, _ in jobs),
+            "runs": len(cases),
+            "tokens": sum(setting.n for setting, _, _ in cases),
             "farthest_in_radii": farthest,
             "latest_capture": latest,
             "smallest_c": [smallest_separation(s) for s in SETTINGS],
@@ -106,6 +107,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="theorem-5.2",
     title="Frozen centres far enough apart capture every free token",
+    paper=CAUSAL_CLUSTERING,
     status="theorem",
     prediction="every token within εβ^(−1/2) of a centre",
     measure=measure,

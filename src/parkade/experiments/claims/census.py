@@ -18,17 +18,17 @@ from parkade.theory.paper import DELTA
 _, N, BETA, END = paper.FIGURE_2
 
 RADIUS = 0.5 / math.sqrt(BETA)
-"""A token this close to a centre is consumed. (The paper does not say its radius; from half to
+"""A token this close to a centre is consumed. (The paper does not give its radius; from half to
 twice this one, the shares at the end change by less than 1%.)"""
 
 TIMES = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 5, 7, *range(10, 151, 5)], dtype=np.float64)
 
 
-class Run(NamedTuple):
-    """What is kept of a run."""
+class Census(NamedTuple):
+    """What the centres of one run did."""
 
     shares: Array  # consumed by Rényi centres, by strong ones and by a control, over time
-    strong: Array  # how far strong centres have moved; without the first token, which cannot
+    strong: Array  # how far strong centres have moved, without the first token, which never moves
     weak: Array  # how far the other Rényi centres have moved
 
     @property
@@ -37,12 +37,12 @@ class Run(NamedTuple):
         return self.strong.size > 0 and self.weak.size > 0
 
 
-def look(run: Trajectory, rng: np.random.Generator) -> Run:
-    """See what the centres of a run did.
+def look(run: Trajectory, rng: np.random.Generator) -> Census:
+    """Measure what the centres of a run did.
 
-    Strong centres are Rényi centres, which therefore never consume less. Whether it is more
-    than their number alone would make them is what a control tells: the strong centres and,
-    in place of the others, as many tokens at random.
+    Strong centres are Rényi centres, so Rényi centres never consume less. A control tells
+    whether they consume more than their number alone explains: the strong centres and, in
+    place of the other Rényi centres, as many random tokens.
     """
     start = run.tokens[0]
     renyi, strong = renyi_centers(start, DELTA), strong_renyi_centers(start, DELTA)
@@ -51,4 +51,4 @@ def look(run: Trajectory, rng: np.random.Generator) -> Run:
     control = np.append(strong, rng.choice(rest, len(weak), replace=False))
     shares = np.array([consumption(run, who, RADIUS) for who in (renyi, strong, control)])
     moved = sphere.distance(run.final, start)
-    return Run(shares, moved[strong[1:]], moved[weak])
+    return Census(shares, moved[strong[1:]], moved[weak])

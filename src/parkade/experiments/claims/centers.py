@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parkade.experiments.claims.census import BETA, END, RADIUS, TIMES, N, Run, look
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
-from parkade.experiments.claims.statistics import LEVEL, unlikely, worst
+from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.claims.census import BETA, END, RADIUS, TIMES, Census, N, look
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import LEVEL, unlikely, worst
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate_many
@@ -25,7 +26,7 @@ def measure(effort: Effort) -> Evidence:
     """Compare, run by run, how far centres move and how many tokens they consume."""
     runs = effort.choose(100, 500)
     model = Attention(d=2, beta=BETA)
-    found: list[Run] = []
+    found: list[Census] = []
     while len(found) < runs:
         generators = [effort.generator(len(found) + k) for k in range(_BATCH)]
         starts = [sphere.uniform(N, 2, rng) for rng in generators]
@@ -33,10 +34,11 @@ def measure(effort: Effort) -> Evidence:
         found += [look(run, rng) for run, rng in zip(followed, generators, strict=True)]
         effort.report(len(found) / runs)
     shares = np.array([run.shares for run in found])  # (runs, 3, times)
-    # Tokens of one run are not independent: each run has one vote.
+    # The centres of one run are not independent, so each run counts once.
     farther = [run.weak.mean() - run.strong.mean() for run in found if run.both]
     votes = [signs(farther), signs(shares[:, 0, -1] - shares[:, 2, -1])]
-    verdicts = [unlikely(2 * sign_test(*v), v[0] > v[1]) for v in votes]  # two share the level
+    # The two tests share the level.
+    verdicts = [unlikely(2 * sign_test(*v), v[0] > v[1]) for v in votes]
     strong = np.concatenate([run.strong for run in found])
     weak = np.concatenate([run.weak for run in found])
     stay = [float(np.mean(moved < RADIUS)) for moved in (strong, weak)]
@@ -70,7 +72,7 @@ def signs(differences: ArrayLike) -> tuple[int, int]:
 
 
 def sign_test(successes: int, failures: int) -> float:
-    """The chance of a majority at least as clear on either side, were both equally likely."""
+    """The probability of a majority at least as clear on either side if both are equally likely."""
     from scipy.stats import binom
 
     return float(min(1, 2 * binom.sf(max(successes, failures) - 1, successes + failures, 0.5)))
@@ -109,6 +111,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="centers",
     title="Strong centres stay; Rényi centres cover more, but move",
+    paper=CAUSAL_CLUSTERING,
     status="observed",
     prediction="strong ones stay, others less; Rényi centres cover more",
     measure=measure,

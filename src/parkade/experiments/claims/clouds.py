@@ -1,15 +1,15 @@
 """Table 1 for λ < 0: a cloud around L, or two around ±ξ if L is a line.
 
-The paper shows it and does not say what a cloud is. Here, before looking, it is:
+The paper shows clouds and does not define them. This definition was fixed before the experiment:
 
 - no collapse: in every run at least 3/4 of the tokens are farther than 1e-3 from the others;
 - nearness: the mean angle between tokens and L is less than that of uniform tokens;
-- two clouds: there are tokens on both sides of L^⊥ in every run (random sides would fail in
-  sixty looks with a probability of 3e-8), and fewer with |⟨x, ξ⟩| < ¼ than the quarter that
-  uniform tokens on S² have there.
+- two clouds: every run has tokens on both sides of L^⊥ (random sides would fail in sixty looks
+  with a probability of 3e-8), and fewer tokens with |⟨x, ξ⟩| < ¼ than uniform tokens on S²,
+  of which a quarter are there.
 
-All at the paper's t = 5000 and again at t = 1e9. "Less" and "fewer" are tested over
-independent runs with Student's law, at a fifth of the level: there are up to four tests.
+All of it at the paper's t = 5000 and again at t = 1e9. "Less" and "fewer" are tested over
+independent runs with Student's t distribution at a fifth of the level: there are up to four tests.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ import numpy as np
 from parkade import theory
 from parkade.analysis.ending import DISTINCT, SIDE, UNIFORM, distinct_share, smaller_side
 from parkade.base.errors import doubts_do_not_matter
-from parkade.experiments.claims.claim import Claim, Effort, Evidence, Verdict
-from parkade.experiments.claims.statistics import LEVEL, less, mean, worst
+from parkade.experiments.claim import Claim, Evidence, Judgement
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import LEVEL, less, mean, worst
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate_many
@@ -39,7 +40,7 @@ BAND = 1 / 4
 
 
 def measure(V: Sequence[float], effort: Effort) -> Evidence:
-    """Put the definition to the test for this V."""
+    """Test whether the tokens form a cloud, or two, for this V."""
     runs = effort.choose(6, 30)
     final = theory.final_configuration(V)
     basis, line = final.basis, final.dim == 1
@@ -48,7 +49,7 @@ def measure(V: Sequence[float], effort: Effort) -> Evidence:
     with doubts_do_not_matter():
         paths = simulate_many(Attention(V=V, beta=BETA), starts, TIMES[-1], times=TIMES)
     effort.report(1.0)
-    judged: list[Verdict] = []
+    judged: list[Judgement] = []
     numbers: dict[str, object] = {"runs": runs, "V": list(V), "uniform angle": UNIFORM[2 - line]}
     for i, t in enumerate(TIMES):
         tokens = np.stack([path.tokens[i] for path in paths])
@@ -75,7 +76,7 @@ def measure(V: Sequence[float], effort: Effort) -> Evidence:
 
 
 def draw(evidence: Evidence, figure: Figure) -> None:
-    """Draw how tokens are spread over the angle from L, or from ξ."""
+    """Draw the distribution of the angle between tokens and L, or ξ."""
     from parkade.plots import style
 
     tokens = evidence.data["tokens"]
@@ -103,6 +104,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLOUD = Claim(
     name="cloud",
     title="λ < 0, dim L ≥ 2: tokens end in a cloud around L",
+    paper=CAUSAL_CLUSTERING,
     status="observed",
     prediction=f"under {math.degrees(UNIFORM[2]):.1f}° from L on average, 75% apart",
     measure=partial(measure, (-1.0, -1.0, -2.0)),
@@ -112,6 +114,7 @@ CLOUD = Claim(
 TWO_CLOUDS = Claim(
     name="two-clouds",
     title="λ < 0, dim L = 1: tokens end in two clouds around ±ξ",
+    paper=CAUSAL_CLUSTERING,
     status="observed",
     prediction=f"under {math.degrees(UNIFORM[1]):.1f}° from L on average, under 25% between",
     measure=partial(measure, (-1.0, -2.0, -2.0)),

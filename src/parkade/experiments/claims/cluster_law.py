@@ -1,8 +1,8 @@
 """The number of metastable clusters grows like β^{(d−1)/2}; with V, like β^{(d₁−1)/2}.
 
-Attraction has a range of β^{-1/2}, so as many clusters find room on the sphere as balls of
-that size. For a general V tokens first sink into the span of its d₁ leading eigenvectors,
-and d₁ takes the place of d: the effective dimension.
+Attraction has a range of β^{-1/2}, so about as many clusters fit on the sphere as balls of that
+size. For a general V the tokens first approach the span of its d₁ leading eigenvectors, and d₁
+takes the place of d: the effective dimension.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import numpy as np
 
 from parkade import theory
 from parkade.base.types import Array
+from parkade.experiments.claim import Claim, Evidence, Judgement
 from parkade.experiments.claims import plateau
-from parkade.experiments.claims.claim import Claim, Effort, Evidence, Verdict
-from parkade.experiments.claims.statistics import LEVEL, Exponent, fit_exponent, mean, worst
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import LEVEL, Exponent, fit_exponent, mean, worst
 from parkade.model.attention import Attention
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Series:
 
     @property
     def label(self) -> str:
-        """V as it is written in a figure."""
+        """V as it is written in the figure."""
         if len(set(self.V)) == 1:
             return f"d = {len(self.V)}, V = I"
         return f"d = {len(self.V)}, V = diag({', '.join(f'{v:g}' for v in self.V)})"
@@ -99,7 +100,7 @@ def measure(series: Sequence[Series], effort: Effort) -> Evidence:
             }
         )
         if not effort.quick:
-            # Are there enough tokens? With half of them the number should be about the same.
+            # If there are enough tokens, half of them give about the same number of clusters.
             half = count(s, betas[-1], n // 2, (i, 0))
             rows[-1]["clusters of half the tokens"] = list(mean(half[:, flat.middle]))
     verdicts = [
@@ -113,12 +114,12 @@ def measure(series: Sequence[Series], effort: Effort) -> Evidence:
     )
 
 
-def _judge(fit: Exponent, expected: float, reach: float) -> Verdict:
-    """Whether a fit agrees with the exponent of its own dimension, and with no other's."""
+def _judge(fit: Exponent, expected: float, reach: float) -> Judgement:
+    """Whether a fit agrees with the exponent of its own dimension and with no other."""
     gap = abs(fit.value - expected)
     if gap > reach:
         return "contradicts"
-    # Dimensions differ by 1/2 in the exponent: the fit must tell them apart.
+    # The exponents of neighbouring dimensions differ by 1/2: the fit must separate them.
     return "agrees" if gap + reach < 0.5 else "undecided"
 
 
@@ -162,6 +163,7 @@ def _claim(name: str, title: str, series: Sequence[Series], height: float = 2.7)
     return Claim(
         name=name,
         title=title,
+        paper=CAUSAL_CLUSTERING,
         status="conjecture" if len(series) > 1 else "observed",
         prediction=", ".join(f"β^{s.expected:g}" for s in series),
         measure=partial(measure, series),

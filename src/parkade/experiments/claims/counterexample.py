@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 def counterexample() -> tuple[Attention, Array]:
-    """Two tokens at rest 120° apart, the second stable, though V = diag(1, ½).
+    """Two tokens at rest 120° apart, the second one stable, with V = diag(1, ½).
 
     With x_1 = ξ and x_2 at the angle θ from it, θ' = −sin θ (w_1 + w_2 cos θ / 2), up to
-    a positive factor. At 120° w_1/w_2 = ¼, so that θ' = 0, and w_1 grows with θ so fast that
-    the token is drawn back.
+    a positive factor. At 120° w_1/w_2 = ¼, so θ' = 0; and w_1 grows so fast with θ that the
+    token returns.
     """
     model = Attention(V=[1, 0.5], Q=[-1, 1 + 4 / 3 * math.log(4)], beta=1)
     return model, sphere.from_angles([0, 2 * math.pi / 3])
 
 
 def draw_counterexample(ax: Axes) -> None:
-    """Draw the velocity of the second token against its angle, beside that for Q = K = I."""
+    """Draw the velocity of the second token against its angle, and the same for Q = K = I."""
     from parkade.plots import style
 
     model, _ = counterexample()

@@ -17,9 +17,9 @@ TOL = 1e-8
 
 EARLY = (1e3, 1.5e3, 2e3, 2.5e3, 3e3)
 FAST = 1e-3
-"""Who moves this fast at all of these times has passed the sphere and is not settling."""
+"""A token this fast at all times in `EARLY` has crossed the sphere and does not settle."""
 
-Kind = Literal["reached", "stable elsewhere", "moving", "unfinished"]
+EndKind = Literal["reached", "stable elsewhere", "moving", "unfinished"]
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class Ending:
     kind : str
         "reached": all tokens are at predicted points. "stable elsewhere": some are not, and
         the configuration is a stable equilibrium. "moving": some still move fast, as on a
-        cycle. "unfinished": none of these, so that the run was too short to tell.
+        cycle. "unfinished": none of these; the run was too short to tell.
     off : float
         Largest distance of a token from the predicted points.
     rate : float
-        Slowest exponential rate at which a token returns (0 if not asked for).
+        Slowest exponential rate at which a token returns; 0 where it was not computed.
     tokens : (n, d) array
     path : tuple of (T,) arrays
         Times, and the largest distance of a token from the predicted points at each.
     """
 
-    kind: Kind
+    kind: EndKind
     off: float
     rate: float
     tokens: Array
@@ -49,7 +49,7 @@ class Ending:
 
 
 def follow(model: Attention, start: Array, points: Array, t_end: float) -> Ending:
-    """Run until `t_end`, or `EARLY` if the tokens go on moving, and look where they are."""
+    """Run until `t_end`, or to the end of `EARLY` if the tokens keep moving; see how it ends."""
     run = simulate(model, start, EARLY[-1], times=EARLY, tol=TOL, method="implicit")
     path = np.array(EARLY), np.array([distance(x, points) for x in run.tokens])
     speeds = [float(np.linalg.norm(model.velocity(x), axis=1).max()) for x in run.tokens]
@@ -62,7 +62,7 @@ def follow(model: Attention, start: Array, points: Array, t_end: float) -> Endin
     off = float(path[1][-1])
     if off <= WITHIN:
         return Ending("reached", off, 0.0, run.final, path)
-    kind: Kind = "stable elsewhere" if rests(model, run.final) else "unfinished"
+    kind: EndKind = "stable elsewhere" if rests(model, run.final) else "unfinished"
     return Ending(kind, off, return_rate(model, run.final), run.final, path)
 
 

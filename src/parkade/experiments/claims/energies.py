@@ -1,4 +1,4 @@
-"""Lemma 5.3: each token descends an energy of its own, made of the tokens before it."""
+"""Lemma 5.3: each token descends its own energy, which depends on the tokens before it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from parkade import theory
 from parkade.base.types import Array
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
@@ -17,60 +18,61 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DIMENSIONS = {2: True, 3: True, 5: False}
-"""The circle, as in the lemma, and spheres, on which the same holds; whether to simulate, too."""
+"""The circle, as in the lemma, and spheres, on which the same holds; and whether to simulate."""
 
 BETA, N = 16.0, 12
 
 STEP = 0.05 / BETA**0.5
-"""Of the differences: their error is (STEP·√β)⁸/630 ≈ 6e-14 in the energy's own units."""
+"""Step of the differences, whose error is (STEP·√β)⁸/630 ≈ 6e-14 in units of the energy."""
 
 ROUNDING = 1e-10
-"""Allowed in velocities, which are below 1: a thousand times the error of the differences."""
+"""Allowed error of velocities, which are below 1: 1000 times the error of the differences."""
 
 TOL, END = 1e-9, 1e4
 
 CLIMB = 1e-3
-"""A rise by this share of 1/β, the energy of a token at its elder, counts as one."""
+"""A rise by this share of 1/β, the energy of a token at an earlier one, counts as a rise."""
 
 # Eighth-order central differences: f′ ≈ Σ w_i (f(+i·s) − f(−i·s)) / s.
 _WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
 
 
 def measure(effort: Effort) -> Evidence:
-    """Compare velocities with gradients, then watch energies along the flow."""
+    """Compare velocities with gradients, then follow energies along the flow."""
     tries = effort.choose(10, 50)
     mismatch, climb = 0.0, 0.0
     rises: list[bool] = []
     shown: dict[str, tuple[Array, Array]] = {}
     clearest = 0.0
-    jobs = [(d, k) for d in DIMENSIONS for k in range(tries)]
-    for i, (d, k) in enumerate(jobs):
+    cases = [(d, k) for d in DIMENSIONS for k in range(tries)]
+    for i, (d, k) in enumerate(cases):
         model = Attention(d=d, beta=BETA)
         x = sphere.uniform(N, d, effort.generator(d, k))
         mismatch = max(mismatch, *(descent_error(model, x, j) for j in range(1, N)))
-        effort.report((i + 1) / len(jobs))
+        effort.report((i + 1) / len(cases))
         if not DIMENSIONS[d]:
             continue
-        # The last token among the others, first held fast, then free to move.
+        # The last token, first with the others frozen, then with all of them free.
         alone = simulate(model, x[-1:], END, frozen=x[:-1], tol=TOL)
         held = theory.sequential_energies(alone.tokens, BETA, frozen=x[:-1])[:, 0]
         climb = max(climb, rise(held))
         together = simulate(model, x, END, tol=TOL)
         free = theory.sequential_energies(together.tokens, BETA)
-        rises += [rise(e) > CLIMB for e in free[:, 2:].T]  # E_2 has one elder, which rests
+        # E_2 depends on the first token only, which rests.
+        rises += [rise(e) > CLIMB for e in free[:, 2:].T]
         clear = min(rise(free[:, -1]), rise(-held))
         if d == 2 and clear > clearest:
             clearest = clear
             shown = {"held": (alone.times, held), "free": (together.times, free[:, -1])}
-    # What an error of TOL in the place of the token can do.
+    # The effect on the energy of an error of TOL in the position of the token.
     allowed = BETA * (N - 1) * theory.h_max(BETA).value * TOL
     good = mismatch < ROUNDING and climb < allowed
     return Evidence(
         verdict="agrees" if good else "contradicts",
         measured=f"equal to {mismatch:.0e}, rise {climb:.0e}; unfrozen {np.mean(rises):.0%} rise",
-        false_alarm=0.0,  # the lemma leaves nothing to chance
+        false_alarm=0.0,  # the lemma holds for every start
         numbers={
-            "runs": len(jobs),
+            "runs": len(cases),
             "velocity_minus_gradient": mismatch,
             "largest_rise_frozen": climb,
             "allowed_rise": allowed,
@@ -82,7 +84,7 @@ def measure(effort: Effort) -> Evidence:
 
 
 def descent_error(model: Attention, x: Array, k: int) -> float:
-    """|dx_k/dt + grad E_k / Z_k|, the gradient by differences along a basis of the tangents."""
+    """|dx_k/dt + grad E_k / Z_k|, with the gradient from differences along tangent vectors."""
     basis = np.linalg.svd(x[k : k + 1])[2][1:]  # (d − 1, d), orthogonal to x_k
     s = STEP * np.array([1, -1, 2, -2, 3, -3, 4, -4])[:, None, None]
     moved = np.broadcast_to(x[: k + 1], (8, len(basis), k + 1, x.shape[1])).copy()
@@ -100,7 +102,7 @@ def rise(energy: Array) -> float:
 
 
 def draw(evidence: Evidence, figure: Figure) -> None:
-    """Draw a token's energy while the earlier ones rest, and while they move."""
+    """Draw the energy of a token while the earlier ones rest, and while they move."""
     from parkade.plots import style
 
     for ax, name, color, title in zip(
@@ -120,8 +122,9 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="lemma-5.3",
     title="Token k descends its own energy E_k: a sequential gradient flow",
+    paper=CAUSAL_CLUSTERING,
     status="lemma",
-    prediction="dx_k/dt = −grad E_k / Z_k; no rise if elders rest",
+    prediction="dx_k/dt = −grad E_k / Z_k; no rise if earlier ones rest",
     measure=measure,
     draw=draw,
 )

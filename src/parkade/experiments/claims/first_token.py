@@ -1,4 +1,4 @@
-"""Lemma 3.1: the first token follows e^{tV}x/|e^{tV}x|, and how fast it nears its limit."""
+"""Lemma 3.1: the first token follows e^{tV}x/|e^{tV}x|, and how fast it approaches its limit."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 
 from parkade import theory
 from parkade.base.types import Array
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.ends import orthonormal
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
@@ -26,16 +27,16 @@ SPECTRA = {
     "Jordan block of 2": 1e4,
     "Jordan block of 3": 1e3,
 }
-"""Kinds of V, and until when: then the limit is reached, or rounding of V would show."""
+"""Sorts of V, and the final time: then the limit is reached, or rounding of V would matter."""
 
 JORDAN = ("Jordan block of 2", "Jordan block of 3")
 
 SLACK = 0.05
-"""How far fitted rates may be from −1: of log distance against t·gap, or against log t."""
+"""How far the fitted slopes of log distance against t·gap or log t may be from −1."""
 
 
 def random_case(kind: str, rng: np.random.Generator) -> tuple[Array, Array, float]:
-    """A random V of this kind, tokens, and the gap below the leading eigenvalue."""
+    """A random V of this sort, tokens, and the gap below the leading eigenvalue."""
     basis, core = orthonormal(D, rng), np.diag([1, 0, *rng.uniform(-1, 0, D - 2)])
     gap = rng.uniform(0.4, 0.8)
     core[1, 1] = 1 - gap
@@ -49,7 +50,7 @@ def random_case(kind: str, rng: np.random.Generator) -> tuple[Array, Array, floa
     V = basis @ core @ basis.T if kind != "Gaussian" else rng.standard_normal((D, D))
     while True:
         start = sphere.uniform(TOKENS, D, rng)
-        # With less in the directions that decide, the rates would show later.
+        # With smaller components in the decisive directions, the rates would appear later.
         if np.abs(start[0] @ basis[:, decisive]).min() > 0.3:
             return V, start, gap
 
@@ -70,7 +71,7 @@ def measure(effort: Effort) -> Evidence:
             exact = theory.first_token(V, start[0], times)
             error = float(sphere.distance(run.tokens[:, 0], exact).max())
             worst = max(worst, error)
-            # Each step errs by TOL at most, and the limit attracts what went astray.
+            # Each step has an error of at most TOL, and the limit attracts, so errors do not grow.
             ratio[kind] = max(ratio[kind], error / (TOL * run.stats.steps))
             if kind in slopes:
                 limit = theory.first_token(V, start[0], [1e12])[0]
@@ -80,7 +81,7 @@ def measure(effort: Effort) -> Evidence:
                 clock = np.log(times)
                 if kind == "symmetric":
                     late, clock = (off < 1e-2) & (off > 1e-7), gap * times
-                if late.sum() < 2:  # it does not come near
+                if late.sum() < 2:  # it does not come close
                     late = np.ones_like(late)
                 slopes[kind].append(float(np.polyfit(clock[late], np.log(off[late]), 1)[0]))
             effort.report((i + (s + 1) / samples) / len(SPECTRA))
@@ -128,7 +129,8 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 
 CLAIM = Claim(
     name="lemma-3.1",
-    title="The first token follows exp(tV)x/|exp(tV)x|, and nears its limit as said",
+    title="The first token follows exp(tV)x/|exp(tV)x|, and nears its limit at the stated rate",
+    paper=CAUSAL_CLUSTERING,
     status="lemma",
     prediction=f"error below {TOL:.0e} a step; rates −1 (of gap, or power)",
     measure=measure,

@@ -1,4 +1,4 @@
-"""Tokens among frozen centres: the setting of Theorem 5.2."""
+"""Free tokens among frozen centres: the setting of Theorem 5.2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Packing: TypeAlias = Literal["dense", "parked", "lonely"]
 """As many centres as fit, as many as find room at random, or a single one."""
 
 END = 1e280
-"""Late enough even for a token opposite a single centre, which is captured at e^{2β} or so."""
+"""Late enough even for a token opposite a single centre, which is captured at about e^{2β}."""
 
 
 class Setting(NamedTuple):
@@ -32,7 +32,7 @@ class Setting(NamedTuple):
 
 
 def smallest_separation(setting: Setting) -> float:
-    """The smallest c with which the theorem applies; that it does is checked."""
+    """The smallest c with which the theorem applies."""
     c = theory.capture_window(N=setting.N, eps=setting.eps, beta=setting.beta).c
     assert c is not None
     assert theory.capture_window(N=setting.N, c=c, eps=setting.eps, beta=setting.beta).holds

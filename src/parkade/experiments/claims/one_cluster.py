@@ -8,9 +8,10 @@ import numpy as np
 
 from parkade import theory
 from parkade.analysis.ending import rests
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.ends import random_attention
-from parkade.experiments.claims.statistics import least_success
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import least_success
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
@@ -26,11 +27,11 @@ T = 1e100
 """The last token may wait for e^{2β‖KᵀQ‖}, about 1e55 for β = 16."""
 
 NEAR, AT = 1e-3, 1e-10
-"""Distances from x_1(0): nearly there, for the time it takes, and there."""
+"""Distances from x_1(0): `NEAR` for measuring how long it takes, `AT` for having arrived."""
 
 
 def measure(effort: Effort) -> Evidence:
-    """Follow tokens for random Q and K until they all are at x_1(0)."""
+    """Follow tokens for random Q and K until all are at x_1(0)."""
     runs = effort.choose(9, 60)
     exceptions: list[dict[str, Any]] = []
     waits: dict[float, list[float]] = {beta: [] for beta in BETAS}
@@ -50,7 +51,7 @@ def measure(effort: Effort) -> Evidence:
                 waits[beta].append(float(path.times[away[-1] + 1]))
             else:
                 last = np.flatnonzero(sphere.distance(path.final, point) > AT)
-                # At an unstable equilibrium, or before its time, a token is no counterexample.
+                # A token at an unstable equilibrium, or still on its way, is no counterexample.
                 exceptions.append(
                     {"d": d, "beta": beta, "run": run, "tokens": last.tolist(),
                      "stable": rests(model, path.final),
@@ -98,6 +99,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="theorem-4.1",
     title="V = I: every token ends at x₁(0), for any Q, K and β",
+    paper=CAUSAL_CLUSTERING,
     status="theorem",
     prediction="every run ends at x₁(0), up to 1e-10",
     measure=measure,

@@ -1,9 +1,9 @@
 """Conjecture for 2 ≤ dim L < d: all tokens end at the first one's projection on L.
 
-Unlike for dim L = 1 (see `two_points`) no Q and K hold a token elsewhere. Where earlier
-tokens are at p and x is at rest, w_1 Vp + w_2 Vx = μx. Unless x = p, either x = −p, or x
-has a part in L^⊥ with an eigenvalue λ' < λ and μ = w_2 λ'. In a direction of L orthogonal
-to p the weights are of no avail, and x leaves: at the rate w_1 λ or w_2 (λ − λ').
+Unlike for dim L = 1 (see `two_points`), no Q and K hold a token elsewhere. If the earlier tokens
+are at p and x is at rest, w_1 Vp + w_2 Vx = μx. Unless x = p, either x = −p, or x has a component
+in L^⊥ with an eigenvalue λ' < λ, and μ = w_2 λ'. In a direction of L orthogonal to p the weights
+do not help, and x leaves at the rate w_1 λ or w_2 (λ − λ').
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import numpy as np
 from parkade import theory
 from parkade.analysis.ending import WITHIN
 from parkade.base.types import Array
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.ends import follow, orthonormal, random_attention
-from parkade.experiments.claims.statistics import least_success
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import least_success
 from parkade.model import sphere
 from parkade.model.attention import Attention
 
@@ -29,11 +30,11 @@ BETAS = (1.0, 4.0, 16.0)
 TOKENS = 12
 
 T = 1e100
-"""Two tokens of L on opposite sides may wait for e^{2β‖KᵀQ‖}, about 1e55 for β = 16."""
+"""Two tokens at opposite points of L may wait for e^{2β‖KᵀQ‖}, about 1e55 for β = 16."""
 
 
 def value_matrix(d: int, rng: np.random.Generator) -> Array:
-    """Leading eigenvalue 1, 2 to d−1 times, the others between −1 and 0.9."""
+    """A matrix with eigenvalue 1, 2 to d−1 times, and others between −1 and 0.9."""
     dim = int(rng.integers(2, d))
     spectrum = np.concatenate([np.ones(dim), rng.uniform(-1, 0.9, d - dim)])
     basis = orthonormal(d, rng)
@@ -41,7 +42,7 @@ def value_matrix(d: int, rng: np.random.Generator) -> Array:
 
 
 def measure(effort: Effort) -> Evidence:
-    """Follow tokens for random V, Q and K, and see who is not at the predicted point."""
+    """Follow tokens for random V, Q and K, and see which are not at the predicted point."""
     runs = effort.choose(10, 60)
     count = {"reached": 0, "stable elsewhere": 0, "moving": 0, "unfinished": 0}
     exceptions: list[dict[str, Any]] = []
@@ -108,6 +109,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="plane",
     title="λ > 0, 2 ≤ dim L < d: tokens end at the projection of x₁(0) on L",
+    paper=CAUSAL_CLUSTERING,
     status="conjecture",
     prediction="every run ends there",
     measure=measure,

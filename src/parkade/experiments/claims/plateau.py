@@ -1,14 +1,14 @@
 """The number of metastable clusters, counted on the plateau of an ensemble.
 
-The number of clusters falls for ever, ever more slowly: fast while tokens gather, then by
-rare merges. A single run's steps are random, and there is no one moment at which to count.
-So the *plateau* is taken from means over independent runs: of all windows of one decade, t to
-10t, it is the one over which the number falls by the smallest factor. Clusters are counted
-in its middle.
+The number of clusters keeps falling, but more and more slowly: fast while tokens gather, then by
+rare merges. The merges of a single run come at random times, so there is no natural moment at
+which to count. The *plateau* is therefore defined by means over independent runs: of all windows
+of one decade, t to 10t, it is the one over which the number falls by the smallest factor.
+Clusters are counted in its middle.
 
-β sets the scale of lengths, but not of times: nearby tokens gather, and clusters c·β^{-1/2}
-apart merge, after times that depend on c alone. So one plateau is sought for all β together,
-with less noise than for each.
+β sets the scale of lengths but not of times: nearby tokens gather, and clusters c·β^{-1/2}
+apart merge, after times that depend on c alone. So one plateau is found for all β together,
+which gives less noise than one for each.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from parkade.solve.simulate import simulate_many
 
 PER_DECADE = 12
 TIMES: Array = np.geomspace(10.0, 1e4, 3 * PER_DECADE + 1)
-"""When clusters are counted; before t = 10 they are still forming."""
+"""Times at which clusters are counted; before t = 10 they are still forming."""
 
 TOL = 1e-5
-"""Clusters are the same as with 1e-6, in half of the time."""
+"""The clusters are the same as with 1e-6, and it takes half the time."""
 
 
 def count(model: Attention, n: int, runs: int, rng: np.random.Generator) -> Array:
@@ -45,18 +45,18 @@ def count(model: Attention, n: int, runs: int, rng: np.random.Generator) -> Arra
     )
 
 
-class Plateau(NamedTuple):
-    """Where the number of clusters falls least."""
+class FlattestDecade(NamedTuple):
+    """The decade of time over which the number of clusters falls least."""
 
     middle: int
-    """Index in `TIMES`."""
+    """Index of its middle in `TIMES`."""
     fall: float
     """The factor by which the number falls over the decade, in the geometric mean over β."""
 
 
-def find(counts: Sequence[Array]) -> Plateau:
+def find(counts: Sequence[Array]) -> FlattestDecade:
     """The plateau of counts (runs, times), one array for each β."""
     level = np.mean([np.log(c.mean(axis=0)) for c in counts], axis=0)
     falls = level[:-PER_DECADE] - level[PER_DECADE:]
     start = int(np.argmin(falls))
-    return Plateau(start + PER_DECADE // 2, float(np.exp(falls[start])))
+    return FlattestDecade(start + PER_DECADE // 2, float(np.exp(falls[start])))

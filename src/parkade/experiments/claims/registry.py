@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from parkade.experiments.claim import Claim
 from parkade.experiments.claims import (
     capture,
     centers,
@@ -17,11 +18,10 @@ from parkade.experiments.claims import (
     table,
     two_points,
 )
-from parkade.experiments.claims.claim import Claim
+from parkade.experiments.experiment import by_name
 
-CLAIMS: dict[str, Claim] = {
-    claim.name: claim
-    for claim in (
+CLAIMS: dict[str, Claim] = by_name(
+    (
         first_token.CLAIM,
         one_cluster.CLAIM,
         one_point.CLAIM,
@@ -38,5 +38,5 @@ CLAIMS: dict[str, Claim] = {
         centers.CLAIM,
         *cluster_law.CLAIMS,
     )
-}
+)
 """Every claim by name, in the paper's order."""

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from parkade import theory
 from parkade.analysis.parking import renyi_centers
 from parkade.base.types import Array
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
-from parkade.experiments.claims.statistics import LEVEL, allowed_sigmas, mean
+from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import LEVEL, allowed_sigmas, mean
 from parkade.model import sphere
 
 if TYPE_CHECKING:
@@ -24,11 +25,12 @@ FIGURE_2 = 4 / 64**0.5
 DELTAS = (2 * math.pi / 3.5, 2 * math.pi / 5.5, 2 * math.pi / 8, FIGURE_2, 0.2)
 
 TOKENS = 200
-"""So many come anywhere on the circle, as in the figure; from then on only where there is room."""
+"""The first tokens come anywhere on the circle, as in the figure; later ones only where a centre
+still fits."""
 
 
 def measure(effort: Effort) -> Evidence:
-    """Let tokens come until no place is left for another centre."""
+    """Add tokens until there is no place for another centre, and count the centres."""
     samples = effort.choose(2000, 10_000)
     few = np.empty((len(DELTAS), samples))  # centres among the first TOKENS
     full = np.empty((len(DELTAS), samples))
@@ -65,11 +67,11 @@ def measure(effort: Effort) -> Evidence:
 def saturate(
     tokens: Array, delta: float, rng: np.random.Generator
 ) -> tuple[Array, NDArray[np.int64]]:
-    """Let tokens follow until there is no room for another centre; all tokens, and the centres.
+    """Add tokens until there is no room for another centre; return all tokens and the centres.
 
-    A token that falls near a centre changes nothing. So the next that matters is uniform
-    where there is room, and can be drawn there: the centres have the same law as those of
-    infinitely many uniform tokens, without any bias from their number being finite.
+    A token near a centre changes nothing. So the next one that matters is uniform where there
+    is room, and can be drawn there directly. The centres have the same law as those of
+    infinitely many uniform tokens: there is no bias from a finite number.
     """
     while True:
         centers = renyi_centers(tokens, delta)
@@ -78,7 +80,7 @@ def saturate(
         room = np.cumsum(np.maximum(gaps - 2 * delta, 0.0))
         if room[-1] < 1e-12:  # rounding
             return tokens, centers
-        # A token for each centre that may still fit and as many again; any number is right.
+        # Any number of tokens gives the right law; this one needs few rounds.
         u = rng.uniform(0, room[-1], 2 * len(at))
         gap = np.searchsorted(room, u, side="right")
         arrivals = (at + gaps)[gap] - delta - (room[gap] - u)
@@ -86,7 +88,7 @@ def saturate(
 
 
 def draw(evidence: Evidence, figure: Figure) -> None:
-    """Draw the share of the circle that is parked on, on Rényi's curve."""
+    """Draw the share of the circle that is occupied, with Rényi's curve."""
     from parkade.plots import style
 
     numbers = evidence.numbers
@@ -115,6 +117,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="renyi-count",
     title="The number of Rényi centres on the circle (Rényi's parking problem)",
+    paper=CAUSAL_CLUSTERING,
     status="lemma",
     prediction=f"{theory.expected_renyi_centers(FIGURE_2):.3f} (δ={FIGURE_2:g})",
     measure=measure,

@@ -8,15 +8,16 @@ import numpy as np
 
 from parkade import theory
 from parkade.analysis.parking import strong_renyi_centers
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
-from parkade.experiments.claims.statistics import LEVEL, Mean, allowed_sigmas, mean
+from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import LEVEL, Mean, allowed_sigmas, mean
 from parkade.model import sphere
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DIMENSIONS = {2: 0.3, 3: 0.5, 5: 0.9}
-"""The dimensions looked at, with an angle δ that gives about ten centres in each."""
+"""The dimensions, each with an angle δ that gives about ten centres."""
 
 NUMBERS = (5, 20, 80, 320)
 
@@ -57,7 +58,7 @@ def measure(effort: Effort) -> Evidence:
 
 
 def draw(evidence: Evidence, figure: Figure) -> None:
-    """Draw counts against n, on the curve of the lemma."""
+    """Draw the counts against n, with the curve of the lemma."""
     from parkade.plots import style
 
     numbers = evidence.numbers
@@ -80,6 +81,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="lemma-c.1",
     title="The expected number of strong Rényi centres, for n tokens",
+    paper=CAUSAL_CLUSTERING,
     status="lemma",
     prediction=", ".join(
         f"{float(theory.expected_strong_centers(delta, d, NUMBERS[-1])):.2f} (d={d})"

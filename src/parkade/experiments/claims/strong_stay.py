@@ -1,4 +1,4 @@
-"""Lemma 5.1: a token that starts far from all earlier ones stays, for a guaranteed time."""
+"""Lemma 5.1: a token that starts far from all earlier ones stays for a guaranteed time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from parkade import theory
 from parkade.base.types import Array
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.runs.trajectory import Trajectory
@@ -22,15 +23,15 @@ EPSILONS = (0.1, 0.5)
 TOKENS = (50, 100, 200)
 
 HORIZON = 1e6
-"""Until when tokens are followed; a guarantee that lasts longer is checked up to here."""
+"""Tokens are followed until here; a guarantee that lasts longer is checked up to here."""
 
 SHORT = 1e3
-"""Guarantees up to here can be compared with how long a token really stays: it has 1000 times
-as long to leave. They are chosen by the guarantee alone, so the choice does not favour any."""
+"""Guarantees up to here are compared with how long a token really stays, because the run is at
+least 1000 times as long. Only the guarantee decides which are compared, so there is no bias."""
 
 
 def measure(effort: Effort) -> Evidence:
-    """Follow every token that the lemma speaks of."""
+    """Follow every token to which the lemma applies."""
     starts = effort.choose(2, 12)
     runs = [(beta, n, s) for beta in BETAS for n in TOKENS for s in range(starts)]
     rows = []
@@ -46,7 +47,7 @@ def measure(effort: Effort) -> Evidence:
     return Evidence(
         verdict="agrees" if worst < 1 else "contradicts",
         measured=f"moves {worst:.2f} radii at most; stays {np.median(factor):.0f}× longer",
-        false_alarm=0.0,  # the lemma leaves nothing to chance
+        false_alarm=0.0,  # the lemma holds for every start
         numbers={
             "centers": len(rows),
             "runs": len(runs),
@@ -76,7 +77,7 @@ def follow(run: Trajectory, eps: float) -> list[tuple[float, float, float]]:
 
 
 def _between(steps: Array, extra: Array) -> Array:
-    """All steps, places within each, and some extra times: no excursion is overlooked."""
+    """All steps, times within each, and some extra times, so that no excursion is missed."""
     inside = [steps[:-1] + share * np.diff(steps) for share in (0.25, 0.5, 0.75)]
     return np.unique(np.concatenate([steps, *inside, extra]))
 
@@ -118,6 +119,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="lemma-5.1",
     title="Strong centres stay within εcβ^(−1/2) for the guaranteed time",
+    paper=CAUSAL_CLUSTERING,
     status="lemma",
     prediction="moves less than 1 radius",
     measure=measure,

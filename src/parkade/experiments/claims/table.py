@@ -9,7 +9,8 @@ import numpy as np
 from parkade import theory
 from parkade.analysis.ending import as_predicted, rests
 from parkade.base.errors import doubts_do_not_matter
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort, Finding
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate, simulate_many
@@ -36,12 +37,12 @@ def measure(effort: Effort) -> Evidence:
             paths = simulate_many(model, starts, LATE, times=[FIGURE_1.t_end, LATE])
         right = np.array([[as_predicted(final, start, tokens) for tokens in path.tokens]
                           for start, path in zip(starts, paths, strict=True)])  # fmt: skip
-        # Tokens on their way to a point are no counterexample, unless they rest elsewhere.
+        # Tokens on their way to a point are no counterexample unless they rest elsewhere.
         waiting = [
             final.kind.endswith(("point", "points")) and not rests(model, path.final)
             for path in np.array(paths, dtype=object)[~right[:, 1]]
         ]
-        # A cloud's whole way would fill the picture.
+        # The whole path of a cloud would fill the picture.
         shown.append(simulate(model, start, FIGURE_1.t_end if "cloud" in final.kind else LATE))
         rows[name] = {
             "predicted": final.kind,
@@ -77,12 +78,12 @@ def _table(rows: dict[str, dict[str, Any]]) -> list[list[str]]:
     return table
 
 
-def draw(evidence: Evidence, figure: Figure) -> None:
-    """Draw a run of every row, with the share of runs that end as expected."""
+def draw(finding: Finding, figure: Figure) -> None:
+    """Draw a run for every row, with the share of runs that end as expected."""
     from parkade.plots.ending import draw_ending
 
-    rows = evidence.numbers["rows"]
-    for name, run, ax in zip(TABLE_1, evidence.data["runs"], figure.subplots(1, 5), strict=True):
+    rows = finding.numbers["rows"]
+    for name, run, ax in zip(TABLE_1, finding.data["runs"], figure.subplots(1, 5), strict=True):
         draw_ending(run, name, ax)
         seen = rows[name]
         shares = seen["share at t = 5000"], seen["share at t = 1e9"]
@@ -92,6 +93,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="table-1",
     title="Table 1: V decides where tokens end (share of runs there at t = 5000 → 10⁹)",
+    paper=CAUSAL_CLUSTERING,
     status="observed",
     prediction="5/5 rows in every run, t → ∞",
     measure=measure,

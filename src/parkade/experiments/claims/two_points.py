@@ -1,10 +1,10 @@
 """Conjecture for dim L = 1: tokens end at the two points ±ξ. It depends on Q and K.
 
-With Q = K = I it holds in every run. With other Q and K it need not: a token x resting
-away from ±ξ must satisfy w_1 Vξ + w_2 Vx = μx, and its weights w depend on where it is, so
-that it can be drawn back. `counterexample` is one with two tokens that can be checked by
-hand. (A leading eigenspace of more dimensions has a direction orthogonal to both tokens,
-in which such a point always is unstable: see `one_point`.)
+With Q = K = I it holds in every run. With other Q and K it can fail: a token x that rests
+away from ±ξ satisfies w_1 Vξ + w_2 Vx = μx, and because its weights w depend on its position,
+this point can be stable. `counterexample` has two such tokens and can be checked by hand. (A
+leading eigenspace of more dimensions has a direction orthogonal to both tokens, along which
+such a point is always unstable: see `one_point`.)
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import numpy as np
 from parkade import theory
 from parkade.analysis.ending import WITHIN, rests, return_rate
 from parkade.base.types import Array
-from parkade.experiments.claims.claim import Claim, Effort, Evidence
+from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.counterexample import counterexample, draw_counterexample
 from parkade.experiments.claims.ends import follow, orthonormal, random_attention
-from parkade.experiments.claims.statistics import least_success
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.statistics import least_success
 from parkade.model import sphere
 from parkade.model.attention import Attention
 
@@ -33,14 +34,14 @@ BETAS = (1.0, 4.0, 16.0)
 TOKENS = 12
 
 T = 1e5
-"""A multiple of the time tokens need: eigenvalues differ by 0.1 or more from the largest."""
+"""Many times what tokens need, because other eigenvalues are at least 0.1 below the largest."""
 
 FAMILIES = {
     "identity": "Q = K = I",
     "random": "random Q, K",
     "skew": "random Q, K, V not normal",
 }
-"""Only V is to decide, so the conjecture is about all of them; the figures show the first."""
+"""The conjecture covers all of them because only V should matter; the paper shows the first."""
 
 
 def value_matrix(d: int, family: str, rng: np.random.Generator) -> Array:
@@ -53,7 +54,7 @@ def value_matrix(d: int, family: str, rng: np.random.Generator) -> Array:
 
 
 def measure(families: Sequence[str], effort: Effort) -> Evidence:
-    """Follow tokens for random V, and see who is not at ±ξ in the end."""
+    """Follow tokens for random V, and see which are not at ±ξ in the end."""
     runs = effort.choose(8, 30)
     count = {family: {"reached": 0, "stable elsewhere": 0, "moving": 0, "unfinished": 0}
              for family in families}  # fmt: skip
@@ -112,7 +113,7 @@ def measure(families: Sequence[str], effort: Effort) -> Evidence:
 
 
 def draw(evidence: Evidence, figure: Figure) -> None:
-    """Draw why a token can stay away from ±ξ, and how far from it tokens end."""
+    """Draw why a token can stay away from ±ξ, and how far from ±ξ tokens end."""
     from parkade.plots import style
 
     off = evidence.data["off"]
@@ -137,6 +138,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 CLAIM = Claim(
     name="line",
     title="λ > 0, dim L = 1, Q = K = I: tokens end at the two points ±ξ",
+    paper=CAUSAL_CLUSTERING,
     status="conjecture",
     prediction="every run ends at ±ξ",
     measure=partial(measure, ["identity"]),
@@ -145,6 +147,7 @@ CLAIM = Claim(
 ANY_ATTENTION = Claim(
     name="line-qk",
     title="λ > 0, dim L = 1, any Q and K: tokens end at the two points ±ξ",
+    paper=CAUSAL_CLUSTERING,
     status="conjecture",
     prediction="every run ends at ±ξ",
     measure=partial(measure, ["random", "skew"]),

@@ -1,10 +1,5 @@
-"""The paper's figures and tables, made again from scratch: one short file for each.
+"""The figures and tables: a file for each, and `registry` with all of them.
 
-Karagodin, Polyanskiy, Rigollet, "Clustering in Causal Attention Masking", NeurIPS 2024.
+A file defines an `Exhibit` and the functions that measure and draw it. To add a figure, add its
+file and name it in the registry.
 """
-
-from parkade.experiments.figures.item import Item, Job, Made, Picture
-from parkade.experiments.figures.registry import FIGURES
-from parkade.experiments.figures.reproduce import Result, reproduce
-
-__all__ = ["FIGURES", "Item", "Job", "Made", "Picture", "Result", "reproduce"]

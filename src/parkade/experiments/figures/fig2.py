@@ -2,71 +2,81 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from parkade.analysis.parking import renyi_centers, strong_renyi_centers
 from parkade.experiments.claims.census import BETA, N
-from parkade.experiments.figures.item import Item, Job, Made
+from parkade.experiments.exhibit import Exhibit
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort, Finding
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
 from parkade.theory.paper import DELTA
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 SNAPSHOTS = (0.0, 2.0, 10.0, 75.0, 150.0, 5000.0)
 
 
-def make(job: Job) -> Made:
-    """Simulate one random start and draw the snapshots."""
-    from parkade import plots
-    from parkade.plots import style
-
-    start = sphere.uniform(N, 2, job.seed)
+def measure(effort: Effort) -> Finding:
+    """Simulate one random start, and see how far its centres move."""
+    start = sphere.uniform(N, 2, effort.seed)
     run = simulate(Attention(d=2, beta=BETA), start, SNAPSHOTS[-1])
-    figure = plots.new_figure(style.PAGE, 5.0)
-    with style.context():
-        for t, ax in zip(SNAPSHOTS, figure.subplots(2, 3).flat, strict=True):
-            plots.centers(run, DELTA, t, ax)
-            ax.text(0, 0, f"t = {style.number(t)}", ha="center", va="center", fontsize=9)
-        handles, labels = ax.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     weak, strong = renyi_centers(start, DELTA), strong_renyi_centers(start, DELTA)
     late = run.at(150.0)
     moved = sphere.distance(start, late) * BETA**0.5
     others = np.setdiff1d(weak, strong)
     clusters = run.merge_tree().count(150.0)
-    numbers = {
-        "renyi": weak.tolist(),
-        "strong": strong.tolist(),
-        "clusters at t=150": clusters,
-        "moved at t=150, in units of β^{-1/2}": moved[weak].tolist(),
-    }
     weakest = f", the other Rényi centres by up to {moved[others].max():.2g}" if len(others) else ""
-    caption = (
-        f"n = {N} tokens on the circle, K = Q = V = I, β = {BETA:g}, δ = 4β^(-1/2). Tokens blue; "
-        "beside them, outside the circle, the strong Rényi centres of the start in red and the "
-        "other Rényi centres in black."
-    )
-    return Made(
-        parameters={
-            "d": "2", "n": f"{N}", "β": f"{BETA:g}", "δ": "4β^(-1/2) = 0.5", "Q = K = V": "I",
-            "t": ", ".join(f"{t:g}" for t in SNAPSHOTS), "seed": f"{job.seed}",
-        },
+    return Finding(
         measured=(
             f"{len(strong)} strong and {len(weak)} Rényi centres; {clusters} clusters at t = 150. "
             f"By then the strong centres have moved by up to {moved[strong].max():.2g} β^(-1/2)"
             f"{weakest}."
         ),
-        pictures=[job.save(figure, "fig2", caption)],
-        numbers=numbers,
+        numbers={
+            "renyi": weak.tolist(),
+            "strong": strong.tolist(),
+            "clusters at t=150": clusters,
+            "moved at t=150, in units of β^{-1/2}": moved[weak].tolist(),
+        },
+        data={"run": run},
+        parameters={
+            "d": "2", "n": f"{N}", "β": f"{BETA:g}", "δ": "4β^(-1/2) = 0.5", "Q = K = V": "I",
+            "t": ", ".join(f"{t:g}" for t in SNAPSHOTS), "seed": f"{effort.seed}",
+        },
+        caption=(
+            f"n = {N} tokens on the circle, K = Q = V = I, β = {BETA:g}, δ = 4β^(-1/2). "
+            "Tokens blue; beside them, outside the circle, the strong Rényi centres of the start "
+            "in red and the other Rényi centres in black."
+        ),
     )  # fmt: skip
 
 
-ITEM = Item(
+def draw(finding: Finding, figure: Figure) -> None:
+    """Draw the snapshots."""
+    from parkade import plots
+    from parkade.plots import style
+
+    for t, ax in zip(SNAPSHOTS, figure.subplots(2, 3).flat, strict=True):
+        plots.centers(finding.data["run"], DELTA, t, ax)
+        ax.text(0, 0, f"t = {style.number(t)}", ha="center", va="center", fontsize=9)
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+
+
+EXHIBIT = Exhibit(
     name="fig2",
     title="Figure 2: centres on the circle",
+    paper=CAUSAL_CLUSTERING,
     statement=(
         "Tokens gather around Rényi centres; strong Rényi centres hardly move, Rényi centres "
         "explain more clusters but may drift and merge."
     ),
-    make=make,
+    measure=measure,
+    draw=draw,
+    height=5.0,
 )

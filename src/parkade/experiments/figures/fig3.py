@@ -7,80 +7,74 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parkade import theory
-from parkade.base.files import atomic_write
 from parkade.experiments.claims.census import BETA, END, RADIUS, N
-from parkade.experiments.claims.statistics import Mean, mean
-from parkade.experiments.figures.item import Item, Job, Made
+from parkade.experiments.exhibit import Exhibit
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort, Finding
+from parkade.experiments.output import Table
+from parkade.experiments.statistics import Mean, mean
 from parkade.model.attention import Attention
 from parkade.sweeps.ensemble import ensemble
 from parkade.theory.paper import DELTA
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 RUNS = 5000
 TIMES = np.concatenate([[0.0], np.geomspace(0.1, END, 60)])
 SHOWN = (1.0, 5.0, 20.0, 75.0, 150.0)
 KINDS = {"renyi": "Rényi centres", "strong": "strong Rényi centres"}
-SURE = {"renyi": " for n → ∞", "strong": ""}  # for n tokens no formula is known
+# For finitely many tokens no formula for Rényi centres is known.
+SURE = {"renyi": " for n → ∞", "strong": ""}
 
 
-def make(job: Job) -> Made:
-    """Run the ensemble, whose store stays beside the figure, and draw it."""
-    from parkade import plots
-    from parkade.plots import style
-
-    runs = job.runs or job.choose(400, RUNS)
+def measure(effort: Effort) -> Finding:
+    """Run the ensemble. Its store stays beside the figure, so that it can be continued."""
+    runs = effort.runs or effort.choose(400, RUNS)
+    store = f"fig3-{runs}-runs-seed-{effort.seed}"
     data = ensemble(
-        Attention(d=2, beta=BETA), n=N, runs=runs, t_end=END, seed=job.seed, times=TIMES,
+        Attention(d=2, beta=BETA), n=N, runs=runs, t_end=END, seed=effort.seed, times=TIMES,
         measure=("consumption", "centers"), delta=DELTA, radius=RADIUS,
-        store=job.output / f"fig3-{runs}-runs-seed-{job.seed}", report=job.report,
+        store=None if effort.folder is None else effort.folder / store, report=effort.report,
     )  # fmt: skip
     consumed = 100 * data["consumed"].transpose("kind", "run", "time")
     counts = {kind: mean(data["centers"].sel(kind=kind)) for kind in KINDS}
-    figure = plots.new_figure(style.PAGE, 3.0)
-    with style.context():
-        draw(consumed, figure.subplots())
-    caption = (
-        "Share of tokens consumed by Rényi centres (black) and strong Rényi centres (red): mean "
-        f"and 10th to 90th percentile of {runs} runs. n = {N}, d = 2, K = Q = V = I, β = {BETA:g}, "
-        f"δ = 4β^(-1/2). Consumed: within {RADIUS:g} rad = β^(-1/2)/2 of a centre's present place."
-    )
-    table = _table(consumed)
-    path = job.output / "fig3.csv"
-    with atomic_write(path) as file:
-        file.write("".join(",".join(row) + "\n" for row in table).encode())
     expected = {
         "renyi": theory.expected_renyi_centers(DELTA),
         "strong": theory.expected_strong_centers(DELTA, 2, N),
     }
-    return Made(
-        parameters={
-            "d": "2", "n": f"{N}", "β": f"{BETA:g}", "δ": "4β^(-1/2)", "Q = K = V": "I",
-            "runs": f"{runs}", "radius": f"{RADIUS:g}", "T": f"{END:g}", "seed": f"{job.seed}",
-        },
+    return Finding(
         measured=" ".join(
             f"{KINDS[kind][0].upper()}{KINDS[kind][1:]}: {_text(counts[kind])} "
             f"({float(expected[kind]):.3f} expected{SURE[kind]}); consumed at t = {END:g}: "
             f"{_text(mean(consumed.sel(kind=kind).isel(time=-1)))} %."
             for kind in KINDS
         ),
-        pictures=[job.save(figure, "fig3", caption)],
-        tables=[table],
-        files=[path],
         numbers={
             kind: {"centers": list(counts[kind]), "expected": float(expected[kind])}
             for kind in KINDS
         },
+        data={"consumed": consumed},
+        parameters={
+            "d": "2", "n": f"{N}", "β": f"{BETA:g}", "δ": "4β^(-1/2)", "Q = K = V": "I",
+            "runs": f"{runs}", "radius": f"{RADIUS:g}", "T": f"{END:g}", "seed": f"{effort.seed}",
+        },
+        caption=(
+            "Share of tokens consumed by Rényi centres (black) and strong Rényi centres (red): "
+            f"mean and 10th to 90th percentile of {runs} runs. n = {N}, d = 2, K = Q = V = I, "
+            f"β = {BETA:g}, δ = 4β^(-1/2). Consumed: within {RADIUS:g} rad = β^(-1/2)/2 of a "
+            "centre's present place."
+        ),
+        tables=[Table(_rows(consumed), "fig3.csv")],
     )  # fmt: skip
 
 
-def draw(consumed: Any, ax: Axes) -> None:
-    """Draw the mean and the percentiles of shares in per cent, (kind, run, time)."""
+def draw(finding: Finding, figure: Figure) -> None:
+    """Draw the mean and the percentiles of the shares in per cent, (kind, run, time)."""
     from parkade.plots import style
 
+    ax = figure.subplots()
     for kind, color in zip(KINDS, (style.BLACK, style.VERMILLION), strict=True):
-        share = consumed.sel(kind=kind)
+        share = finding.data["consumed"].sel(kind=kind)
         low, high = np.percentile(share, [10, 90], axis=0)
         ax.fill_between(TIMES, low, high, color=color, alpha=0.15, linewidth=0)
         ax.plot(TIMES, share.mean("run"), color=color, linewidth=1.5, label=KINDS[kind])
@@ -91,7 +85,7 @@ def draw(consumed: Any, ax: Axes) -> None:
     ax.legend(loc="lower right")
 
 
-def _table(consumed: Any) -> list[list[str]]:
+def _rows(consumed: Any) -> list[list[str]]:
     """Mean, standard error and percentiles in per cent at some times."""
     rows = [["t", "centres", "mean", "standard error", "10th", "90th percentile"]]
     for t in SHOWN:
@@ -110,15 +104,18 @@ def _table(consumed: Any) -> list[list[str]]:
 
 
 def _text(found: Mean) -> str:
-    return f"{found.value:.3f} ± {found.error:.3f}"
+    return found.text(".3f", ".3f")
 
 
-ITEM = Item(
+EXHIBIT = Exhibit(
     name="fig3",
     title="Figure 3: tokens consumed by centres",
+    paper=CAUSAL_CLUSTERING,
     statement=(
         "Strong Rényi centres consume most tokens, and Rényi centres nearly all (5000 runs; mean, "
         "10th and 90th percentile)."
     ),
-    make=make,
+    measure=measure,
+    draw=draw,
+    height=3.0,
 )

@@ -1,20 +1,20 @@
-"""Everything that can be made, by name."""
+"""Every figure and table by name."""
 
 from __future__ import annotations
 
+from parkade.experiments.exhibit import Exhibit
+from parkade.experiments.experiment import by_name
 from parkade.experiments.figures import fig1, fig2, fig3, share, staircase, table1, verdicts
-from parkade.experiments.figures.item import Item
 
-FIGURES: dict[str, Item] = {
-    item.name: item
-    for item in (
-        *fig1.ITEMS,
-        table1.ITEM,
-        fig2.ITEM,
-        fig3.ITEM,
-        staircase.ITEM,
-        share.ITEM,
-        verdicts.ITEM,
+FIGURES: dict[str, Exhibit] = by_name(
+    (
+        *fig1.EXHIBITS,
+        table1.EXHIBIT,
+        fig2.EXHIBIT,
+        fig3.EXHIBIT,
+        staircase.EXHIBIT,
+        share.EXHIBIT,
+        verdicts.EXHIBIT,
     )
-}
-"""Everything that can be made, by name, in the paper's order."""
+)
+"""Every figure and table by name, in the paper's order."""

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parkade.base.files import atomic_write
-from parkade.base.progress import Report
 from parkade.base.types import Array
 from parkade.experiments.claims.census import BETA
-from parkade.experiments.claims.statistics import Mean, mean
-from parkade.experiments.figures.item import Item, Job, Made
+from parkade.experiments.exhibit import Exhibit
+from parkade.experiments.experiment import OURS, Effort, Finding
+from parkade.experiments.output import Table
+from parkade.experiments.statistics import Mean, fit_line, mean
 from parkade.model.attention import Attention
 from parkade.sweeps.ensemble import ensemble
 from parkade.theory.paper import DELTA
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SIZES = (100, 316, 1000, 3162, 10_000, 31_623, 100_000)
 TIMES = np.array([0, 2, 3, 4, 6, 8, 10, 12, 15, 18, 20, 22, 25, 28, 30, 35, 40, 45, 50.0])
@@ -29,64 +30,45 @@ RADIUS = 0.02 / math.sqrt(BETA)
 TOL = 1e-5  # far below the radius
 
 
-def make(job: Job) -> Made:
-    """Run ensembles of ever more tokens and draw what the strong centres have captured."""
-    from parkade import plots
-    from parkade.plots import style
-
-    sizes, tokens, least = job.choose((SIZES[:5], 20_000, 2), (SIZES, 400_000, 12))
+def measure(effort: Effort) -> Finding:
+    """Run ensembles with more and more tokens; count what the strong centres have captured."""
+    sizes, tokens, least = effort.choose((SIZES[:5], 20_000, 2), (SIZES, 400_000, 12))
     captured: dict[int, Array] = {}  # per strong centre since the start, (runs, times)
     shares: dict[int, Array] = {}  # by all of them together
     for i, n in enumerate(sizes):
         data = ensemble(
             Attention(d=2, beta=BETA), n=n, runs=min(200, max(least, tokens // n)), t_end=TIMES[-1],
-            seed=job.seed, times=TIMES, measure=("consumption", "centers"), delta=DELTA,
-            radius=RADIUS, tol=TOL, report=_part(job, i, len(sizes)),
+            seed=effort.seed, times=TIMES, measure=("consumption", "centers"), delta=DELTA,
+            radius=RADIUS, tol=TOL, report=effort.part(i, len(sizes)).report,
         )  # fmt: skip
         strong = data.sel(kind="strong").transpose("run", "time", ...)
         shares[n] = strong["consumed"].values
-        # One centre at least, the first token, is always there.
+        # There is always at least one centre, the first token.
         number = n * shares[n] / strong["centers"].values[:, None]
         captured[n] = number - number[:, :1]
     laws = {t: _fit(captured, i) for i, t in enumerate(TIMES) if t in SHOWN}
-    figure = plots.new_figure(style.PAGE, 3.0)
-    with style.context():
-        left, right = figure.subplots(1, 2)
-        _draw_numbers(captured, laws, left)
-        _draw_shares(shares, right)
-    caption = (
-        "Left: tokens captured by a strong Rényi centre since t = 0, mean over centres and runs "
-        "with standard error, against the number n of tokens; a is the fitted exponent of n. "
-        "Right: the share of all tokens that all strong centres have captured. "
-        f"d = 2, K = Q = V = I, β = {BETA:g}, δ = 4β^(-1/2); captured: within β^(-1/2)/50 of a "
-        "centre's present place."
-    )
-    table = _table(captured)
-    path = job.output / "share.csv"
-    with atomic_write(path) as file:
-        file.write("".join(",".join(row) + "\n" for row in table).encode())
-    exponents = ", ".join(
-        f"{law.value:.2f} ± {law.error:.1g} at t = {t:g}" for t, law in laws.items()
-    )
-    return Made(
-        parameters={
-            "d": "2", "n": f"{sizes[0]} … {sizes[-1]}", "β": f"{BETA:g}", "δ": "4β^(-1/2)",
-            "Q = K = V": "I", "radius": f"{RADIUS:g}", "T": f"{TIMES[-1]:g}", "seed": f"{job.seed}",
-        },
+    exponents = ", ".join(f"{law.text('.2f', '.1g')} at t = {t:g}" for t, law in laws.items())
+    return Finding(
         measured=(
             "At each of these times a strong centre has captured more tokens, the more there are; "
             f"the fitted power of n is {exponents} (standard errors). Power 1 is a constant share."
         ),
-        pictures=[job.save(figure, "share", caption)],
-        tables=[table],
-        files=[path],
         numbers={"exponents": {f"{t:g}": [law.value, law.error] for t, law in laws.items()}},
+        data={"captured": captured, "shares": shares, "laws": laws},
+        parameters={
+            "d": "2", "n": f"{sizes[0]} … {sizes[-1]}", "β": f"{BETA:g}", "δ": "4β^(-1/2)",
+            "Q = K = V": "I", "radius": f"{RADIUS:g}", "T": f"{TIMES[-1]:g}",
+            "seed": f"{effort.seed}",
+        },
+        caption=(
+            "Left: tokens captured by a strong Rényi centre since t = 0, mean over centres and "
+            "runs with standard error, against the number n of tokens; a is the fitted exponent "
+            "of n. Right: the share of all tokens that all strong centres have captured. "
+            f"d = 2, K = Q = V = I, β = {BETA:g}, δ = 4β^(-1/2); captured: within β^(-1/2)/50 of "
+            "a centre's present place."
+        ),
+        tables=[Table(_rows(captured), "share.csv")],
     )  # fmt: skip
-
-
-def _part(job: Job, i: int, count: int) -> Report:
-    """Report the progress of the i-th of several parts."""
-    return lambda done: job.report((i + done) / count)
 
 
 def _fit(captured: dict[int, Array], i: int) -> Mean:
@@ -95,10 +77,15 @@ def _fit(captured: dict[int, Array], i: int) -> Mean:
     used = {n: m for n, m in found.items() if m.value > 2 * m.error > 0}
     log_n, log_mean = (np.log(v) for v in (list(used), [m.value for m in used.values()]))
     weight = np.array([(m.value / m.error) ** 2 for m in used.values()])
-    centre = np.average(log_n, weights=weight)
-    spread = float(np.sum(weight * (log_n - centre) ** 2))
-    slope = float(np.sum(weight * (log_n - centre) * log_mean)) / spread
-    return Mean(slope, 1 / math.sqrt(spread))
+    line = fit_line(log_n, log_mean, weight)
+    return Mean(line.slope, line.error)
+
+
+def draw(finding: Finding, figure: Figure) -> None:
+    """Draw the captured numbers against n, and the shares against time."""
+    left, right = figure.subplots(1, 2)
+    _draw_numbers(finding.data["captured"], finding.data["laws"], left)
+    _draw_shares(finding.data["shares"], right)
 
 
 def _draw_numbers(captured: dict[int, Array], laws: dict[float, Mean], ax: Axes) -> None:
@@ -134,25 +121,24 @@ def _draw_shares(shares: dict[int, Array], ax: Axes) -> None:
     ax.legend(loc="lower right", fontsize="small")
 
 
-def _table(captured: dict[int, Array]) -> list[list[str]]:
+def _rows(captured: dict[int, Array]) -> list[list[str]]:
     """Mean numbers of captured tokens per strong centre, and their standard errors."""
     rows = [["n", "runs", *(f"t = {t:g}" for t in SHOWN)]]
     for n, numbers in captured.items():
         found = [mean(numbers[:, i]) for i, t in enumerate(TIMES) if t in SHOWN]
-        rows.append([f"{n}", f"{len(numbers)}", *(_text(m) for m in found)])
+        rows.append([f"{n}", f"{len(numbers)}", *(m.text(".4g", ".2g") for m in found)])
     return rows
 
 
-def _text(found: Mean) -> str:
-    return f"{found.value:.4g} ± {found.error:.2g}"
-
-
-ITEM = Item(
+EXHIBIT = Exhibit(
     name="share",
     title="Beyond the paper: what a centre captures as n grows",
+    paper=OURS,
     statement=(
         "Open (section 6): does a centre capture a number of tokens that grows with n, in a time "
         "that does not?"
     ),
-    make=make,
+    measure=measure,
+    draw=draw,
+    height=3.0,
 )

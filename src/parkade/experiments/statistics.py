@@ -1,4 +1,4 @@
-"""The few statistics with which experiments judge, and their error probabilities."""
+"""The statistics that experiments use, with their probabilities of error."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parkade.experiments.claims.claim import Verdict
+from parkade.base.types import Array
+from parkade.experiments.claim import Judgement
 
 LEVEL = 1e-6
-"""Probability, at most, that an experiment contradicts a claim although it is true."""
+"""The largest probability that an experiment contradicts a claim that is true."""
 
 
 def allowed_sigmas(comparisons: int = 1) -> float:
     """How many standard errors any of so many means may be off (normal law, Bonferroni).
 
-    If the predictions are right, one is farther off with a probability of `LEVEL` at most:
+    If the predictions are right, one is further off with a probability of at most `LEVEL`:
     4.9 standard errors for one mean, 5.3 for ten.
     """
     from scipy.special import ndtri
@@ -27,7 +28,7 @@ def allowed_sigmas(comparisons: int = 1) -> float:
 
 
 class Mean(NamedTuple):
-    """A sample mean and its standard error."""
+    """An estimate, such as a sample mean, and its standard error."""
 
     value: float
     error: float
@@ -37,6 +38,10 @@ class Mean(NamedTuple):
         gap = abs(self.value - expected)
         return gap / self.error if self.error > 0 else (0.0 if gap == 0 else math.inf)
 
+    def text(self, value: str, error: str) -> str:
+        """Value ± error, with a format for each."""
+        return f"{self.value:{value}} ± {self.error:{error}}"
+
 
 def mean(sample: ArrayLike) -> Mean:
     """The mean of independent numbers, with its standard error."""
@@ -45,24 +50,43 @@ def mean(sample: ArrayLike) -> Mean:
 
 
 def least_success(runs: int, level: float = LEVEL) -> float:
-    """The least probability of success that `runs` successes out of `runs` are compatible with.
+    """The smallest probability of success that is compatible with no failure in `runs` runs.
 
-    Were it lower, the chance to see no failure would be below `level`.
+    If it were smaller, the probability of no failure would be below `level`.
     """
     return float(level ** (1 / runs))
 
 
-def unlikely(probability: float, agrees: bool) -> Verdict:
-    """The verdict of a test: one that `probability`, if it is below `LEVEL`, does not excuse."""
+def unlikely(probability: float, agrees: bool) -> Judgement:
+    """The verdict of a test: undecided unless `probability`, its chance of error, is small."""
     if probability <= LEVEL:
         return "agrees" if agrees else "contradicts"
     return "undecided"
 
 
-def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict on a claim of several parts: the worst speaks for all."""
-    order: tuple[Verdict, ...] = ("contradicts", "undecided", "agrees")
+def worst(verdicts: Iterable[Judgement]) -> Judgement:
+    """The verdict on a claim with several parts: the worst one."""
+    order: tuple[Judgement, ...] = ("contradicts", "undecided", "agrees")
     return min(verdicts, key=order.index)
+
+
+class Line(NamedTuple):
+    """A line fitted by weighted least squares: y = level + slope · (x − center)."""
+
+    slope: float
+    error: float
+    """Standard error of the slope, if the weights are the inverse variances of y."""
+    level: float
+    center: float
+
+
+def fit_line(x: Array, y: Array, weight: Array) -> Line:
+    """Fit a line by weighted least squares."""
+    center = np.average(x, weights=weight)
+    spread = float(np.sum(weight * (x - center) ** 2))
+    slope = float(np.sum(weight * (x - center) * y)) / spread
+    level = float(np.average(y, weights=weight))
+    return Line(slope, 1 / math.sqrt(spread), level, center)
 
 
 class Exponent(NamedTuple):
@@ -87,9 +111,9 @@ class Exponent(NamedTuple):
 def fit_exponent(x: ArrayLike, samples: Sequence[ArrayLike]) -> Exponent:
     """Fit mean count = prefactor · x^exponent by weighted least squares of the logarithms.
 
-    Takes for each x a sample of counts. Their variance is taken to be proportional to their
-    mean, as for numbers of things that are far apart and so independent, and the factor is
-    estimated from all samples together: each alone may be small.
+    Takes for each x a sample of counts. Their variance is assumed proportional to their mean,
+    as for numbers of objects that are far apart and so independent. The factor is estimated
+    from all samples together because each alone may be small.
     """
     log_x = np.log(np.asarray(x, dtype=np.float64))
     counts = [np.asarray(sample, dtype=np.float64) for sample in samples]
@@ -98,21 +122,18 @@ def fit_exponent(x: ArrayLike, samples: Sequence[ArrayLike]) -> Exponent:
     freedom = int(np.sum(sizes - 1))
     dispersion = sum(float(np.sum((c - c.mean()) ** 2)) / c.mean() for c in counts) / freedom
     weight = sizes * means / dispersion
-    centre = np.average(log_x, weights=weight)
-    spread = float(np.sum(weight * (log_x - centre) ** 2))
-    slope = float(np.sum(weight * (log_x - centre) * np.log(means))) / spread
-    level = float(np.average(np.log(means), weights=weight))
-    residual = np.log(means) - level - slope * (log_x - centre)
+    line = fit_line(log_x, np.log(means), weight)
+    residual = np.log(means) - line.level - line.slope * (log_x - line.center)
     return Exponent(
-        value=slope,
-        error=1 / math.sqrt(spread),
+        value=line.slope,
+        error=line.error,
         freedom=freedom,
-        prefactor=math.exp(level - slope * centre),
+        prefactor=math.exp(line.level - line.slope * line.center),
         chi2=float(np.sum(weight * residual**2)),
     )
 
 
-def less(sample: Sequence[float], expected: float) -> Verdict:
+def less(sample: Sequence[float], expected: float) -> Judgement:
     """Whether the mean of independent numbers is less than expected, at a fifth of the level."""
     from scipy.stats import t
 

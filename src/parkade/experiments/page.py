@@ -1,4 +1,4 @@
-"""One self-contained HTML page with everything that was made."""
+"""One self-contained HTML page with all exhibits."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ dl div { display: flex; gap: .3rem; } dt { color: var(--soft); } dd { margin: 0;
 
 _INTRO = """
 <p>Karagodin, Polyanskiy, Rigollet, <cite>Clustering in Causal Attention Masking</cite>, NeurIPS
-2024, <a href="https://arxiv.org/abs/2411.04990">arXiv:2411.04990</a>: its figures and tables, made
-again by parkade, with what we measured beside what the paper says.</p>
+2024, <a href="https://arxiv.org/abs/2411.04990">arXiv:2411.04990</a>: its figures and tables,
+computed again by parkade, with what we measured beside what the paper says.</p>
 """
 
 
 def page(folder: Path, records: Sequence[dict[str, Any]]) -> str:
-    """The page for these records of `reproduce`, whose files are in `folder`."""
+    """The page of these records, whose files are in `folder`."""
     seconds = sum(record["seconds"] for record in records)
     links = " · ".join(
         f'<a href="#{_(record["name"])}">{_(record["name"])}</a>' for record in records

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from parkade.experiments.claims import statistics
+from parkade.experiments import statistics
 
 
 def test_mean_has_the_textbook_standard_error():
@@ -51,3 +51,34 @@ def test_the_interval_of_the_exponent_covers_as_often_as_it_says():
         fit = statistics.fit_exponent(x, samples)
         covered += abs(fit.value - 0.5) <= fit.reach(0.05)
     assert abs(covered / 2000 - 0.95) < 5 * math.sqrt(0.95 * 0.05 / 2000) + 0.02
+
+
+def test_less_needs_a_clear_difference():
+    assert statistics.less([1.0, 1.01, 0.99, 1.0, 1.02, 0.98], 2.0) == "agrees"
+    assert statistics.less([1.0, 1.01, 0.99, 1.0, 1.02, 0.98], 0.5) == "contradicts"
+    assert statistics.less([1.0, 1.5, 0.6, 1.1], 1.2) == "undecided"
+
+
+def test_a_weighted_line_is_that_of_least_squares():
+    rng = np.random.default_rng(3)
+    x, y, weight = rng.standard_normal(9), rng.standard_normal(9), rng.uniform(1, 5, 9)
+    line = statistics.fit_line(x, y, weight)
+    (slope, constant), covariance = np.polyfit(x, y, 1, w=np.sqrt(weight), cov="unscaled")
+    assert line.slope == pytest.approx(slope)
+    assert line.level - line.slope * line.center == pytest.approx(constant)
+    assert line.error == pytest.approx(math.sqrt(covariance[0, 0]))
+
+
+def test_the_worst_verdict_decides():
+    assert statistics.worst(["agrees", "undecided", "agrees"]) == "undecided"
+    assert statistics.worst(["undecided", "contradicts"]) == "contradicts"
+
+
+def test_a_test_decides_only_where_chance_does_not():
+    assert statistics.unlikely(1e-7, agrees=True) == "agrees"
+    assert statistics.unlikely(1e-7, agrees=False) == "contradicts"
+    assert statistics.unlikely(1e-3, agrees=True) == "undecided"
+
+
+def test_a_mean_as_text():
+    assert statistics.Mean(1.23456, 0.0123).text(".3f", ".1g") == "1.235 ± 0.01"

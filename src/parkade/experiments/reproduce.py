@@ -1,0 +1,108 @@
+"""`reproduce`: make figures and tables, keep those that are there, and show all on one page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from parkade.base import check
+from parkade.base.files import directory
+from parkade.base.progress import bar
+from parkade.experiments import records
+from parkade.experiments.exhibit import Exhibit
+from parkade.experiments.experiment import Effort
+from parkade.experiments.figures.registry import FIGURES
+from parkade.experiments.output import write
+from parkade.experiments.page import page
+from parkade.solve.warmup import Engine, compiled_ahead
+
+# What all figures together need, in the order of use. The first one is compiled on the way.
+_ENGINES: tuple[Engine, ...] = (
+    ("explicit", 3), ("implicit", 2), ("explicit", 2), ("implicit", 8), ("explicit", 4),
+    ("implicit", 4), ("implicit", 6),
+)  # fmt: skip
+
+
+class Reproduced(NamedTuple):
+    """The files of one exhibit, the seconds they took, and whether they were there already."""
+
+    name: str
+    paths: list[Path]
+    seconds: float
+    kept: bool
+
+
+def reproduce(
+    names: str | Sequence[str] | None,
+    output: str | os.PathLike[str],
+    *,
+    seed: int = 0,
+    quick: bool = False,
+    runs: int | None = None,
+    progress: bool = False,
+) -> list[Reproduced]:
+    """Make figures and tables of the paper, and `index.html`, which shows all that are there.
+
+    Files that the same code made before with the same settings are kept, so a call that was
+    interrupted continues where it stopped.
+
+    Parameters
+    ----------
+    names : str, sequence of str or None
+        Keys of `FIGURES`; None makes them all.
+    output : path
+        Directory for the files. It is created if it does not exist.
+    seed : int
+        Seed of the random starts.
+    quick : bool
+        Take smaller samples.
+    runs : int, optional
+        Number of runs of Figure 3's ensemble.
+    progress : bool
+        Show a progress bar on standard error.
+
+    Returns
+    -------
+    list of Reproduced
+        One for each name.
+
+    Examples
+    --------
+    >>> from parkade.experiments.reproduce import reproduce
+    >>> for made in reproduce(["fig1"], "results"):  # doctest: +SKIP
+    ...     print(made.name, made.paths)
+    """
+    exhibits = check.chosen("the figure", names, FIGURES)
+    check.generator(seed)
+    if runs is not None:
+        check.positive_int("runs", runs)
+    folder = directory(output)
+    made = []
+    engines = _ENGINES if names is None else ()
+    with bar("reproducing", show=progress) as report, compiled_ahead(*engines):
+        effort = Effort(quick, seed, report, runs, folder)
+        settings = records.settings_of(effort)
+        for i, exhibit in enumerate(exhibits):
+            part = effort.part(i, len(exhibits))
+            made.append(_make(exhibit, part, settings, folder))
+            _write_page(folder)
+            part.report(1.0)
+    return made
+
+
+def _make(exhibit: Exhibit, effort: Effort, settings: records.Record, folder: Path) -> Reproduced:
+    """Make an exhibit, unless its record says that it is there."""
+    record = records.find_record(folder, exhibit.name)
+    kept = record is not None and record["settings"] == settings
+    if record is None or not kept:
+        record = records.write_record(exhibit.perform(effort), settings, folder)
+    paths = records.record_paths(folder, record)
+    return Reproduced(exhibit.name, paths, record["seconds"], kept)
+
+
+def _write_page(folder: Path) -> None:
+    found = [records.find_record(folder, name) for name in FIGURES]
+    there = [record for record in found if record is not None]
+    write(folder / "index.html", page(folder, there))

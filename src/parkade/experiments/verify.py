@@ -1,0 +1,95 @@
+"""`verify`: test claims, two at a time."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import TypeAlias
+
+from parkade.base import check
+from parkade.base.errors import ParkadeError
+from parkade.base.files import directory
+from parkade.base.progress import Report, bar
+from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.claims.registry import CLAIMS
+from parkade.experiments.experiment import Effort, Outcome
+from parkade.experiments.output import write
+from parkade.experiments.records import claims_json
+
+TestedClaim: TypeAlias = Outcome[Claim, Evidence]
+
+
+def verify(
+    names: str | Sequence[str] | None = None,
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    output: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+    report: Report | None = None,
+) -> list[TestedClaim]:
+    """Test claims by experiments.
+
+    Parameters
+    ----------
+    names : str, sequence of str or None
+        Keys of `CLAIMS`; None takes them all.
+    quick : bool
+        Take smaller samples: all claims in about a minute.
+    seed : int
+        Same seed, same results.
+    output : path, optional
+        Directory for a figure of each claim (.png and .pdf) and for `verdicts.json`. It is
+        created if it does not exist.
+    progress : bool
+        Show a progress bar on standard error.
+    report : function, optional
+        Called with the fraction done, instead of a progress bar.
+
+    Returns
+    -------
+    list of Outcome
+        One for each name, in the same order: the claim is its `experiment`, the evidence its
+        `finding`.
+
+    Examples
+    --------
+    >>> from parkade.experiments.verify import verify
+    >>> [outcome.finding.verdict for outcome in verify("lemma-c.1", quick=True)]
+    ['agrees']
+    """
+    claims = check.chosen("the claim", names, CLAIMS)
+    check.generator(seed)
+    folder = None if output is None else directory(output)
+    done = [0.0] * len(claims)
+    cancelled = threading.Event()
+
+    with bar(f"verifying {len(claims)} claims", show=progress, instead=report) as move:
+
+        def test(i: int) -> TestedClaim:
+            def note(fraction: float) -> None:
+                if cancelled.is_set():
+                    raise ParkadeError("cancelled")
+                done[i] = fraction
+                move(sum(done) / len(done))
+
+            note(0.0)
+            return claims[i].perform(Effort(quick, seed, note, folder=folder))
+
+        # Two at a time: while one simulates on all cores, the other counts on one.
+        with ThreadPoolExecutor(2) as pool:
+            futures = [pool.submit(test, i) for i in range(len(claims))]
+            try:
+                finished, _ = wait(futures, return_when=FIRST_EXCEPTION)
+                for future in finished:
+                    future.result()
+            finally:
+                cancelled.set()
+                for future in futures:
+                    future.cancel()
+            outcomes = [future.result() for future in futures]
+    if folder is not None:
+        write(folder / "verdicts.json", claims_json(outcomes))
+    return outcomes

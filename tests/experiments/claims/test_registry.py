@@ -1,0 +1,22 @@
+"""Every claim of the paper is there."""
+
+from typing import get_args
+
+from parkade.experiments.claim import Status
+from parkade.experiments.claims.registry import CLAIMS
+from parkade.experiments.experiment import CAUSAL_CLUSTERING
+
+
+def test_every_claim_of_the_paper_is_there():
+    assert len(CLAIMS) >= 14
+    for name, claim in CLAIMS.items():
+        assert claim.name == name
+        assert claim.status in get_args(Status)
+        assert claim.title
+        assert claim.prediction
+        assert len(claim.prediction) < 80
+
+
+def test_claims_can_be_grouped_by_paper():
+    assert CAUSAL_CLUSTERING == "2411.04990"
+    assert {claim.paper for claim in CLAIMS.values()} == {CAUSAL_CLUSTERING}

@@ -1,0 +1,24 @@
+"""Figure 1 and its variants say where the tokens of each panel end."""
+
+import dataclasses
+
+from parkade.experiments.figures import fig1
+from parkade.experiments.figures.registry import FIGURES
+from parkade.theory.paper import PANELS
+
+
+def test_every_panel_is_seen(quick, drawn):
+    finding = FIGURES["fig1"].measure(dataclasses.replace(quick, seed=1))
+    assert list(finding.numbers) == list(PANELS)
+    assert finding.numbers["V = diag(1, ½, ¼)"] == "2 points in L"
+    assert finding.parameters["T"] == "5000"
+    figure = drawn(FIGURES["fig1"], finding)
+    assert len(figure.axes) == 6
+    for (name, seen), ax in zip(finding.numbers.items(), figure.axes, strict=True):
+        title = ax.get_title().split("\n")
+        assert title[0] == name
+        assert title[2] == f"seen: {seen}"
+
+
+def test_times_are_written_briefly():
+    assert [fig1._time(t) for t in (5000.0, 1e9, 1e60)] == ["5000", "1e9", "1e60"]

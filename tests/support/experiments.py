@@ -1,0 +1,71 @@
+"""Experiments that take no time, for tests of the framework."""
+
+from __future__ import annotations
+
+import pytest
+
+from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.exhibit import Exhibit
+from parkade.experiments.experiment import OURS, Finding
+from parkade.experiments.output import Table
+
+
+def draw(finding, figure):
+    figure.subplots().plot([0, 1], [0, finding.numbers["x"]])
+
+
+def fake_claim(name, verdict="agrees", fail=None):
+    """A claim about a random number."""
+
+    def measure(effort):
+        effort.report(0.5)
+        if fail:
+            raise fail
+        number = float(effort.generator(1).random())
+        return Evidence(
+            verdict=verdict,
+            measured=f"{number:.3f} ± 0.001",
+            false_alarm=1e-6,
+            numbers={"x": number},
+        )
+
+    return Claim(
+        name=name, title=f"The title of {name}", paper=OURS, status="lemma",
+        prediction="a number", measure=measure, draw=draw,
+    )  # fmt: skip
+
+
+def fake_exhibit(name, fail=None):
+    """A figure of a random number, with a table and a text. Its `measure.calls` counts."""
+
+    def measure(effort):
+        measure.calls += 1
+        effort.report(0.5)
+        if fail:
+            raise fail
+        number = float(effort.generator(1).random())
+        return Finding(
+            measured=f"x = {number:.3f} & more.",
+            numbers={"x": number},
+            parameters={"seed": f"{effort.seed}"},
+            caption=f"The caption of {name}.",
+            tables=[
+                Table([["n", "x"], ["1", f"{number:.3f}"]], f"{name}.csv"),
+                Table([["<only>", "on the page"], ["a", "b"]]),
+            ],
+            texts={f"{name}.txt": "β\n"},
+        )
+
+    measure.calls = 0
+    return Exhibit(
+        name=name, title=f"The title of {name}", paper=OURS, statement=f"The paper on {name}.",
+        measure=measure, draw=draw,
+    )  # fmt: skip
+
+
+def replace_all(monkeypatch: pytest.MonkeyPatch, registry, experiments):
+    """Put these experiments in the place of all in a registry."""
+    for name in list(registry):
+        monkeypatch.delitem(registry, name)
+    for experiment in experiments:
+        monkeypatch.setitem(registry, experiment.name, experiment)
