@@ -15,10 +15,10 @@ from parkade.model.attention import Attention
 from parkade.runs.trajectory import Trajectory
 from parkade.theory import FinalConfiguration, capture_window, final_configuration
 
-_FEW = 64  # tokens for which it is quick to tell whether they rest for ever
+_FEW = 64  # up to this many tokens it is quick to check whether they rest
 
 
-def verdict(run: Trajectory) -> dict[str, Any]:
+def theory_line(run: Trajectory) -> dict[str, Any]:
     """The line for the moving tokens of `run`."""
     if len(run.frozen):
         return _among_frozen(run)
@@ -26,7 +26,7 @@ def verdict(run: Trajectory) -> dict[str, Any]:
     seen = f"{sentences.seen(final, run.final)} at t = {_time(float(run.times[-1]))}"
     if run.model.mask == "full":
         predicted = (
-            "Nobody leads under full attention: the table of final configurations is for the "
+            "Full attention has no leader: the table of final configurations is for the "
             "causal mask."
         )
         return _line(final.kind, predicted, seen, None)
@@ -37,7 +37,7 @@ def verdict(run: Trajectory) -> dict[str, Any]:
 
 
 def _agrees(run: Trajectory, final: FinalConfiguration) -> bool | None:
-    """Whether the end is as predicted; None if it cannot be told, or not yet."""
+    """Whether the end is as predicted; None if that cannot be decided, or not yet."""
     start, end = run.tokens[0], run.final
     if final.kind == "outside":
         return None
@@ -53,7 +53,7 @@ def _agrees(run: Trajectory, final: FinalConfiguration) -> bool | None:
 
 
 def _slow(run: Trajectory) -> bool:
-    """Whether the end may be a rest: quick to tell, and most are not."""
+    """Whether the tokens may be at rest at the end: a quick check that rules out most runs."""
     model = run.model
     A, V = model.K.T @ model.Q, model.V
     # No token returns faster than this.
@@ -62,7 +62,7 @@ def _slow(run: Trajectory) -> bool:
 
 
 def _among_frozen(run: Trajectory) -> dict[str, Any]:
-    """Theorem 5.2, where it speaks."""
+    """The line of Theorem 5.2, where it applies."""
     near = distance(run.final, run.frozen)
     seen = (
         f"every free token within {near:.2g} rad of one of the {len(run.frozen)} frozen tokens at "
@@ -91,7 +91,7 @@ def _plain(model: Attention) -> bool:
 
 
 def _closest(points: Array) -> float:
-    """The smallest distance between two of the points; π if there is one."""
+    """The smallest distance between two of the points; π if there is only one."""
     gaps = [float(sphere.distance(points[i + 1 :], p).min()) for i, p in enumerate(points[:-1])]
     return min(gaps, default=math.pi)
 
