@@ -1,34 +1,49 @@
-"""What the tests of the explorer share: a client of its application, and scenes taken apart."""
+"""What the tests of the explorer share: a client, a server, and scenes taken apart."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
+import re
+import subprocess
+import sys
 
 import httpx
 import numpy as np
 
 from parkade.explorer.app import create_app
 from parkade.explorer.limits import Limits
-from parkade.explorer.tasks import Desk
+from parkade.explorer.run_queue import RunQueue
+
+RUN = "/api/run"
 
 SMALL = {"n": 12, "d": 2, "beta": 16, "T": 20}
 """Settings that take a few milliseconds."""
 
 ENDLESS = {"n": 16, "d": 2, "V": "1,-1;1,1", "Q": "1,2;0,1", "T": 2e6}
-"""Settings that take a minute: tokens that turn for ever, in a way no moving frame removes."""
+"""Settings that take a minute: tokens that keep turning, in a way no moving frame removes."""
 
-PATIENT = Limits(memory=1e12, work=1e9)
-"""Limits that let them."""
+ENDLESS_LINK = "n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=2000000"
+"""The link of the page to them."""
+
+PATIENT = Limits(memory=1e12, token_steps=1e9)
+"""Limits that allow them."""
+
+MODEL_ONLY = (
+    "beta", "mask", "A", "V", "equation", "delta", "centers", "consumption", "theory", "stats",
+    "settings",
+)  # fmt: skip
+"""What a scene does not have without a model."""
 
 
 class Client:
     """Calls an application without a network, one request after another."""
 
-    def __init__(self, limits: Limits | None = None, desk: Desk | None = None) -> None:
-        self.desk = desk or Desk(places=2)
-        self.app = create_app(limits, self.desk)
+    def __init__(self, limits: Limits | None = None, queue: RunQueue | None = None) -> None:
+        self.queue = queue or RunQueue(threads=2)
+        self.app = create_app(limits, self.queue)
 
     def request(self, method, path, *, headers=None, **more):
         async def call():
@@ -47,6 +62,31 @@ class Client:
         body = data if isinstance(data, bytes) else json.dumps(data).encode()
         headers = {"content-type": "application/json", **more.pop("headers", {})}
         return self.request("POST", path, content=body, headers=headers, **more)
+
+
+@contextlib.contextmanager
+def explore():
+    """The command `parkade explore` as a process, and the origin of its page."""
+    command = [sys.executable, "-m", "parkade", "explore", "--no-browser", "--port", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+            assert found, process.stderr.read()
+            yield process, found[0]
+        finally:
+            process.kill()
+
+
+def refused(response, status, sentence, field=None):
+    """Check that a request was refused with this status and a sentence that contains this one."""
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/json"
+    told = response.json()
+    assert told["field"] == field
+    assert sentence in told["error"]
+    return True
 
 
 def lines(response):

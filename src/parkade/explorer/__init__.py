@@ -1,18 +1,18 @@
-"""The explorer: look at tokens cluster, in the browser."""
+"""The explorer: watch tokens cluster, in the browser."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from parkade.explorer.compute import compute_scene
 from parkade.explorer.limits import Limits
-from parkade.explorer.run import Work
 from parkade.explorer.settings import Settings
 
 __all__ = ["Limits", "Settings", "scene"]
 
 
 def scene(settings: Settings | dict[str, Any]) -> dict[str, Any]:
-    """Run these settings and return all that the page draws, ready for JSON.
+    """Run these settings and return everything the page draws, ready for JSON.
 
     Examples
     --------
@@ -22,4 +22,4 @@ def scene(settings: Settings | dict[str, Any]) -> dict[str, Any]:
     (20, True)
     """
     chosen = settings if isinstance(settings, Settings) else Settings.read(settings)
-    return Work(chosen, Limits()).scene(lambda fraction: None, lambda: False)
+    return compute_scene(chosen, Limits(), lambda fraction: None, lambda: False)

@@ -1,16 +1,14 @@
-"""Who may come in: this machine's own browser, from our own page; and what the page may do."""
+"""Who may use the server: the browser on this machine, from our own page; and the page's policy."""
 
 from __future__ import annotations
-
-import json
-from collections.abc import Mapping
-from typing import Any
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from parkade.explorer.responses import error_response
+
 NAMES = ("127.0.0.1", "localhost", "[::1]")
-"""What this machine is called by itself. Another name may be a stranger's that leads here."""
+"""Names of this machine. Any other name may belong to somebody else's site that points here."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -30,8 +28,8 @@ HEADERS = {
 }
 
 
-class Gate:
-    """Lets in requests that name this machine and come from no other site."""
+class LocalOnly:
+    """Passes on requests that name this machine and come from no other site."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -41,11 +39,11 @@ class Gate:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        if scope["type"] != "http":  # a websocket: there are none here
+        if scope["type"] != "http":  # the explorer has no websockets
             await send({"type": "websocket.close"})
             return
 
-        async def guarded(message: Message) -> None:
+        async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 given = {name for name, _ in message["headers"]}
                 message["headers"] = [
@@ -58,39 +56,31 @@ class Gate:
                 ]
             await send(message)
 
-        app = _complaint(scope) or self._app
-        await app(scope, receive, guarded)
+        app = _refusal(scope) or self._app
+        await app(scope, receive, with_headers)
 
 
-def answer(
-    status: int, sentence: str, field: str | None = None, headers: Mapping[str, str] | None = None
-) -> Response:
-    """An error, as the page reads it."""
-    return reply({"error": sentence, "field": field}, status, headers)
-
-
-def reply(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Data as JSON, in ASCII: half a character of a hostile text does not break it."""
-    text = json.dumps(data, allow_nan=False)
-    return Response(text, status, headers=headers, media_type="application/json")
-
-
-def _complaint(scope: Scope) -> Response | None:
+def _refusal(scope: Scope) -> Response | None:
+    """The response to a request that is refused; None if it is not."""
     found: dict[bytes, list[str]] = {}
     for name, value in scope["headers"]:
         found.setdefault(name.lower(), []).append(value.decode("latin-1"))
     hosts = found.get(b"host", [])
     if len(hosts) != 1 or _name(hosts[0]) not in NAMES:
-        return answer(
-            421, f"this server answers to {', '.join(NAMES)} only, got {_shown(hosts)} as its name"
+        return error_response(
+            421,
+            f"this server answers to {', '.join(NAMES)} only, got {_shown(hosts)} as its name; "
+            "open the address that parkade explore prints",
         )
     origins = found.get(b"origin", [])
     if any(origin != f"http://{hosts[0]}" for origin in origins):
-        return answer(403, f"requests from other sites are refused, got one from {_shown(origins)}")
+        return error_response(
+            403, f"requests from other sites are refused, got one from {_shown(origins)}"
+        )
     sites = found.get(b"sec-fetch-site", [])
-    # A link from elsewhere may open the page, and nothing else.
+    # A link on another site may open the page, and nothing else.
     if scope["path"] != "/" and any(site not in ("same-origin", "none") for site in sites):
-        return answer(403, "requests from other sites are refused; open the page itself")
+        return error_response(403, "requests from other sites are refused; open the page itself")
     return None
 
 

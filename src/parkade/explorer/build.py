@@ -1,9 +1,8 @@
-"""From a run to a scene: all that the page draws, as one JSON object."""
+"""From a run to a scene: everything the page draws, as one JSON object."""
 
 from __future__ import annotations
 
 import base64
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,126 +10,163 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parkade.analysis.centers import KINDS, consumption_radius, separation
 from parkade.analysis.clusters import cluster_labels, consumption, default_radius, merge_tree
 from parkade.analysis.tree import MergeTree
 from parkade.base.errors import InputError
 from parkade.base.numbers import finite
 from parkade.base.types import Array
+from parkade.explorer import describe
+from parkade.explorer.equation import equation
 from parkade.explorer.frames import frame_times
-from parkade.explorer.settings import CENTERS, Settings, separation
-from parkade.explorer.verdict import verdict
+from parkade.explorer.settings import Settings
+from parkade.explorer.theory_line import theory_line
+from parkade.model.model import Model
+from parkade.runs.path import Path
 from parkade.runs.trajectory import Trajectory
+from parkade.theory import paper
 
 FORMAT = "parkade scene 1"
 
 _TOKENS = 2**16  # labels are 16 bits wide
 _HALVINGS = 8  # a merge is found to a pixel
-_C = 4.0  # δ = cβ^{-1/2} for a run that does not say, as in the paper
 
 
 def build(
-    run: Trajectory,
+    run: Path,
     settings: Settings | None = None,
     *,
-    pause: Callable[[], None] = lambda: None,
+    checkpoint: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """The scene of a run.
 
     Parameters
     ----------
-    run : Trajectory
+    run : Path
     settings : Settings, optional
-        Those the run was made with, if it was.
-    pause : function
-        Called every now and then; what it raises ends the work.
+        Those the run was made with, if it was made by the explorer.
+    checkpoint : function
+        Called now and then; what it raises ends the computation.
 
     Returns
     -------
     dict
-        Ready for JSON.
+        Ready for JSON. What needs a model (beta, mask, A, V, equation, delta, centers,
+        consumption, theory) is None without one, and so are settings and stats if they are
+        not known. The page hides what it cannot show.
     """
-    n, d = len(run.final), run.model.d
-    held = np.empty(0, dtype=np.int64) if settings is None else settings.held
-    if n + len(held) > _TOKENS:
-        raise InputError(f"a page shows at most {_TOKENS} tokens, got {n}; simulate fewer")
-    theory = verdict(run)
-    frozen, weights = run.frozen, run.frozen_weights
-    whole = _put_back(run, held)
-    pause()
-    tree = merge_tree(whole, halvings=_HALVINGS)
-    pause()
-    times = frame_times(whole)
-    shown = replace(whole, times=times, tokens=whole.at(times), dense=None)
-    pause()
     model = run.model
-    c = _C if settings is None else settings.c
-    delta = separation(c, model.beta)
-    centers = {name: find(shown.tokens[0], delta) for name, find in CENTERS.items()}
-    radius = 0.5 / math.sqrt(max(1.0, model.beta))
+    held = np.empty(0, dtype=np.int64) if settings is None else settings.held
+    n, d = len(run.final) + len(held), run.tokens.shape[2]
+    if n > _TOKENS:
+        raise InputError(f"a page shows at most {_TOKENS} tokens, got {n}; simulate fewer")
+    theory = theory_line(run)
+    whole = _put_back(run, held)
+    checkpoint()
+    radius = default_radius(model)
+    tree = merge_tree(whole, radius, halvings=_HALVINGS)
+    checkpoint()
+    times = frame_times(whole)
+    shown = Path(times, whole.at(times), model)
+    checkpoint()
+    delta = None
+    if model is not None:
+        c = paper.SEPARATION if settings is None else settings.c
+        delta = separation(c, _beta(model))
     return {
         "format": FORMAT,
+        "label": describe.label(whole, model, settings),
+        "file_name": describe.file_name(whole, model),
+        "facts": describe.facts(whole, model, settings, delta),
         "settings": None if settings is None else settings.to_dict(),
-        "n": whole.tokens.shape[1],
+        "n": n,
         "d": d,
-        "beta": model.beta,
-        "mask": model.mask,
-        "delta": delta,
         "times": times.tolist(),
         "frames": _packed(shown.tokens, "<f4"),
-        "labels": _packed(_labels(shown, pause), "<u2"),
+        "labels": _packed(_labels(shown.tokens, radius, checkpoint), "<u2"),
         "clusters": tree.count(times).tolist(),
-        "A": (model.beta * model.K.T @ model.Q).tolist(),
-        "V": model.V.tolist(),
         "axes": _axes(shown.tokens) if d > 3 else None,
         "plateaus": _plateaus(tree),
         "merges": [
             {"t": e.time, "absorbed": e.absorbed, "into": e.into, "size": e.size}
             for e in tree.events
         ],
-        "centers": {"delta": delta, **{name: who.tolist() for name, who in centers.items()}},
-        "consumption": {
-            "radius": radius,
-            **{name: consumption(shown, who, radius).tolist() for name, who in centers.items()},
-        },
-        "frozen": frozen.tolist(),
-        "frozen_weights": weights.tolist(),
+        **_of_model(model),
+        **_of_centers(shown, model, delta),
+        "frozen": run.frozen.tolist(),
+        "frozen_weights": run.frozen_weights.tolist(),
         "frozen_tokens": held.tolist(),
         "theory": theory,
-        "stats": {
-            "method": run.stats.method,
-            "reason": run.stats.reason,
-            "engine": run.stats.engine,
-            "steps": run.stats.steps,
-            "seconds": run.stats.seconds,
-        },
+        "stats": _stats(run),
         "trusted_until": finite(run.trusted_until),
         "phase_known_until": finite(run.phase_known_until),
     }
 
 
-def _put_back(run: Trajectory, held: NDArray[np.int64]) -> Trajectory:
+def _of_model(model: Model | None) -> dict[str, Any]:
+    """What the page computes attention with, and what it says about the model."""
+    if model is None:
+        return dict.fromkeys(("beta", "mask", "A", "V", "equation"))
+    product, values, mask = model.product, model.generator, model.mask
+    return {
+        "beta": model.beta,
+        "mask": None if mask is None else str(mask),
+        "A": None if product is None else (_beta(model) * product).tolist(),
+        "V": None if values is None else values.tolist(),
+        "equation": equation(model),
+    }
+
+
+def _beta(model: Model) -> float:
+    """β, or how sharp the interaction is where there is no single β."""
+    return model.sharpness if model.beta is None else model.beta
+
+
+def _of_centers(shown: Path, model: Model | None, delta: float | None) -> dict[str, Any]:
+    """The centres of the start, and which share of the tokens they consume in each frame."""
+    if model is None or delta is None:
+        return dict.fromkeys(("delta", "centers", "consumption"))
+    centers = {name: find(shown.tokens[0], delta) for name, find in KINDS.items()}
+    radius = consumption_radius(_beta(model))
+    shares = {name: consumption(shown, who, radius).tolist() for name, who in centers.items()}
+    return {
+        "delta": delta,
+        "centers": {"delta": delta, **{name: who.tolist() for name, who in centers.items()}},
+        "consumption": {"radius": radius, **shares},
+    }
+
+
+def _stats(run: Path) -> dict[str, Any] | None:
+    """How the run was computed."""
+    if not isinstance(run, Trajectory):
+        return None
+    names = ("method", "reason", "engine", "steps", "seconds")
+    return {name: getattr(run.stats, name) for name in names}
+
+
+def _put_back(run: Path, held: NDArray[np.int64]) -> Path:
     """The run with its frozen tokens among the others again, at the indices `held`."""
-    if not len(held):
+    if not isinstance(run, Trajectory) or not len(held):
         return run
-    n = len(run.final) + len(held)
+    steps, free_tokens, d = run.tokens.shape
+    n = free_tokens + len(held)
     free = np.setdiff1d(np.arange(n), held)
-    tokens = np.empty((len(run.times), n, run.model.d))
+    tokens = np.empty((steps, n, d))
     tokens[:, free], tokens[:, held] = run.tokens, run.frozen
     dense = None
     if run.dense is not None:
         # Dense arrays hold what a step adds to a straight line: nothing, for a point at rest.
-        dense = np.zeros((*run.dense.shape[:2], n, run.model.d))
+        dense = np.zeros((*run.dense.shape[:2], n, d))
         dense[:, :, free] = run.dense
     return replace(run, tokens=tokens, dense=dense)
 
 
-def _labels(shown: Trajectory, pause: Callable[[], None]) -> NDArray[np.int64]:
+def _labels(tokens: Array, radius: float, checkpoint: Callable[[], None]) -> NDArray[np.int64]:
     """The cluster of each token in each frame, named by its earliest token, (F, n)."""
-    radius = default_radius(shown.model)
-    labels = np.empty(shown.tokens.shape[:2], dtype=np.int64)
-    for i, x in enumerate(shown.tokens):
+    labels = np.empty(tokens.shape[:2], dtype=np.int64)
+    for i, x in enumerate(tokens):
         labels[i] = cluster_labels(x, radius)
-        pause()
+        checkpoint()
     return labels
 
 
@@ -155,6 +191,6 @@ def _axes(frames: Array) -> dict[str, Any]:
     }
 
 
-def _packed(values: NDArray[Any], kind: str) -> str:
+def _packed(values: NDArray[Any], dtype: str) -> str:
     """An array as base64 of little-endian numbers, in C order."""
-    return base64.b64encode(values.astype(kind).tobytes()).decode("ascii")
+    return base64.b64encode(values.astype(dtype).tobytes()).decode("ascii")

@@ -1,4 +1,4 @@
-"""The modules of the page as one script: a file opened from a disk cannot import others."""
+"""The modules of the page as one script: a page opened from a file cannot import modules."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _LEFT = re.compile(
 
 
 def bundle(entry: Path) -> str:
-    """One script that does what the module `entry` does, with all that it imports.
+    """One script that does what the module `entry` and its imports do.
 
-    Every module becomes a function that is called once, those it needs first, and returns
-    what it exports. That takes modules that import by name or as a whole from ``./``, without
-    going round in circles, and export functions, classes and constants.
+    Each module becomes a function that is called once, after those it imports, and returns
+    its exports. Modules must import by name or as a whole from ``./``, without cycles, and
+    export functions, classes and constants.
     """
     done: dict[str, str] = {}
     _add(entry, done, ())
@@ -35,11 +35,13 @@ def bundle(entry: Path) -> str:
 
 
 def _add(path: Path, done: dict[str, str], above: tuple[str, ...]) -> None:
-    """Put the module at `path`, and before it what it imports, into `done`."""
+    """Add the module at `path` to `done`, after the modules it imports."""
     if path.name in done:
         return
     if path.name in above:
-        raise ParkadeError(f"the modules {' → '.join([*above, path.name])} import in a circle")
+        raise ParkadeError(
+            f"modules must not import each other in a cycle, got {' → '.join([*above, path.name])}"
+        )
     source = path.read_text(encoding="utf-8")
     for found in _IMPORT.finditer(source):
         _add(path.with_name(found["file"]), done, (*above, path.name))
@@ -51,7 +53,9 @@ def _add(path: Path, done: dict[str, str], above: tuple[str, ...]) -> None:
     left = _LEFT.search(body)
     if left or "</script" in source or "<!--" in source:
         what = left[0].strip() if left else "a tag"
-        raise ParkadeError(f"{path.name} cannot be put into one file with others: {what}")
+        raise ParkadeError(
+            f"{path.name} must use imports and exports that can be bundled, got {what}; see bundle"
+        )
     result = f"return {{ {', '.join(exports)} }};"
     done[path.name] = f"const {_variable(path.name)} = (() => {{\n{body}\n{result}\n}})();"
 
@@ -62,7 +66,7 @@ def _taken(found: re.Match[str]) -> str:
     if names is None:
         renamed = [_pair(name, " as ", "{0}: {1}") for name in _names(found["names"])]
         names = f"{{ {', '.join(renamed)} }}"
-    # As many lines as before, so that errors are found where they are.
+    # As many lines as before, so that errors have the same line numbers.
     return f"const {names} = {_variable(found['file'])};" + "\n" * found[0].count("\n")
 
 

@@ -1,4 +1,4 @@
-"""A run as one HTML file, which plays anywhere: script, style and data are inside."""
+"""A run as one HTML file that plays anywhere: script, style and data are inside."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import Any
 from parkade.base.errors import ParkadeError
 from parkade.explorer.build import build
 from parkade.explorer.bundle import bundle
-from parkade.runs.trajectory import Trajectory
+from parkade.runs.path import Path as Run
 
 PAGE = Path(__file__).parent / "page"
-"""Where the page is."""
+"""The folder of the page."""
 
 _STYLE = re.compile(r'<link rel="stylesheet" href="/static/([\w.-]+)">')
 _ICON = re.compile(r'(<link rel="icon" href=")/static/([\w.-]+\.svg)(">)')
@@ -26,7 +26,7 @@ _OUTSIDE = re.compile(r"""\b(?:src|href)\s*=\s*["']?(?:/|\w+://)[^"'\s>]*""")
 
 
 class Page:
-    """A self-contained page, which a notebook shows and a browser opens from a file."""
+    """A self-contained page. A notebook shows it, and a browser opens it from a file."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -35,21 +35,21 @@ class Page:
         return f"<a page of {len(self.text) / 1e6:.2g} MB; a notebook shows it>"
 
     def _repr_html_(self) -> str:
-        # Apart from the notebook: the page can run its own script, and not touch the rest.
+        # In a sandbox the page runs its own script and cannot touch the notebook.
         return (
             f'<iframe srcdoc="{html.escape(self.text)}" sandbox="allow-scripts allow-downloads" '
             'title="parkade explorer" width="100%" height="760" style="border: 0"></iframe>'
         )
 
 
-def show(run: Trajectory) -> Page:
+def show(run: Run) -> Page:
     """A run as a page."""
     return Page(page(build(run)))
 
 
 def page(scene: dict[str, Any]) -> str:
     """The page with a scene inside, as the text of an HTML file."""
-    # Nothing in the data can look like the end of its element.
+    # Without "<", no text in the data can end its element.
     data = json.dumps(scene, allow_nan=False).replace("<", "\\u003c")
     before, after = _template()
     return f'{before}<script type="application/json" id="scene">{data}</script>\n{after}'
@@ -57,7 +57,7 @@ def page(scene: dict[str, Any]) -> str:
 
 @cache
 def _template() -> tuple[str, str]:
-    """The page up to where the scene belongs, and from there on."""
+    """The page before and after the place of the scene."""
     text = (PAGE / "index.html").read_text(encoding="utf-8")
     allowed: dict[str, list[str]] = {"script": [], "style": []}
 
@@ -78,13 +78,17 @@ def _template() -> tuple[str, str]:
     text = _ICON.sub(icon, _STYLE.sub(style, text))
     found = _SCRIPT.search(text)
     if found is None or len(_SCRIPT.findall(text)) != 1:
-        raise ParkadeError("the page must have one module script")
+        raise ParkadeError(
+            f"index.html must have one module script, got {len(_SCRIPT.findall(text))}; keep one"
+        )
     script = f'<script type="module">{inline("script", bundle(PAGE / found[1]))}</script>'
     before, after = text[: found.start()], text[found.end() :]
     left = _OUTSIDE.search(before + after)
     if left:
-        raise ParkadeError(f"the page cannot stand alone: it refers to {left[0]}")
-    # No network at all, and no script but this one.
+        raise ParkadeError(
+            f"index.html must refer to its own files only, got {left[0]}; put it into the page"
+        )
+    # No network, and no script but this one.
     policy = (
         f"default-src 'none'; script-src {' '.join(allowed['script'])}; "
         f"style-src {' '.join(allowed['style'])}; img-src data: blob:; media-src blob:; "
@@ -93,5 +97,5 @@ def _template() -> tuple[str, str]:
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     before, count = re.subn(r'<meta charset="utf-8">', lambda m: f"{m[0]}\n{meta}", before, count=1)
     if not count:
-        raise ParkadeError('the page must say <meta charset="utf-8">')
+        raise ParkadeError('index.html must have <meta charset="utf-8">, got none; add it')
     return before, script + after

@@ -1,4 +1,4 @@
-"""At which moments to show a run: evenly in log time, and more often where tokens hurry."""
+"""The times of the frames of a run: even in log time, and closer where tokens move fast."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import numpy as np
 
 from parkade.analysis.travel import way
 from parkade.base.types import Array
-from parkade.runs.trajectory import Trajectory
+from parkade.runs.path import Path
 
 MOST = 400
 """Most frames of a scene."""
 
-_LEAST = 40  # frames, of however many tokens
-_NUMBERS = 2**22  # coordinates in a scene, as far as the least number of frames allows
-_PAIRS = 4e8  # pairs of tokens to be told apart in them, where it takes all pairs
-_FIRST = 0.01  # the first moment after the start
+_LEAST = 40  # frames, for any number of tokens
+_NUMBERS = 2**22  # coordinates in a scene, unless the least number of frames has more
+_PAIRS = 4e8  # pairs of tokens compared in all frames, where clusters take all pairs
+_FIRST = 0.01  # the first time after the start
 _PER_DECADE, _EVEN = 20, (60, 200)  # frames in even steps of log time
-_STEP = 0.04  # radians the fastest token goes between two frames, if there are enough
-_PIECES = 12  # most frames in one even step: what never rests would take them all
+_STEP = 0.04  # radians that the fastest token moves between two frames, if there are enough
+_PIECES = 12  # most frames in one even step: tokens that never rest would take them all
 
 
-def frame_times(run: Trajectory) -> Array:
-    """The times of the frames, increasing; some of those kept if there is nothing between."""
+def frame_times(run: Path) -> Array:
+    """The times of the frames, increasing; some of those kept if the run cannot interpolate."""
     n, d = run.tokens.shape[1:]
     room = min(_NUMBERS / (n * d), _PAIRS / n**2 if d > 2 else MOST)
     most = int(np.clip(room, _LEAST, MOST))

@@ -1,4 +1,4 @@
-"""How much work one run may be, and the sentence when it is more."""
+"""How much one run may take, and the errors when it takes more."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from dataclasses import dataclass
 
 from parkade.base.errors import ParkadeError
 from parkade.base.types import Array
-from parkade.explorer.settings import FieldError, Settings
+from parkade.explorer.schema import FieldError
+from parkade.explorer.settings import Settings
 from parkade.solve.options import Options
 from parkade.solve.record import Kept, Recorder, recorder
 from parkade.solve.solver import Solver
 
 TOL = 1e-6
-_STABLE = 3.3  # |V| times the longest explicit step that does not blow up
+_STABLE = 3.3  # |V| times the longest explicit step that is stable
 
 
 class CancelledError(ParkadeError):
-    """Nobody waits for the result any more."""
+    """The client no longer waits for the run."""
 
 
 class TooLongError(ParkadeError):
-    """A limit was reached on the way."""
+    """A run reached one of its limits."""
 
 
 @dataclass(frozen=True)
@@ -31,29 +32,29 @@ class Limits:
 
     Attributes
     ----------
-    work : float
-        Token-steps, n·steps: a bound on what is kept, and on what is looked at afterwards.
+    token_steps : float
+        Steps of single tokens, n·steps: a bound on what is kept, and on what is analysed.
     seconds : float
         From the first step on, without compiling.
     memory : float
         Bytes of steps kept.
     """
 
-    work: float = 2e7
+    token_steps: float = 2e7
     seconds: float = 60.0
     memory: float = 2.0**28
 
     def foresee(self, settings: Settings) -> None:
-        """Raise if the run is bound to take more steps than allowed."""
+        """Raise if the run is certain to take more steps than allowed."""
         free = settings.n - len(settings.held)
         frozen = settings.start[settings.held] if len(settings.held) else None
         plan = Solver(settings.model, Options(settings.T, tol=TOL, frozen=frozen)).plan(free)
         if plan.method == "implicit":
             return
-        # However slowly the tokens move, explicit steps cannot grow beyond this.
+        # Explicit steps are never longer than this, however slowly the tokens move.
         steps = settings.T * settings.model.rate / _STABLE
-        if free * steps > self.work:
-            longest = self.work / (free * steps) * settings.T
+        if free * steps > self.token_steps:
+            longest = self.token_steps / (free * steps) * settings.T
             raise FieldError(
                 "T",
                 f"T={settings.T:g} would take about {steps:.2g} steps of {free} tokens "
@@ -61,23 +62,24 @@ class Limits:
             )
 
 
-class Watch:
-    """Keeps the steps of a run, and stops it when it goes beyond the limits."""
+class LimitedRecorder:
+    """Keeps the steps of a run, and raises when the run reaches its limits."""
 
     def __init__(self, x0: Array, limits: Limits, cancelled: Callable[[], bool]) -> None:
         self._limits, self._cancelled = limits, cancelled
         self._x0, self._n = x0, len(x0)
         self._begun: float | None = None
+        self._advice = ""
 
-    def start(self) -> Watch:
-        """Keep nothing yet; time goes on if this is another start."""
+    def start(self) -> LimitedRecorder:
+        """Forget all steps; the clock goes on if the run starts again."""
         self._keep: Recorder = recorder("steps", self._x0, "")
         self._steps = 0
         self._bytes = 0.0
         return self
 
-    def pause(self) -> None:
-        """Raise if nobody waits any more, or the time is over."""
+    def checkpoint(self) -> None:
+        """Raise if the client has left, or the time is over."""
         if self._cancelled():
             raise CancelledError("cancelled")
         now = time.monotonic()
@@ -86,14 +88,14 @@ class Watch:
             raise TooLongError(f"stopped after {self._limits.seconds:g} s{self._advice}")
 
     def add(self, times: Array, tokens: Array, dense: Array) -> None:
-        """Take some steps."""
+        """Keep some steps."""
         self._steps += len(times)
         self._bytes += tokens.nbytes + dense.nbytes
         self._advice = f", at t={times[-1]:.3g} after {self._steps} steps; choose a smaller T or n"
-        self.pause()
-        if self._steps * self._n > self._limits.work:
+        self.checkpoint()
+        if self._steps * self._n > self._limits.token_steps:
             raise TooLongError(
-                f"stopped at {self._limits.work:g} steps of single tokens{self._advice}"
+                f"stopped at {self._limits.token_steps:g} steps of single tokens{self._advice}"
             )
         if self._bytes > self._limits.memory:
             raise TooLongError(
@@ -104,5 +106,3 @@ class Watch:
     def result(self) -> Kept:
         """Everything kept."""
         return self._keep.result()
-
-    _advice = ""

@@ -1,4 +1,4 @@
-"""Places to start from: the figures of the paper, and what it could not reach."""
+"""Settings to start from: the figures of the paper, and runs beyond them."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class Preset(NamedTuple):
     settings: Settings
 
     def to_dict(self) -> dict[str, Any]:
-        """As the page reads it."""
+        """What the page reads, ready for JSON."""
         return {**self._asdict(), "settings": self.settings.to_dict()}
 
 
 _ABOUT = {
-    "V = I": "All tokens end where the first began, after clusters that last long.",
-    "V = diag(1, 1, −1)": "Tokens fall into the plane of two leading directions and meet in it.",
+    "V = I": "All tokens end where the first one started, after clusters that last long.",
+    "V = diag(1, 1, −1)": "Tokens fall into the plane of two leading directions and meet there.",
     "V = diag(1, ½, ¼)": "One direction leads: tokens go to its two ends.",
-    "V = diag(−1, −1, −2)": "Values that repel: a cloud around a plane, for ever restless.",
+    "V = diag(−1, −1, −2)": "Values that repel: a cloud around a plane, which never rests.",
     "V = diag(−1, −2, −2)": "Values that repel: two clouds around the ends of a line.",
-    "V with eigenvalues 1 ± i, 0": "A complex pair leads: one cluster, turning for ever.",
+    "V with eigenvalues 1 ± i, 0": "A complex pair leads: one cluster, which keeps turning.",
 }
 
 
@@ -41,7 +41,7 @@ def _of(figure: paper.Parameters) -> dict[str, Any]:
 
 
 def presets() -> list[Preset]:
-    """All of them, in the order of the menu."""
+    """All presets, in the order of the menu."""
     return list(_presets())
 
 
@@ -70,7 +70,7 @@ def _presets() -> Iterator[Preset]:
     yield Preset(
         "full",
         "Full attention",
-        "Everybody attends to everybody: clusters have no leader, and all of them drift.",
+        "Every token attends to every token: clusters have no leader, and all of them drift.",
         Settings(mask="full"),
     )
     yield Preset(
@@ -82,7 +82,7 @@ def _presets() -> Iterator[Preset]:
 
 
 def _text(V: ArrayLike) -> str:
-    """A diagonal or a matrix as a person would write it."""
+    """A diagonal or a matrix as a user would type it."""
     rows = np.atleast_2d(V)
     if len(rows) == 1 and (rows == 1).all():
         return "I"

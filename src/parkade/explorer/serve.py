@@ -1,4 +1,4 @@
-"""Run the explorer's server on this machine, for this machine only."""
+"""Run the explorer's server, which listens to this machine only."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from parkade.explorer.app import create_app
 
 HOST = "127.0.0.1"
 PORT = 8765
-"""Where it is by default; if somebody else is there, at any free port."""
+"""The default port; if it is taken, any free port is used."""
 
 
 def serve(port: int | None, opened: Callable[[str], None]) -> None:
-    """Serve until interrupted; `opened` is told the address once it answers."""
+    """Serve until interrupted; `opened` is called with the address once the server answers."""
     listener = _listen(port)
     address = f"http://{HOST}:{listener.getsockname()[1]}/"
     config = uvicorn.Config(
@@ -26,13 +26,13 @@ def serve(port: int | None, opened: Callable[[str], None]) -> None:
         server_header=False,
         ws="none",
         lifespan="on",
-        timeout_graceful_shutdown=1,  # a stream would go on as long as its run
+        timeout_graceful_shutdown=1,  # do not wait for streams, which last as long as their runs
     )
     _Server(config, lambda: opened(address)).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it is there."""
+    """A server that calls a function once it has started."""
 
     def __init__(self, config: uvicorn.Config, opened: Callable[[], None]) -> None:
         super().__init__(config)
@@ -45,20 +45,20 @@ class _Server(uvicorn.Server):
 
 
 def _listen(port: int | None) -> socket.socket:
-    """A socket at this port; without a wish, at the usual one or any other."""
+    """A socket at this port; for None, at the default port or any free one."""
     if port is not None and not 0 <= port <= 65535:
         raise InputError(f"port must be from 0 to 65535, got {port}; 0 takes a free one")
-    for wish in [PORT, 0] if port is None else [port]:
+    for candidate in [PORT, 0] if port is None else [port]:
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        # One that has just been closed may be used again.
+        # A port that has just been closed can be used again at once.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((HOST, wish))
+            listener.bind((HOST, candidate))
             listener.listen(128)
             return listener
         except OSError as error:
             listener.close()
-            if wish == port:
+            if candidate == port:
                 raise InputError(
                     f"cannot listen at port {port} ({error.strerror}); leave --port out to take a "
                     "free one"

@@ -1,49 +1,37 @@
-"""`Settings`: what a person may choose in the explorer, checked field by field."""
+"""`Settings`: what a user can choose in the explorer. Each setting is declared here, once."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade.analysis.parking import renyi_centers, strong_renyi_centers
+from parkade.analysis.centers import KINDS, separation
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array, Mask
-from parkade.model import matrices, sphere
+from parkade.explorer.schema import (
+    Choice,
+    Derived,
+    Field,
+    FieldError,
+    Matrix,
+    Number,
+    Seed,
+    Slider,
+    WholeNumber,
+    declared,
+)
+from parkade.model import sphere
 from parkade.model.attention import Attention
+from parkade.theory import paper
 
-N, D, BETA, C, T = 2000, 64, 1e6, 1e3, 1e60
-"""The largest values of n, d, β, c and T."""
-
-SHORTEST = 1e-3
-"""The smallest T."""
-
-ENTRY = 1e-6, 1e3
-"""Size of the entries of Q, K and V, other than 0; another V would only be another clock."""
-
-SEED = 2**53 - 1
-"""The largest seed that a browser keeps exactly."""
-
-_TEXT = 2**16  # characters of a matrix
-
-CENTERS: dict[str, Callable[[Array, float], NDArray[np.int64]]] = {
-    "renyi": renyi_centers,
-    "strong": strong_renyi_centers,
-}
-
-
-class FieldError(InputError):
-    """A setting is wrong; `field` tells which."""
-
-    def __init__(self, field: str | None, sentence: str) -> None:
-        super().__init__(sentence)
-        self.field = field
+_DELTA = Derived("δ", "*cβ*⁻¹ᐟ²", {"c": 1.0, "beta": -0.5}, most=math.pi)
 
 
 @dataclass(frozen=True)
@@ -56,15 +44,15 @@ class Settings:
         Tokens, dimension and β.
     c : float
         Centres are separated by the angle δ = cβ^{-1/2}, or π if that is more.
+    T : float
+        Final time.
     V, Q, K : str
         "I", a number, a diagonal "1,1,-1", rows "0,-1;1,0", or "random:SEED".
     mask : "causal" or "full"
     frozen : "none", "renyi" or "strong"
-        Which centres of the start are held where they are, for everybody to attend to.
+        Which centres of the start stay where they are. All tokens attend to them.
     seed : int
-        Of the uniform start.
-    T : float
-        Final time.
+        Seed of the uniform start.
 
     Examples
     --------
@@ -73,35 +61,59 @@ class Settings:
     0.5
     """
 
-    n: int = 32
-    d: int = 3
-    beta: float = 9.0
-    c: float = 4.0
-    V: str = "I"
-    Q: str = "I"
-    K: str = "I"
-    mask: Mask = "causal"
-    frozen: str = "none"
-    seed: int = 1
-    T: float = 1000.0
+    # fmt: off
+    n: Annotated[int, WholeNumber(
+        symbol="n", label="tokens", low=1, high=2000, slider=Slider(2, 2000, log=True),
+        caption="always",
+    )] = 32
+    d: Annotated[int, WholeNumber(
+        symbol="d", label="dimension", low=2, high=64, slider=Slider(2, 16), caption="always",
+        resets_view=True,
+    )] = 3
+    beta: Annotated[float, Number(
+        symbol="β", label="sharpness", low=0.0, high=1e6, slider=Slider(0.1, 1000.0, log=True),
+        caption="always",
+    )] = 9.0
+    c: Annotated[float, Number(
+        symbol="c", label="separation of centres", low=1e-3, high=1e3, slider=Slider(0.5, 8.0),
+        derived=_DELTA, caption="never",
+    )] = paper.SEPARATION
+    T: Annotated[float, Number(
+        symbol="T", label="final time", low=1e-3, high=1e60, slider=Slider(1.0, 1e60, log=True),
+        caption="never",
+    )] = 1000.0
+    V: Annotated[str, Matrix(symbol="V", label="values", size="d")] = "I"
+    Q: Annotated[str, Matrix(symbol="Q", label="queries", size="d")] = "I"
+    K: Annotated[str, Matrix(symbol="K", label="keys", size="d")] = "I"
+    mask: Annotated[Mask, Choice(
+        label="attention", options={"causal": "causal", "full": "full"}, caption="always",
+        phrase="{} attention",
+    )] = "causal"
+    frozen: Annotated[str, Choice(
+        label="frozen", options={"none": "none", "renyi": "Rényi", "strong": "strong"},
+        phrase="frozen {} centres",
+    )] = "none"
+    seed: Annotated[int, Seed(
+        symbol="seed", label="of the start", next_label="Another random start", caption="always",
+        phrase="seed {}",
+    )] = 1
+    # fmt: on
 
     def __post_init__(self) -> None:
-        for name, (read, *bounds) in _FIELDS.items():
-            # As numbers of one kind: 10⁶⁰ is a whole number to JSON.
-            object.__setattr__(self, name, _in_field(name, read, getattr(self, name), *bounds))
-        self.model  # noqa: B018  complains about wrong matrices
+        for name, field in FIELDS.items():
+            object.__setattr__(self, name, _named(name, field.read, name, getattr(self, name)))
+        self.model  # noqa: B018  raises if a matrix is wrong
 
     @classmethod
     def read(cls, data: Any) -> Settings:
         """Settings from decoded JSON; what is left out has its default."""
         if not isinstance(data, Mapping):
             raise FieldError(None, f"settings must be one JSON object, got {check.brief(data)}")
-        names = [f.name for f in fields(cls)]
         for key in data:
-            if key not in names:
+            if key not in FIELDS:
                 raise FieldError(
                     str(key)[:60],
-                    f"there is no setting {check.brief(key)}; the settings are {', '.join(names)}",
+                    f"there is no setting {check.brief(key)}; the settings are {', '.join(FIELDS)}",
                 )
         return cls(**data)
 
@@ -112,8 +124,12 @@ class Settings:
     @cached_property
     def model(self) -> Attention:
         """The model they describe."""
-        read = {m: _in_field(m, _matrix, getattr(self, m), self.d) for m in "QKV"}
-        return Attention(self.d, self.beta, mask=self.mask, **read)
+        found = {
+            name: _named(name, field.matrix, name, getattr(self, name), getattr(self, field.size))
+            for name, field in FIELDS.items()
+            if isinstance(field, Matrix)
+        }
+        return Attention(self.d, self.beta, mask=self.mask, **found)
 
     @cached_property
     def start(self) -> Array:
@@ -130,7 +146,7 @@ class Settings:
         """Indices of the tokens of the start that are frozen, increasing."""
         if self.frozen == "none":
             return np.empty(0, dtype=np.int64)
-        found = CENTERS[self.frozen](self.start, self.delta)
+        found = KINDS[self.frozen](self.start, self.delta)
         if len(found) == self.n:
             raise FieldError(
                 "frozen",
@@ -140,67 +156,13 @@ class Settings:
         return found
 
 
-def separation(c: float, beta: float) -> float:
-    """δ = cβ^{-1/2}, at most π: no two tokens are farther apart."""
-    return min(math.pi, c / math.sqrt(beta)) if beta > 0 else math.pi
+FIELDS: dict[str, Field] = declared(Settings)
+"""The declarations of all settings, by name."""
 
 
-def _in_field(field: str, read: Callable[..., Any], value: Any, *bounds: Any) -> Any:
-    """What `read` makes of the value; a complaint carries the name of the field."""
+def _named(name: str, read: Callable[..., Any], *arguments: Any) -> Any:
+    """What `read` returns; its error carries the name of the setting."""
     try:
-        return read(field, value, *bounds)
+        return read(*arguments)
     except InputError as error:
-        raise FieldError(field, str(error)) from None
-
-
-def _whole(name: str, value: Any, least: int, most: int) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
-        return value
-    got = check.brief(value)
-    raise InputError(f"{name} must be a whole number from {least} to {most}, got {got}")
-
-
-def _number(name: str, value: Any, least: float, most: float) -> float:
-    # NaN is not between anything; True and "9" are numbers to NumPy, but not here.
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= most:
-        return float(value)
-    raise InputError(
-        f"{name} must be a number from {least:g} to {most:g}, got {check.brief(value)}"
-    )
-
-
-def _matrix(name: str, value: Any, d: int) -> Array:
-    if not isinstance(value, str):
-        raise InputError(
-            f'{name} must be a text like "I", "1,1,-1", "0,-1;1,0" or "random:1", '
-            f"got {check.brief(value)}"
-        )
-    if len(value) > _TEXT:
-        raise InputError(f"{name} must have at most {_TEXT} characters, got {len(value)}")
-    text = value.strip()
-    if text == "I":
-        return np.eye(d)
-    if text.startswith(matrices.RANDOM):
-        seed = matrices.whole(f"{name} random:SEED", text.removeprefix(matrices.RANDOM))
-        return matrices.seeded(name, _whole(f"SEED of {name}", seed, 0, SEED), d)
-    found = check.matrix(name, matrices.entries(name, text, other="I "), d)
-    size = np.abs(found)
-    wrong = found[(size > ENTRY[1]) | ((size < ENTRY[0]) & (size > 0))]
-    if wrong.size:
-        raise InputError(
-            f"{name} must have entries that are 0 or from {ENTRY[0]:g} to {ENTRY[1]:g} in size, "
-            f"got {wrong[0]:g}"
-        )
-    return found
-
-
-_FIELDS: dict[str, tuple[Any, ...]] = {
-    "n": (_whole, 1, N),
-    "d": (_whole, 2, D),
-    "beta": (_number, 0.0, BETA),
-    "c": (_number, 1e-3, C),
-    "mask": (check.choice, ("causal", "full")),
-    "frozen": (check.choice, ("none", *CENTERS)),
-    "seed": (_whole, 0, SEED),
-    "T": (_number, SHORTEST, T),
-}
+        raise FieldError(name, str(error)) from None

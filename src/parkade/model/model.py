@@ -15,6 +15,7 @@ from parkade.base import check
 from parkade.base.constants import SNAP
 from parkade.base.errors import InputError
 from parkade.base.types import Array
+from parkade.model.mask import Mask
 from parkade.model.spectrum import real_basis, spectrum
 
 KINDS: dict[str, type[Kind]] = {}
@@ -72,6 +73,8 @@ class Model(Kind):
         ‖V‖: tokens relax at about this rate, at most.
     beta : float or None
         β, where there is one.
+    mask : Mask or None
+        Which tokens a token attends to, where there is attention.
     generator : (d, d) array or None
         V, if a token on its own moves by dx/dt = P_x(Vx).
     product : (d, d) array or None
@@ -87,6 +90,7 @@ class Model(Kind):
     sharpness: float = 1.0
     rate: float = 1.0
     beta: float | None = None
+    mask: Mask | None = None
     generator: Array | None = None
     product: Array | None = None
     product_error: float = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
-from parkade.analysis.parking import renyi_centers, strong_renyi_centers
+from parkade.analysis.centers import KINDS
 from parkade.base import check
 from parkade.plots import style
 from parkade.plots.circles import need_circle
@@ -47,8 +47,7 @@ def centers(run: Path, delta: float, t: float | None = None, ax: Axes | None = N
     ax.add_patch(Circle((0, 0), 1, fill=False, edgecolor=style.PALE, linewidth=0.8, zorder=1))
     style.dots(ax, tokens, 12, style.TOKEN, alpha=0.5, zorder=3, label="tokens")
     # Black outside, red inside: where centres have met, all of them can be seen.
-    weak = renyi_centers(start, delta)
-    strong = strong_renyi_centers(start, delta)
+    weak, strong = (KINDS[name](start, delta) for name in ("renyi", "strong"))
     style.dots(ax, 1.1 * tokens[weak], 16, style.BLACK, zorder=4, label="Rényi centres")
     style.dots(ax, 1.1 * tokens[strong], 16, style.FINAL, zorder=5, label="strong Rényi centres")
     ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal")

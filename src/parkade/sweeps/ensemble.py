@@ -100,7 +100,8 @@ def ensemble(
     c, delta : float
         Centres are separated by the angle δ = cβ^{-1/2}, with c = 4 by default, or by `delta`.
     radius : float, optional
-        A token is consumed within this angle of a centre; β^{-1/2}/2 by default.
+        A token is consumed within this angle of a centre; by default 0.5·β^{-1/2}, and 0.5 for
+        β < 1.
     start : law of the tokens
         "uniform" (the default), ("von Mises-Fisher", kappa), ("mixture", components, spread) —
         see `parkade.sphere` — or an (n, d) array of tokens.

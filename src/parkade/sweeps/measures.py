@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parkade.analysis import clusters
-from parkade.analysis.parking import renyi_centers, strong_renyi_centers
+from parkade.analysis.centers import KINDS
 from parkade.base.types import Array
 from parkade.model.sphere import distance
 from parkade.runs.trajectory import Trajectory
 
-KINDS = {"renyi": renyi_centers, "strong": strong_renyi_centers}
 PLATEAUS = ("first", "longest")
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from parkade.analysis.centers import consumption_radius, separation
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
@@ -53,7 +54,7 @@ class Recipe:
     times : tuple of float
     measure : tuple of str
     radius : float or None
-        Of consumption; None for β^{-1/2}/2.
+        Of consumption; None for `consumption_radius`.
     batch : int
         Runs in a file of the store.
     sums : str
@@ -147,10 +148,9 @@ class Recipe:
         value = {name: axis.values[at.get(name, 0)] for name, axis in self.axes.items()}
         model = self._model(tuple(where), value, run)
         beta = model.sharpness if model.beta is None else model.beta
-        width = 1 / math.sqrt(beta) if beta > 0 else math.inf
         separations: Any = self.axes[self.observer].values
         if self.observer == "c":
-            separations = [c * width for c in separations]
+            separations = [separation(c, beta) for c in separations]
         return Simulation(
             model=model,
             tokens=laws.draw_start(
@@ -158,7 +158,7 @@ class Recipe:
             ),
             # No angle exceeds π: from there on nothing changes.
             deltas=tuple(min(delta, math.pi) for delta in separations),
-            radius=min(width / 2 if self.radius is None else self.radius, math.pi),
+            radius=consumption_radius(beta) if self.radius is None else min(self.radius, math.pi),
         )
 
     def _model(self, where: tuple[int, ...], value: dict[str, Any], run: int) -> Model:

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from parkade.analysis.centers import KINDS
 from parkade.base import check
 from parkade.base.errors import DamagedError, InputError, ParkadeError, StoreError
 from parkade.base.files import atomic_write, directory, from_json, sweep, to_json
 from parkade.sweeps import netcdf, probe
-from parkade.sweeps.measures import KINDS, PLATEAUS, Variable
+from parkade.sweeps.measures import PLATEAUS, Variable
 from parkade.sweeps.recipe import Recipe
 
 if TYPE_CHECKING:

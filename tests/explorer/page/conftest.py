@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.explorer import explore
 from support.reader import Reader
 
 BROWSERS = "chromium", "chromium-browser", "google-chrome"
@@ -25,21 +22,6 @@ FLAGS = [
 ]
 
 
-@contextlib.contextmanager
-def explore():
-    """The command `parkade explore`, and the origin of its page."""
-    command = [sys.executable, "-m", "parkade", "explore", "--no-browser", "--port", "0"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-            assert found, process.stderr.read()
-            yield process, found[0]
-        finally:
-            process.kill()
-
-
 @pytest.fixture(scope="package")
 def server():
     """The origin of a server."""
@@ -49,12 +31,12 @@ def server():
 
 @pytest.fixture
 def short_lived():
-    """A server of one's own, as a process and its origin."""
+    """A server for one test, as a process and its origin."""
     with explore() as (process, origin):
         yield process, origin
 
 
-# Not for the whole session: while Playwright is there, asyncio.run is not to be had.
+# Not for the whole session: asyncio.run does not work while Playwright runs.
 @pytest.fixture(scope="package")
 def browser():
     """A Chromium with a profile of its own."""
@@ -102,6 +84,32 @@ def opened(browser, server):
     for reader in readers:
         reader.context.close()
     assert not wrong
+
+
+@pytest.fixture
+def from_disk(browser):
+    """Opens files as somebody without a network does."""
+    readers = []
+
+    def make(file, link="", **options):
+        context = browser.new_context(
+            offline=True,
+            **{"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **options},
+        )
+        reader = Reader(context, file.as_uri())
+        readers.append(reader)
+        reader.page.goto(f"{file.as_uri()}#{link}")
+        reader.idle()
+        return reader
+
+    yield make
+    for reader in readers:
+        # Nothing is asked for but the file itself, and what it carries or makes itself.
+        others = [url for url in reader.asked if not url.startswith(("data:", "blob:"))]
+        wrong = [line for line in reader.wrong if not line.startswith("request: file:")]
+        reader.context.close()
+        assert {url.partition("#")[0] for url in others} == {reader.origin}
+        assert not wrong
 
 
 @pytest.fixture(scope="package")

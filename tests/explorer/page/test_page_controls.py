@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playwright.sync_api import expect
+from support.explorer import ENDLESS_LINK
 
-from parkade.explorer.settings import CENTERS, Settings
-
-# Tokens that turn for ever, in a way that takes a minute to follow.
-ENDLESS = "n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=2000000"
+from parkade.analysis.centers import KINDS
+from parkade.explorer.settings import Settings
 
 
 def check(reader, **changes):
@@ -26,7 +25,7 @@ def check(reader, **changes):
     np.testing.assert_allclose(scene["V"], model.V)
     np.testing.assert_allclose(scene["A"], model.beta * model.K.T @ model.Q)
     np.testing.assert_allclose(scene["delta"], wanted.delta)
-    for name, find in CENTERS.items():
+    for name, find in KINDS.items():
         assert scene["centers"][name] == find(wanted.start, wanted.delta).tolist()
     assert scene["frozen_tokens"] == wanted.held.tolist()
     held = scene["frames"][:, wanted.held]
@@ -172,7 +171,7 @@ def test_mask_and_frozen(opened, small):
 
 def test_a_new_value_ends_the_run_before(opened, server):
     """More runs are begun than the server has places; each gives way to the next."""
-    reader = opened(ENDLESS, wait=False)
+    reader = opened(ENDLESS_LINK, wait=False)
     ended = []
     reader.context.on("requestfailed", lambda request: ended.append(request.failure))
     for seed in range(2, 9):
@@ -191,7 +190,7 @@ def test_a_new_value_ends_the_run_before(opened, server):
 def test_cancel(opened, small):
     reader = opened(small)
     before = reader.scene()
-    reader.page.evaluate("link => { location.hash = link; }", ENDLESS)
+    reader.page.evaluate("link => { location.hash = link; }", ENDLESS_LINK)
     reader.on("cancel").click()
     expect(reader.on("progress")).to_be_hidden()
     expect(reader.on("toast")).to_have_text("Cancelled.")

@@ -13,32 +13,6 @@ from support.reader import Reader, download, near, same
 import parkade as pk
 
 
-@pytest.fixture
-def from_disk(browser):
-    """Opens files as somebody without a network does."""
-    readers = []
-
-    def make(file, link="", **options):
-        context = browser.new_context(
-            offline=True,
-            **{"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", **options},
-        )
-        reader = Reader(context, file.as_uri())
-        readers.append(reader)
-        reader.page.goto(f"{file.as_uri()}#{link}")
-        reader.idle()
-        return reader
-
-    yield make
-    for reader in readers:
-        # Nothing is asked for but the file itself, and what it carries or makes itself.
-        others = [url for url in reader.asked if not url.startswith(("data:", "blob:"))]
-        wrong = [line for line in reader.wrong if not line.startswith("request: file:")]
-        reader.context.close()
-        assert {url.partition("#")[0] for url in others} == {reader.origin}
-        assert not wrong
-
-
 def test_the_downloaded_page(opened, from_disk, tmp_path):
     live = opened("n=16&c=2&V=1,1,-1&T=50&t=2")
     name, data = download(live, "html")
@@ -58,7 +32,7 @@ def test_the_downloaded_page(opened, from_disk, tmp_path):
     ball, ground = reader.picture(), reader.color("ball")
     front = [p for p in reader.places() if p[2] > 0]
     assert all(np.abs(near(ball, x, y, 0) - ground).max() > 60 for x, y, _ in front)
-    for name in ["predicted", "seen", "verdict", "clusters"]:
+    for name in ["predicted", "seen", "agreement", "clusters"]:
         assert reader.text(name) == live.text(name)
     # What needs a server is not there; what was run is told instead.
     for name in ["settings", "preset", "undo", "redo", "download-npz", "download-html"]:

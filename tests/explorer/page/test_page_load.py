@@ -88,15 +88,15 @@ def painted(picture):
 
 
 def test_theory(opened):
-    """What is predicted and what was seen are told, with a verdict."""
+    """What is predicted and what was seen are told, and whether they agree."""
     reader = opened("n=8&T=1e6")
     theory = reader.scene()["theory"]
     assert theory["agrees"] is True
     assert reader.text("predicted").replace("x₁", "x_1") == theory["predicted"]
     assert reader.text("seen").replace("10⁶", "1e6") == theory["seen"]
-    assert reader.text("verdict") == "✓ as predicted"
-    assert reader.on("verdict").get_attribute("data-agrees") == "true"
+    assert reader.text("agreement") == "✓ as predicted"
+    assert reader.on("agreement").get_attribute("data-agrees") == "true"
     reader.on("mask-full").check()
     reader.idle()
-    assert reader.text("predicted").startswith("Nobody leads")
-    assert reader.text("verdict") == ""
+    assert reader.text("predicted").startswith("Full attention has no leader")
+    assert reader.text("agreement") == ""

@@ -107,7 +107,7 @@ def test_frozen_tokens_are_told(opened):
     told = reader.text("token-text")
     assert ", frozen." in told
     assert "Drift 0° from its start" in told
-    assert "Moves for nobody" in told
+    assert "Attends to no token" in told
 
 
 def test_keeping(opened, small):
@@ -164,7 +164,7 @@ def test_attention_matrix(opened, small):
     assert point(7, 7) == f"{name(7)} attends to {name(7)} by {percent(w[7, 7])}."
     assert point(7, 3) == f"{name(7)} attends to {name(3)} by {percent(w[7, 3])}."
     assert reader.view["hover"] == 7
-    assert point(3, 7) == f"{name(7)} comes after {name(3)}, which cannot see it."
+    assert point(3, 7) == f"{name(7)} comes after {name(3)}, which cannot attend to it."
     reader.page.mouse.down()
     reader.page.mouse.up()
     assert reader.view["token"] == 3

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
+from parkade.analysis.centers import KINDS, consumption_radius
 from parkade.analysis.clusters import consumption
-from parkade.analysis.parking import renyi_centers, strong_renyi_centers
 from parkade.base.types import Array
 from parkade.model import sphere
 from parkade.runs.trajectory import Trajectory
@@ -17,9 +16,8 @@ from parkade.theory.paper import DELTA
 
 _, N, BETA, END = paper.FIGURE_2
 
-RADIUS = 0.5 / math.sqrt(BETA)
-"""A token this close to a centre is consumed. (The paper does not give its radius; from half to
-twice this one, the shares at the end change by less than 1%.)"""
+RADIUS = consumption_radius(BETA)
+"""A token this close to a centre is consumed."""
 
 TIMES = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 5, 7, *range(10, 151, 5)], dtype=np.float64)
 
@@ -45,7 +43,7 @@ def look(run: Trajectory, rng: np.random.Generator) -> Census:
     place of the other Rényi centres, as many random tokens.
     """
     start = run.tokens[0]
-    renyi, strong = renyi_centers(start, DELTA), strong_renyi_centers(start, DELTA)
+    renyi, strong = (find(start, DELTA) for find in KINDS.values())
     weak = np.setdiff1d(renyi, strong)
     rest = np.setdiff1d(np.arange(N), renyi)
     control = np.append(strong, rng.choice(rest, len(weak), replace=False))

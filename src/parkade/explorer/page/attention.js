@@ -1,4 +1,4 @@
-// The panel of the attention matrix: drawn when the moment changes, and read by pointing.
+// The panel of the attention matrix: drawn when the moment changes, explained when pointed at.
 
 import { byId, make } from './dom.js';
 import { AttentionImage } from './matrix.js';
@@ -34,14 +34,14 @@ export class AttentionPanel {
     this.image.draw(pen, area, scene, view, theme);
   }
 
-  /** Another scene or theme: the image is void. */
+  /** The scene or the theme is another one: the image has to be drawn again. */
   renew() {
     this.key = '';
     this.explain(null);
   }
 
   pick(event) {
-    if (!this.host.scene()) return null;
+    if (!this.host.scene()?.hasAttention) return null;
     const box = event.target.getBoundingClientRect();
     const area = square({ w: box.width, h: box.height });
     return this.image.pick(area, event.clientX - box.left, event.clientY - box.top, this.host.scene().n);
@@ -54,15 +54,15 @@ export class AttentionPanel {
     if (!pair) {
       const shade = document.documentElement.dataset.theme === 'dark' ? 'brighter' : 'darker';
       const k = () => make('i', { textContent: 'k' });
-      text.replaceChildren('Row ', k(), ': whom token ', k(), ` attends to; ${shade} is more.`);
+      text.replaceChildren('Row ', k(), ': what token ', k(), ` attends to; ${shade} is more.`);
       return;
     }
     const [k, j] = pair;
     const scene = this.host.scene();
     const weight = scene.attentionRow(scene.tokensAt(this.host.view().u), k, new Float64Array(scene.n))[j];
     const hidden = scene.mask === 'causal' && j > k && !scene.frozenSet.has(j);
-    text.textContent = scene.frozenSet.has(k) ? `${tokenName(k)} is frozen and attends to nobody.`
-      : hidden ? `${tokenName(j)} comes after ${tokenName(k)}, which cannot see it.`
+    text.textContent = scene.frozenSet.has(k) ? `${tokenName(k)} is frozen and attends to no token.`
+      : hidden ? `${tokenName(j)} comes after ${tokenName(k)}, which cannot attend to it.`
         : `${tokenName(k)} attends to ${tokenName(j)} by ${percent(weight)}.`;
   }
 }

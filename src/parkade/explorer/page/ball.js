@@ -2,30 +2,30 @@
 
 import { Stage, SANS, SERIF, clusterSizes, disc, ring, star, square, rimmedText, trailPieces } from './look.js';
 import { drawGround, drawGraticule, drawLeading, drawCaps, drawTrails, drawAxes } from './sphere.js';
-import { drawRim, drawYears, drawPast, drawArcs } from './circle.js';
+import { drawRim, drawDecades, drawPast, drawArcs } from './circle.js';
 import { tokenName } from './format.js';
 
-const NAMED = 14; // with more clusters than this, names would only be in the way
+const NAMED = 14; // with more clusters than this, names would cover the picture
 
 /** Draw into `box` and return where each token is on the screen, n × 3: x, y, depth. */
 export function drawBall(pen, box, show, view) {
-  const { scene, wardrobe } = show;
-  const { theme } = wardrobe;
+  const { scene, colors: palette } = show;
+  const { theme } = palette;
   const stage = new Stage(box, scene, view);
   const tokens = scene.drawnAt(view.u);
   const labels = scene.labelsAt(view.u);
-  const colors = wardrobe.dress(view.color, scene.frameAt(view.u).frame);
+  const colors = palette.all(view.color, scene.frameAt(view.u).frame);
   const places = stage.putAll(tokens, scene.n);
   const trails = view.trails ? trailPieces(show, view) : null;
   let margin = 0.03;
   if (scene.d === 2) {
     drawRim(pen, stage, scene, theme);
     if (view.trails) {
-      drawYears(pen, stage, scene, view.u, theme);
+      drawDecades(pen, stage, scene, view.u, theme);
       drawPast(pen, stage, scene, trails, view.u, tokens);
     }
-    if (view.caps) margin = drawArcs(pen, stage, scene, view, theme);
-    drawHalos(pen, places, labels, colors, wardrobe, () => true);
+    if (view.caps && scene.hasCaps) margin = drawArcs(pen, stage, scene, view, theme);
+    drawHalos(pen, places, labels, colors, palette, () => true);
     drawTokens(pen, places, colors, scene, view, theme, true);
   } else {
     drawGround(pen, stage, scene, theme);
@@ -33,9 +33,9 @@ export function drawBall(pen, box, show, view) {
       if (!scene.axes) drawGraticule(pen, stage, theme, front);
       if (front) drawAxes(pen, stage, scene, theme);
       drawLeading(pen, stage, scene, theme, front);
-      if (view.caps) drawCaps(pen, stage, scene, view, theme, front);
+      if (view.caps && scene.hasCaps) drawCaps(pen, stage, scene, view, theme, front);
       if (view.trails) drawTrails(pen, stage, scene, trails, tokens, front);
-      drawHalos(pen, places, labels, colors, wardrobe, (k) => places[3 * k + 2] >= 0 === front);
+      drawHalos(pen, places, labels, colors, palette, (k) => places[3 * k + 2] >= 0 === front);
       drawTokens(pen, places, colors, scene, view, theme, front);
     }
   }
@@ -46,14 +46,14 @@ export function drawBall(pen, box, show, view) {
     else for (const front of [false, true]) drawTrails(pen, stage, scene, own, tokens, front, true);
     drawStart(pen, stage, scene, token, theme);
   }
-  drawGuests(pen, stage, scene, theme);
+  drawPoints(pen, stage, scene, theme);
   drawCenters(pen, places, scene, view, theme);
-  if (view.names) drawNames(pen, stage, places, labels, colors, margin, wardrobe);
+  if (view.names) drawNames(pen, stage, places, labels, colors, margin, palette);
   if (token !== null && token < scene.n) drawChosen(pen, stage, places, token, theme, view.names && labels[token] === token);
   return places;
 }
 
-const CROWD = 300; // from here on tokens are painted colour by colour, not one by one
+const CROWD = 300; // more tokens than this are painted colour by colour, not one by one
 
 function drawTokens(pen, places, colors, scene, view, theme, front) {
   const { n } = scene;
@@ -70,7 +70,7 @@ function drawTokens(pen, places, colors, scene, view, theme, front) {
     }
     for (const [color, members] of groups) paintDiscs(pen, places, members, base, color);
   } else {
-    // Deepest first; later tokens under earlier ones, since earlier ones lead.
+    // The farthest first; later tokens under earlier ones, since earlier ones lead.
     shown.sort((a, b) => places[3 * a + 2] - places[3 * b + 2] || b - a);
     for (const k of shown) {
       const r = base * (0.82 + 0.22 * Math.max(-0.6, places[3 * k + 2]));
@@ -93,19 +93,20 @@ function paintDiscs(pen, places, members, r, color) {
 
 const haloRadius = (size) => Math.min(30, 5 + 2.1 * Math.sqrt(size));
 
-/** A pale disc under each cluster, its area growing with the number of tokens. */
-function drawHalos(pen, places, labels, colors, wardrobe, wanted) {
+/** A pale disc under each cluster, larger for more tokens. */
+function drawHalos(pen, places, labels, colors, palette, wanted) {
   for (const [leader, size] of clusterSizes(labels)) {
-    if (size < 2 || !wardrobe.leaders[leader] || !wanted(leader)) continue;
+    if (size < 2 || !palette.leaders[leader] || !wanted(leader)) continue;
     pen.globalAlpha = 0.17;
     disc(pen, places[3 * leader], places[3 * leader + 1], haloRadius(size), colors[leader]);
     pen.globalAlpha = 1;
   }
 }
 
-function drawGuests(pen, stage, scene, theme) {
+/** Frozen points that are no tokens. */
+function drawPoints(pen, stage, scene, theme) {
   const at = [0, 0, 0];
-  for (const { place } of scene.guests) {
+  for (const { place } of scene.points) {
     stage.put(scene.drawnPoint(place), 0, at, 0);
     pen.globalAlpha = at[2] < 0 ? 0.4 : 1;
     square(pen, at[0], at[1], 4, theme.accent, theme.ball);
@@ -152,9 +153,9 @@ function outward(stage, x, y, gap) {
   return [(x - stage.x) / length, (y - stage.y) / length].map((c, i) => (i ? y : x) + c * gap);
 }
 
-function drawNames(pen, stage, places, labels, colors, margin, wardrobe) {
-  const { theme } = wardrobe;
-  const sizes = [...clusterSizes(labels)].filter(([leader, size]) => size > 1 && wardrobe.leaders[leader]);
+function drawNames(pen, stage, places, labels, colors, margin, palette) {
+  const { theme } = palette;
+  const sizes = [...clusterSizes(labels)].filter(([leader, size]) => size > 1 && palette.leaders[leader]);
   if (sizes.length > NAMED) return;
   sizes.sort((a, b) => b[1] - a[1]);
   const taken = [];
@@ -176,11 +177,11 @@ function drawNames(pen, stage, places, labels, colors, margin, wardrobe) {
     const count = ` ×${size}`;
     pen.font = `11px ${SANS}`;
     const more = pen.measureText(count).width;
-    const wished = pen.textAlign === 'left' ? x : pen.textAlign === 'right' ? x - width - more : x - (width + more) / 2;
-    // On a narrow screen a name moves in rather than being cut.
+    const wanted = pen.textAlign === 'left' ? x : pen.textAlign === 'right' ? x - width - more : x - (width + more) / 2;
+    // On a narrow screen a name moves inwards instead of being cut.
     const { x: edge, w } = stage.box;
     const seen = px > edge && px < edge + w;
-    const left = seen ? Math.min(Math.max(wished, edge + 2), edge + w - width - more - 2) : wished;
+    const left = seen ? Math.min(Math.max(wanted, edge + 2), edge + w - width - more - 2) : wanted;
     pen.textAlign = 'left';
     rimmedText(pen, count, left + width, y, theme.soft, theme.paper);
     pen.font = `italic 15px ${SERIF}`;

@@ -1,4 +1,4 @@
-// The charts over log time: the staircase of clusters with its time line, and consumption.
+// The charts over log time: the staircase of clusters, which is the time line, and consumption.
 
 import { SANS, disc, rimmedText } from './look.js';
 import { counted, percent, short, tenTo } from './format.js';
@@ -62,13 +62,13 @@ function drawNow(pen, x, top, bottom, theme) {
 }
 
 function drawUntrusted(pen, box, top, bottom, scene, theme) {
-  shadeFrom(scene.trusted_until, 'rounding decides: not to be trusted', pen, box, top, bottom, scene, theme);
+  shadeFrom(scene.trusted_until, 'not to be trusted: rounding decides', pen, box, top, bottom, scene, theme);
   shadeFrom(scene.phase_known_until, 'the place on the orbit is unknown', pen, box, top, bottom, scene, theme);
 }
 
 /** Shade the time line from t on, and say why. */
 function shadeFrom(t, why, pen, box, top, bottom, scene, theme) {
-  if (t === null || t >= scene.end) return;
+  if ((t ?? Infinity) >= scene.end) return;
   const x = placeOf(box, scene.moment(t));
   const { right } = timeSpan(box);
   pen.globalAlpha = 0.14;
@@ -96,7 +96,7 @@ export function drawStaircase(pen, box, scene, view, theme) {
   const base = box.y + box.h - 26;
   const top = box.y + 8;
   const plateaus = scene.plateaus ?? [];
-  // Both scales are logarithmic: so the last clusters have as much room as the first many.
+  // Both scales are logarithmic, so that the last few clusters have room too.
   const low = Math.log(0.72);
   const rate = (base - top - 12) / (Math.log(Math.max(2, scene.n)) - low);
   const height = (count) => base - rate * (Math.log(count) - low);
@@ -160,7 +160,7 @@ function drawMergeTicks(pen, box, base, scene, theme) {
   pen.globalAlpha = 1;
 }
 
-/** Names of plateaus, the longest on the log scale first where room is short. */
+/** Names of plateaus; where there is no room for all, those that are longest on the log scale. */
 function nameStairs(pen, box, plateaus, scene, height, theme) {
   const { right } = timeSpan(box);
   pen.font = `12px ${SANS}`;
@@ -178,7 +178,6 @@ function nameStairs(pen, box, plateaus, scene, height, theme) {
     const x = Math.min(spot.x + 5, right - width);
     const y = height(spot.clusters) - 3;
     if (taken.some((r) => x < r.x + r.width + 4 && r.x < x + width + 4 && Math.abs(y - r.y) < 14)) continue;
-    // A name may stand over the lower steps to its right, but not over its own line's past.
     taken.push({ x, y, width });
     rimmedText(pen, text, x, y, theme.ink, theme.panel);
   }

@@ -1,14 +1,14 @@
 // The circle: tokens on its rim, their past inside it, the caps of the centres as arcs outside.
 //
-// A path on a circle would hide itself. So the past is drawn inwards: a point of a path lies
-// the deeper inside the circle the longer ago it was, on the scale of log time.
+// Paths along a circle would cover each other. So the past is drawn inwards: the longer ago, on
+// the scale of log time, the deeper inside the circle.
 
 import { SANS } from './look.js';
 import { tenTo } from './format.js';
 
 const FULL = 2 * Math.PI;
 const DEPTH = 0.82; // how far inside the start lies, in radii
-const SHORTEST = 0.3; // a shorter past than this does not fill the circle yet
+const SHORTEST = 0.3; // a past that is shorter than this does not fill the circle
 const LANE = 0.035;
 
 export function drawRim(pen, stage, scene, theme) {
@@ -28,7 +28,7 @@ export function drawRim(pen, stage, scene, theme) {
 const depthOf = (stage, u, moment) => stage.radius * (1 - (DEPTH * (u - moment)) / Math.max(u, SHORTEST));
 
 /** Rings inside the circle at powers of ten of the past. */
-export function drawYears(pen, stage, scene, u, theme) {
+export function drawDecades(pen, stage, scene, u, theme) {
   const last = Math.floor(Math.log10(scene.time(u)));
   const step = Math.max(1, Math.ceil(scene.decades / 5));
   pen.font = `10px ${SANS}`;
@@ -54,7 +54,7 @@ export function drawYears(pen, stage, scene, u, theme) {
   }
 }
 
-/** The paths of tokens: `trails` are those of look.js, as [colour, [token, frames…]] pieces. */
+/** The paths of tokens; `trails` are the pieces of look.js by colour. */
 export function drawPast(pen, stage, scene, trails, u, tokens, chosen = false) {
   pen.globalAlpha = chosen ? 1 : scene.n > 400 ? 0.3 : 0.6;
   pen.lineWidth = chosen ? 2.2 : 1;
@@ -76,7 +76,7 @@ export function drawPast(pen, stage, scene, trails, u, tokens, chosen = false) {
   pen.globalAlpha = 1;
 }
 
-/** A line whose angle and radius change evenly from point to point, the short way round. */
+/** A line whose angle (the short way round) and radius change evenly from point to point. */
 class Spiral {
   constructor(pen, stage) {
     Object.assign(this, { pen, stage, angle: null, radius: 0 });
@@ -103,7 +103,7 @@ class Spiral {
   }
 }
 
-/** Arcs that reach δ to both sides of where a centre started, in lanes so that none overlap. */
+/** Arcs of angle δ to both sides of the start of a centre, in lanes so that none overlap. */
 export function drawArcs(pen, stage, scene, view, theme) {
   const { delta } = scene.centers;
   const offset = Math.atan2(stage.matrix[3], stage.matrix[0]);
@@ -132,7 +132,7 @@ export function drawArcs(pen, stage, scene, view, theme) {
     pen.arc(stage.x, stage.y, radius, from, Math.min(to, from + FULL));
     pen.stroke();
     pen.setLineDash([]);
-    // The middle of the arc is the start of the centre.
+    // A tick at the start of the centre.
     const angle = arc.middle + offset;
     pen.beginPath();
     for (const reach of [radius - 3.5, radius + 3.5]) {

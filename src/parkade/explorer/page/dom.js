@@ -1,4 +1,4 @@
-// Making and finding elements. Data only ever becomes text, never markup.
+// Creating and finding elements. Data becomes text, never markup.
 
 export const byId = (id) => document.getElementById(id);
 
@@ -13,12 +13,12 @@ export function make(name, properties = {}, ...children) {
   return element;
 }
 
-/** Text in which *x* is set in italics, as mathematics is. */
+/** Text in which *x* is set in italics. */
 export function symbols(text) {
   return text.split('*').map((part, i) => (i % 2 ? make('i', { textContent: part }) : part));
 }
 
-/** What a person typed, as a number; 10^60, 1e60 and a decimal comma are understood. */
+/** Typed text as a number, if it is one; 10^60, 1e60 and a decimal comma are allowed. */
 export function typedNumber(text) {
   const clean = text.trim().replace(/−/g, '-').replace(/^10\^(\d+)$/, '1e$1').replace(/^(\d+),(\d+)$/, '$1.$2');
   return clean !== '' && Number.isFinite(Number(clean)) ? Number(clean) : text.trim();

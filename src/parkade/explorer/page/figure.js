@@ -1,33 +1,20 @@
-// The picture to take away: the ball, what it shows, and the staircase, on any pen.
+// The picture to download: the tokens, the time and the staircase, drawn with any pen.
 
 import { drawBall } from './ball.js';
 import { drawStaircase } from './charts.js';
 import { SANS, SERIF } from './look.js';
 import { SvgPen } from './pen.js';
-import { counted, short } from './format.js';
+import { counted, short, typeset } from './format.js';
 
 export const FIGURE = { width: 960, height: 1080 };
 
-/** One line that tells what was run. */
-export function caption(scene) {
-  const { n, d, beta, settings } = scene;
-  const parts = [`n = ${n}`, `d = ${d}`, `β = ${short(beta)}`];
-  for (const name of ['V', 'Q', 'K']) {
-    if (settings && settings[name] !== 'I') parts.push(`${name} = ${settings[name].length > 40 ? '…' : settings[name]}`);
-  }
-  parts.push(`${scene.mask} attention`);
-  if (settings && settings.frozen !== 'none') parts.push(`frozen ${settings.frozen === 'strong' ? 'strong ' : ''}Rényi centres`);
-  if (settings) parts.push(`seed ${settings.seed}`);
-  return parts.join(', ');
-}
-
 export function drawFigure(pen, show, view) {
   const { width, height } = FIGURE;
-  const { scene, wardrobe: { theme } } = show;
+  const { scene, colors: { theme } } = show;
   pen.fillStyle = theme.paper;
   pen.fillRect(0, 0, width, height);
   drawBall(pen, { x: 30, y: 70, w: width - 60, h: height - 320 }, show, view);
-  // Zoomed in, the ball reaches beyond its box; the words keep their ground.
+  // Zoomed in, the picture reaches beyond its box; the words need their background.
   pen.fillStyle = theme.paper;
   pen.fillRect(0, 0, width, 70);
   pen.fillRect(0, height - 250, width, 250);
@@ -44,13 +31,13 @@ export function drawFigure(pen, show, view) {
   pen.textBaseline = 'alphabetic';
   pen.font = `14px ${SANS}`;
   pen.fillStyle = theme.soft;
-  pen.fillText(caption(scene), 36, height - 24);
+  pen.fillText(typeset(scene.caption), 36, height - 24);
 }
 
 export function figureSvg(show, view) {
   const pen = new SvgPen(FIGURE.width, FIGURE.height);
   drawFigure(pen, show, view);
-  return new Blob([pen.toString(`${caption(show.scene)}, t = ${short(show.scene.time(view.u))}`)], { type: 'image/svg+xml' });
+  return new Blob([pen.toString(`${typeset(show.scene.caption)}, t = ${short(show.scene.time(view.u))}`)], { type: 'image/svg+xml' });
 }
 
 export function figureCanvas(scale, options = {}) {

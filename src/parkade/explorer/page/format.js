@@ -1,4 +1,4 @@
-// Numbers as a person writes them.
+// Numbers as people write them.
 
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 const SUBSCRIPTS = '₀₁₂₃₄₅₆₇₈₉';
@@ -26,7 +26,7 @@ export const tenTo = (k) => (k === 0 ? '1' : k === 1 ? '10' : `10${superscript(k
 /** The name of a token, counted from 1 as in the paper. */
 export const tokenName = (index) => `x${subscript(index + 1)}`;
 
-// Positions come in single precision: smaller angles than this are rounding.
+// Positions have single precision: smaller angles than this are rounding.
 export const degrees = (angle) => `${angle < 1e-6 ? 0 : short((angle * 180) / Math.PI)}°`;
 
 export function percent(share) {
@@ -36,5 +36,13 @@ export function percent(share) {
 
 export const counted = (k, noun) => `${k} ${noun}${k === 1 ? '' : 's'}`;
 
-/** A float as short as it can be without losing anything, for links. */
+/** The shortest text of a float that keeps its value, for links. */
 export const plain = (x) => (Math.abs(x) >= 1e6 ? x.toExponential() : String(x)).replace('e+', 'e');
+
+/** Plain text of the library with mathematical signs: x_1 is x₁, 1e60 is 10⁶⁰. */
+export function typeset(text) {
+  return text
+    .replace(/x_(\d+)/g, (_, k) => `x${subscript(k)}`)
+    .replace(/\b(\d+(?:\.\d+)?e[+-]?\d+)\b/g, (_, number) => short(Number(number)))
+    .replace(/(^|[\s(=,±])-(\d)/g, '$1−$2');
+}

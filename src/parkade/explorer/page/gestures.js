@@ -1,4 +1,4 @@
-// Turning, zooming and pointing on the picture, by mouse, pen, fingers and keys.
+// Turning, zooming and pointing in the picture, by mouse, pen, fingers and keys.
 
 import { aboutAxis, composed } from './turn.js';
 
@@ -12,7 +12,7 @@ export function tokenAt(places, x, y, near = NEAR) {
   let least = Infinity;
   for (let k = 0; k < places.length / 3; k++) {
     const apart = Math.hypot(places[3 * k] - x, places[3 * k + 1] - y);
-    // Something hidden behind the ball needs to be pointed at more exactly.
+    // A token at the back has to be pointed at more exactly.
     const cost = apart + (places[3 * k + 2] < 0 ? near / 2 : 0) + k * 1e-6;
     if (cost < near && cost < least) { best = k; least = cost; }
   }
@@ -126,7 +126,7 @@ export class Gestures {
     const [cx, cy] = this.middle();
     const grown = zoom / view.zoom;
     view.pan = [view.pan[0] + ((x - cx) * (1 - grown)) / this.size, view.pan[1] + ((y - cy) * (1 - grown)) / this.size];
-    // Back at the whole picture, it belongs in the middle again.
+    // When the whole picture is visible again, it moves back to the middle.
     if (zoom <= 1) view.pan = view.pan.map((c) => c * Math.max(0, (zoom - 0.5) * 2) * (grown < 1 ? 0.8 : 1));
     view.zoom = zoom;
   }

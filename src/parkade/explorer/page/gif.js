@@ -1,6 +1,6 @@
-// A writer of animated GIFs: a palette of the most frequent colours, and LZW.
+// Writes animated GIFs: a palette of the most frequent colours, and LZW.
 
-/** 256 colours: the means of the fullest cells of a coarse cube of colours. */
+/** 256 colours: the means of the most frequent cells of a coarse cube of colours. */
 function gifPalette(frames) {
   const cells = new Map();
   for (const pixels of frames) {
@@ -142,7 +142,7 @@ export async function encodeGif(frames, width, height, delay, last, onProgress) 
     sink.byte(0);
     lzw(sink, indices);
     onProgress((f + 1) / frames.length);
-    // Let the page breathe between frames.
+    // Let the page respond between frames.
     await new Promise((resolve) => { setTimeout(resolve); });
   }
   sink.byte(0x3b);

@@ -1,4 +1,4 @@
-// Keyboard shortcuts. A field being typed in keeps its keys.
+// Keyboard shortcuts. A field that has the focus keeps its keys.
 
 const TOGGLE_KEYS = { t: 'trails', r: 'renyi', s: 'strong', p: 'caps', n: 'names', g: 'group' };
 

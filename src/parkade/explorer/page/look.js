@@ -1,5 +1,5 @@
-// What the drawings of the sphere and of the circle have in common: the projection to the
-// screen, the colour of each token, and the marks of tokens.
+// What the drawings of the sphere and the circle share: the projection to the screen, the
+// colours of tokens, marks and trails.
 
 import { rotationMatrix } from './turn.js';
 import { clusterColors, sequenceColor } from './palette.js';
@@ -12,7 +12,7 @@ export class Stage {
   constructor(box, scene, view) {
     this.box = box;
     this.matrix = rotationMatrix(view.turn ?? scene.home);
-    // Outside the circle there must be room for arcs and names.
+    // Arcs and names need room outside the circle.
     const room = scene.d === 2 ? (box.w < 420 ? 0.36 : 0.385) : 0.44;
     this.size = Math.min(box.w, box.h);
     this.radius = room * this.size * view.zoom;
@@ -40,28 +40,28 @@ export class Stage {
   }
 }
 
-/** Colours that hold for a whole run: made once for a scene and a theme. */
-export class Wardrobe {
+/** The colours of tokens, computed once for a scene and a theme. */
+export class TokenColors {
   constructor(scene, theme) {
     const { n, labels } = scene;
     this.theme = theme;
     this.n = n;
     this.leaders = clusterColors(scene, theme);
     this.sequence = Array.from({ length: n }, (_, k) => sequenceColor(k, n, theme));
-    // Whose colour each token wears at each frame: that of its last cluster that had one.
-    this.worn = labels.slice();
+    // Whose colour each token has in each frame: that of its last cluster that had one.
+    this.owners = labels.slice();
     for (let i = n * Math.max(1, scene.formed); i < labels.length; i++) {
-      if (this.leaders[labels[i]] === null) this.worn[i] = this.worn[i - n];
+      if (this.leaders[labels[i]] === null) this.owners[i] = this.owners[i - n];
     }
   }
 
   color(mode, k, frame) {
     if (mode === 'position') return this.sequence[k];
-    return this.leaders[this.worn[frame * this.n + k]];
+    return this.leaders[this.owners[frame * this.n + k]];
   }
 
   /** One colour for each token; those without a cluster are grey. */
-  dress(mode, frame) {
+  all(mode, frame) {
     return Array.from({ length: this.n }, (_, k) => this.color(mode, k, frame) ?? this.theme.soft);
   }
 }
@@ -116,7 +116,7 @@ export function square(pen, x, y, r, color, edge) {
   pen.fill();
 }
 
-/** Text with a rim in the colour of the ground, readable on anything. */
+/** Text with a rim in the colour of the background, readable on anything. */
 export function rimmedText(pen, text, x, y, color, edge) {
   pen.lineJoin = 'round';
   pen.lineWidth = 3.5;
@@ -127,8 +127,8 @@ export function rimmedText(pen, text, x, y, color, edge) {
 }
 
 /**
- * The frames at which a token's path bends, for every token. Long rests need no points, so
- * trails stay cheap for thousands of tokens.
+ * The frames at which the path of each token bends. A token at rest needs no points, so trails
+ * stay cheap for thousands of tokens.
  */
 export function pathVertices(scene) {
   const { n, space, count, drawn } = scene;
@@ -150,20 +150,20 @@ export function pathVertices(scene) {
   });
 }
 
-export const TRAILS = 600; // more paths than this would only be a haze
+export const TRAILS = 600; // more paths than this could not be told apart
 
 /**
  * The paths up to u in pieces of one colour: a Map from colours to pieces { token, frames, open },
- * where an open piece goes on to where the token is now. A piece wears the colour of the cluster
- * the token was in; before clusters had formed, of the one it was about to join.
+ * where an open piece goes on to the place of the token now. A piece has the colour of the cluster
+ * the token was in; before clusters have formed, of the first one it joins.
  */
 export function trailPieces(show, view, only = null) {
-  const { scene, wardrobe, paths } = show;
+  const { scene, colors, paths } = show;
   const { n } = scene;
   const { frame } = scene.frameAt(view.u);
   const formed = Math.min(frame, scene.formed);
   const trails = new Map();
-  const colorAt = (k, f) => wardrobe.color(view.color, k, Math.max(f, formed)) ?? wardrobe.theme.faint;
+  const colorAt = (k, f) => colors.color(view.color, k, Math.max(f, formed)) ?? colors.theme.faint;
   const add = (color, piece) => {
     if (!trails.has(color)) trails.set(color, []);
     trails.get(color).push(piece);

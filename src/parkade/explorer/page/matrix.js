@@ -1,4 +1,4 @@
-// The attention matrix of the moment, as an image: row k shows whom token k attends to.
+// The attention matrix of the moment, as an image: row k shows which tokens token k attends to.
 
 import { heatTable } from './palette.js';
 
@@ -15,7 +15,7 @@ export class AttentionImage {
     return order;
   }
 
-  /** Compute the image for u, at most `most` pixels wide; cells are averaged down to that. */
+  /** Compute the image for u, at most `most` pixels wide; cells are averaged to fit. */
   update(scene, u, grouped, most, theme) {
     const { n } = scene;
     const side = Math.min(n, Math.max(1, Math.floor(most)));
@@ -39,7 +39,7 @@ export class AttentionImage {
     this.canvas.height = side;
     const pen = this.canvas.getContext('2d');
     const image = pen.createImageData(side, side);
-    // Weights are smaller the more tokens there are; a power below one keeps small ones visible.
+    // More tokens have smaller weights; a power below one keeps small weights visible.
     const dark = Math.min(1, 20 / n);
     for (let i = 0; i < side; i++) {
       for (let j = 0; j < side; j++) {
@@ -71,7 +71,7 @@ export class AttentionImage {
     pen.globalAlpha = 1;
   }
 
-  /** Tokens [k, j] of row and column under a point of the box. */
+  /** Tokens [k, j] of the row and the column at a point of the box. */
   pick(box, x, y, n) {
     const [i, j] = [y - box.y, x - box.x].map((c) => Math.floor((c / box.w) * n));
     if (i < 0 || j < 0 || i >= n || j >= n) return null;

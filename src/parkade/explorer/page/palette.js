@@ -1,6 +1,6 @@
-// Colours. Clusters wear Okabe and Ito's, which stay apart in every kind of colour vision.
+// Colours. Those of clusters are Okabe and Ito's, which differ in every kind of colour vision.
 
-// Vermillion is the last, since it marks the strong centres.
+// Vermillion is the last one, since it marks the strong centres.
 const LEADERS = ['#0072B2', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#7A5C3E', '#D55E00'];
 const DARK_LEADERS = ['#3D9BDC', '#1DBF92', '#DD94BC', '#F2B53A', '#8ACDF3', '#B08E6A', '#F07F2E'];
 
@@ -16,7 +16,7 @@ export function mixed(a, b, share) {
   return written(from.map((c, i) => c + share * (to[i] - c)));
 }
 
-/** The colours of the page, from its style sheet, so that they are written down once. */
+/** The colours of the page, read from its style sheet, where they are defined. */
 export function themeColors(dark) {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue(`--${name}`).trim();
@@ -35,14 +35,14 @@ export function sequenceColor(k, n, theme) {
 }
 
 /**
- * A colour for each leader: ink for the first token, then in the order in which they last.
- * Who leads only while clusters are forming gets none, so that the colours come with the clusters.
+ * A colour for each leader: ink for the first token, then by how long they lead. Tokens that lead
+ * only while clusters form get none, so that the colours appear with the clusters.
  */
 export function clusterColors(scene, theme) {
   const { n, labels, count, moments } = scene;
   const colors = new Array(n).fill(null);
   const list = theme.dark ? DARK_LEADERS : LEADERS;
-  // How long each token leads others, on the time line; what stands at the end counts anyway.
+  // How long each token leads others, on the time line; leaders at the end count in any case.
   const life = new Float64Array(n);
   for (let f = scene.formed; f < count; f++) {
     const length = f === count - 1 ? 1e-6 : moments[f + 1] - moments[f];
@@ -50,7 +50,7 @@ export function clusterColors(scene, theme) {
     for (let k = 0; k < n; k++) sizes[labels[f * n + k]]++;
     for (let k = 1; k < n; k++) if (sizes[k] > 1 || (sizes[k] && scene.clusters[f] <= 12)) life[k] += length;
   }
-  // In a merge, followers that lag behind lead one another for a moment: that is no cluster.
+  // During a merge, followers that lag behind form short-lived groups, which get no colour.
   const last = (count - 1) * n;
   const order = [...life.keys()].filter((k) => life[k] > 0.004 || (life[k] > 0 && labels[last + k] === k));
   order.sort((a, b) => life[b] - life[a] || a - b);
@@ -63,7 +63,7 @@ export function clusterColors(scene, theme) {
   return colors;
 }
 
-/** From the panel's colour to the accent and on to ink, as 256 triples for images. */
+/** From the panel's colour through the accent to ink, as 256 triples for images. */
 export function heatTable(theme) {
   const stops = theme.dark
     ? [theme.panel, '#12405E', '#2A83B8', '#8ACDF3', '#F4F9FC']

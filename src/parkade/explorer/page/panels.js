@@ -1,39 +1,74 @@
-// The words around the pictures: theory, status, the token in hand, what a reader hears.
+// The words around the pictures: theory, status, settings of a file, what a screen reader hears.
 
 import { byId, make } from './dom.js';
-import { counted, degrees, percent, short, subscript, tokenName } from './format.js';
-import { clusterSizes } from './look.js';
+import { showEquation } from './equation.js';
+import { counted, percent, short, typeset } from './format.js';
+import { TRAILS } from './look.js';
 
-/** The library's plain text with the signs of mathematics: x_1 is x₁, 1e60 is 10⁶⁰. */
-export function typeset(text) {
-  return text
-    .replace(/x_(\d+)/g, (_, k) => `x${subscript(k)}`)
-    .replace(/\b(\d+(?:\.\d+)?e[+-]?\d+)\b/g, (_, number) => short(Number(number)))
-    .replace(/(^|[\s(=,±])-(\d)/g, '$1−$2');
+/** Everything that holds for a whole scene. Elements with data-needs are hidden without it. */
+export function showScene(scene) {
+  const known = {
+    attention: scene.hasAttention, centers: scene.centers, caps: scene.hasCaps,
+    consumption: scene.consumption, theory: scene.theory,
+  };
+  for (const element of document.querySelectorAll('[data-needs]')) element.hidden = !known[element.dataset.needs];
+  byId('token').max = String(scene.n);
+  byId('frozen-key').hidden = !scene.frozen.length;
+  byId('show-caps').disabled = scene.d > 3;
+  byId('show-caps').title = scene.d > 3 ? 'Caps cannot be drawn along principal axes' : '';
+  byId('show-trails').title = scene.n > TRAILS ? `Trails of every ${Math.ceil(scene.n / TRAILS)}th token` : '';
+  byId('axes-note').hidden = !scene.axes;
+  if (scene.axes) {
+    const share = scene.axes.variance.reduce((a, b) => a + b, 0);
+    byId('axes-note').textContent = `${scene.d} dimensions, seen along their three principal axes: ${percent(share)} of the variance`;
+  }
+  byId('ball').setAttribute('aria-label', `${scene.n} tokens on the ${scene.d === 2 ? 'circle' : 'sphere'}. Arrow keys turn it, J and K choose a token.`);
+  showEquation(scene.equation);
+  showTheory(scene);
+  showMissing(scene);
+  showStatus(scene);
 }
 
-export function showTheory(scene) {
+function showTheory(scene) {
+  byId('shown-line').hidden = Boolean(scene.theory);
+  byId('shown').textContent = typeset(scene.caption);
+  if (!scene.theory) return;
   const { predicted, seen, agrees } = scene.theory;
   byId('predicted').textContent = typeset(predicted);
   byId('seen').textContent = typeset(seen);
-  const verdict = byId('verdict');
-  verdict.dataset.agrees = String(agrees);
-  verdict.textContent = agrees === null ? '' : agrees ? '✓ as predicted' : '✗ not as predicted';
+  const agreement = byId('agreement');
+  agreement.dataset.agrees = String(agrees);
+  agreement.textContent = agrees === null ? '' : agrees ? '✓ as predicted' : '✗ not as predicted';
 }
 
-export function showStatus(scene) {
-  const { method, engine, steps, seconds, reason } = scene.stats;
-  const parts = [counted(steps, 'step'), `${method} method${reason ? ` (${reason})` : ''}`, engine];
-  if (seconds !== null && seconds !== undefined) parts.push(seconds < 1 ? `${Math.max(1, Math.round(1000 * seconds))} ms` : `${short(seconds, 2)} s`);
-  const limit = scene.trusted_until;
-  const doubted = limit !== null && limit < scene.end;
-  const phase = scene.phase_known_until;
-  if (phase !== null && phase < scene.end) parts.push(`the place on the orbit is known until t = ${short(phase)}`);
-  parts.push(doubted ? `to be trusted until t = ${short(limit)}: then rounding decides` : 'to be trusted to the end');
+/** In the place of panels that are hidden: what is shown, and what is not known. */
+function showMissing(scene) {
+  const missing = [
+    [scene.hasAttention, 'attention weights'], [scene.centers, 'Rényi centres'],
+    [scene.consumption || !scene.centers, 'what centres consume'], [scene.theory, 'a prediction'],
+  ].filter(([known]) => !known).map(([, name]) => name);
+  byId('missing-panel').hidden = !missing.length;
+  byId('missing').textContent = `The picture shows the tokens, their clusters and how these merge. Not known here: ${missing.join(', ')}.`;
+}
+
+function showStatus(scene) {
+  const parts = [];
+  if (scene.stats) {
+    const { method, engine, steps, seconds, reason } = scene.stats;
+    parts.push(counted(steps, 'step'), `${method} method${reason ? ` (${reason})` : ''}`, engine);
+    if (seconds !== null && seconds !== undefined) parts.push(seconds < 1 ? `${Math.max(1, Math.round(1000 * seconds))} ms` : `${short(seconds, 2)} s`);
+  } else parts.push(`${counted(scene.n, 'token')} in ${scene.d} dimensions`, counted(scene.count, 'frame'));
+  const limit = scene.trusted_until ?? Infinity;
+  const doubted = limit < scene.end;
+  const phase = scene.phase_known_until ?? Infinity;
+  if (phase < scene.end) parts.push(`the place on the orbit is known until t = ${short(phase)}`);
+  if (doubted) parts.push(`to be trusted until t = ${short(limit)}: then rounding decides`);
+  else if (scene.stats) parts.push('to be trusted to the end');
   byId('status').textContent = parts.join(' · ');
   byId('status').dataset.trust = String(!doubted);
 }
 
+/** What holds at this moment. */
 export function showMoment(scene, view, playing) {
   const t = scene.time(view.u);
   const clusters = counted(scene.clustersAt(view.u), 'cluster');
@@ -42,103 +77,47 @@ export function showMoment(scene, view, playing) {
   const line = byId('timeline');
   line.setAttribute('aria-valuenow', String(Math.round(1000 * view.u)));
   line.setAttribute('aria-valuetext', `t = ${short(t)}: ${clusters}`);
-  const { renyi, strong } = scene.consumption;
-  const { frame } = scene.frameAt(view.u);
-  byId('consumed-renyi').textContent = percent(renyi[frame]);
-  byId('consumed-strong').textContent = percent(strong[frame]);
-  summarise(`t = ${short(t)}: ${clusters}`, playing);
+  if (scene.consumption) {
+    const { frame } = scene.frameAt(view.u);
+    byId('consumed-renyi').textContent = percent(scene.consumption.renyi[frame]);
+    byId('consumed-strong').textContent = percent(scene.consumption.strong[frame]);
+  }
+  announce(`t = ${short(t)}: ${clusters}`, playing);
 }
 
-let waiting = null;
+const announced = { timer: null };
 
 /** Tell a screen reader, but not in the middle of a movement; while playing, now and then. */
-function summarise(text, playing) {
-  if (playing && waiting) return;
-  clearTimeout(waiting);
-  waiting = setTimeout(() => {
-    waiting = null;
+function announce(text, playing) {
+  if (playing && announced.timer) return;
+  clearTimeout(announced.timer);
+  announced.timer = setTimeout(() => {
+    announced.timer = null;
     if (byId('summary').textContent !== text) byId('summary').textContent = text;
   }, playing ? 2500 : 350);
 }
 
-/** What is known about a token now, as [label, text] pairs. */
-export function tokenFacts(scene, view, k) {
-  const labels = scene.labelsAt(view.u);
-  const tokens = scene.tokensAt(view.u);
-  const leader = labels[k];
-  const size = clusterSizes(labels).get(leader);
-  const cluster = size === 1 ? 'alone' : leader === k
-    ? `leads a cluster of ${size}` : `in the cluster of ${tokenName(leader)}, with ${size} tokens`;
-  let center = scene.strong.has(k) ? 'strong Rényi centre' : scene.renyi.has(k) ? 'Rényi centre' : 'no centre';
-  if (k === 0) center += ', the first token';
-  if (scene.frozenSet.has(k)) center += ', frozen';
-  return { name: tokenName(k), cluster, center, drift: `Drift ${degrees(scene.drift(tokens, k))} from its start`, tokens };
-}
-
-export function showToken(scene, view) {
-  const k = view.hover ?? view.token;
-  const text = byId('token-text');
-  const box = byId('token');
-  byId('token-clear').hidden = view.token === null;
-  if (document.activeElement !== box) box.value = k === null ? '' : String(k + 1);
-  if (k === null || k >= scene.n) {
-    text.textContent = 'Point at a token to follow it everywhere; click it, or type its number, to keep it.';
-    return;
-  }
-  const facts = tokenFacts(scene, view, k);
-  const row = scene.attentionRow(facts.tokens, k, new Float64Array(scene.n));
-  let best = 0;
-  for (let j = 1; j < scene.n; j++) if (row[j] > row[best]) best = j;
-  const heeds = scene.frozenSet.has(k) ? 'Moves for nobody' : `Attends to itself by ${percent(row[k])}${best === k ? '' : `, most to ${tokenName(best)} (${percent(row[best])})`}`;
-  text.replaceChildren(make('b', { textContent: `${facts.name} ` }), `${facts.cluster}; ${facts.center}.`, make('br'), `${facts.drift}.`, make('br'), `${heeds}.`);
-}
-
-/** The little card next to the pointer. */
-export function showTip(scene, view, event) {
-  const tip = byId('tip');
-  tip.hidden = view.hover === null || !event;
-  if (tip.hidden) return;
-  const facts = tokenFacts(scene, view, view.hover);
-  tip.replaceChildren(
-    make('b', { textContent: `${facts.name} ` }), `token ${view.hover + 1} of ${scene.n}`, make('br'),
-    facts.cluster, make('br'), facts.center, make('br'), facts.drift,
-  );
-  const box = byId('ball-box').getBoundingClientRect();
-  const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-  const left = x + 18 + tip.offsetWidth > box.width ? x - 18 - tip.offsetWidth : x + 18;
-  tip.style.left = `${Math.max(0, left)}px`;
-  tip.style.top = `${Math.max(0, Math.min(y + 12, box.height - tip.offsetHeight))}px`;
-}
-
-/** In a file there are no controls: the settings are told instead. */
-export function showFacts(scene) {
-  const s = scene.settings;
-  const rows = [['n', scene.n], ['d', scene.d], ['β', short(scene.beta)], ['δ', short(scene.delta)]];
-  if (s) rows.push(['V', s.V], ['Q', s.Q], ['K', s.K]);
-  else if (scene.V.every((row, i) => row.every((x, j) => x === (i === j ? 1 : 0)))) rows.push(['V', 'I']);
-  else if (scene.d <= 4) rows.push(['V', scene.V.map((row) => row.map((x) => short(x)).join(', ')).join('; ')]);
-  rows.push(['T', short(scene.end)]);
-  if (s) rows.push(['seed', s.seed]);
-  rows.push(['mask', scene.mask]);
-  if (scene.frozen.length) rows.push(['frozen', counted(scene.frozen.length, 'token')]);
+/** A file has no controls: it lists the settings instead, and explains what is shown. */
+export function showFacts({ facts, stats }) {
+  byId('facts-title').textContent = stats ? 'This run' : 'This path';
   byId('facts').querySelector('dl').replaceChildren(
-    ...rows.flatMap(([name, value]) => [make('dt', { textContent: name }), make('dd', { textContent: String(value) })]),
+    ...Object.entries(facts ?? {}).flatMap(([name, value]) => [
+      make('dt', { textContent: name }),
+      make('dd', { textContent: typeof value === 'number' ? short(value) : value }),
+    ]),
   );
-  // A file that was mailed must explain itself.
-  if (byId('facts').hidden) {
-    byId('facts').prepend(byId('equation'));
-    byId('facts').append(...[...document.querySelectorAll('#help > p')].map((p) => p.cloneNode(true)));
-  }
+  byId('facts').prepend(byId('equation'));
+  byId('facts').append(...[...document.querySelectorAll('#help > p')].map((p) => p.cloneNode(true)));
   byId('facts').hidden = false;
 }
 
-let fading = null;
+const toasted = { timer: null };
 
-/** A short word at the foot of the page that goes by itself. */
+/** A short message at the foot of the page, which disappears by itself. */
 export function toast(text) {
   const box = byId('toast');
   box.textContent = text;
   box.hidden = false;
-  clearTimeout(fading);
-  fading = setTimeout(() => { box.hidden = true; }, 4500);
+  clearTimeout(toasted.timer);
+  toasted.timer = setTimeout(() => { box.hidden = true; }, 4500);
 }

@@ -1,5 +1,5 @@
-// A pen that writes SVG with the few canvas methods the drawings use, so that a downloaded
-// SVG is drawn by the very code that draws the page.
+// A pen that writes SVG and has the canvas methods that the drawings use, so that the same
+// code draws the page and a downloaded SVG.
 
 const escaped = (text) =>
   String(text).replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]);
@@ -89,7 +89,7 @@ export class SvgPen {
   text(text, x, y, paint) {
     const anchor = { center: 'middle', right: 'end', end: 'end' }[this.textAlign] ?? 'start';
     const size = parseFloat(/([\d.]+)px/.exec(this.font)[1]);
-    // Baselines by hand: viewers disagree about dominant-baseline.
+    // Baselines are computed here, since viewers disagree about dominant-baseline.
     const down = { middle: 0.35, top: 0.8, bottom: -0.2 }[this.textBaseline] ?? 0;
     const family = this.font.slice(this.font.indexOf('px') + 2).trim();
     const slant = this.font.includes('italic') ? ' font-style="italic"' : '';

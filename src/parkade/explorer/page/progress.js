@@ -1,8 +1,8 @@
-// The bar that tells how far something is that takes its time.
+// The progress bar of a run or a recording.
 
 import { byId } from './dom.js';
 
-const PATIENCE = 150; // milliseconds; what is done sooner shows no bar
+const PATIENCE = 150; // milliseconds; what ends sooner shows no bar
 
 export class Progress {
   constructor() {
@@ -10,7 +10,7 @@ export class Progress {
     this.verb = 'computing…';
   }
 
-  /** Something has begun. The picture fades if it is about to be another one. */
+  /** Something has begun. The picture fades if another one is about to replace it. */
   begin(verb, fades) {
     this.end();
     this.verb = verb;

@@ -1,4 +1,4 @@
-// The animation as a file: recorded by the browser as video, or written as a GIF.
+// The animation as a file: a video that the browser records, or a GIF.
 
 import { FIGURE, drawFigure, figureCanvas } from './figure.js';
 import { encodeGif } from './gif.js';
@@ -7,9 +7,9 @@ import { Timeline } from './timeline.js';
 const TYPES = ['video/webm;codecs=vp9', 'video/webm;codecs=vp8', 'video/webm', 'video/mp4'];
 const RATE = 30;
 const GIF_RATE = 12.5;
-const REST = 1.2; // seconds that the last picture stays
+const REST = 1.2; // seconds for which the last picture stays
 
-/** The kind of video this browser can record, or null. */
+/** The type of video that this browser can record, or null. */
 export function videoType() {
   if (typeof MediaRecorder === 'undefined' || !HTMLCanvasElement.prototype.captureStream) return null;
   return TYPES.find((type) => MediaRecorder.isTypeSupported(type)) ?? null;
@@ -50,7 +50,7 @@ export async function recordVideo(show, view, speed, signal, onProgress) {
   return signal.aborted ? null : new Blob(parts, { type: type.split(';')[0] });
 }
 
-/** The animation in half the size and at fewer pictures a second, for places without video. */
+/** The animation at half the size and with fewer pictures a second. */
 export async function recordGif(show, view, speed, signal, onProgress) {
   const { canvas, pen } = figureCanvas(0.5, { willReadFrequently: true });
   const frames = [];

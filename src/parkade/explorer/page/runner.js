@@ -1,22 +1,22 @@
-// Runs on the server, one at a time: a new one ends the one before.
+// Runs on the server, one at a time: a new run cancels the one before.
 
 import { Refusal, fetchScene } from './server.js';
 
 export class Runner {
-  /** Hears begun(), arrived(data, options), refused(error), ended(). */
+  /** `host` hears begun(), arrived(data, options), refused(error). */
   constructor(progress, host) {
     this.progress = progress;
     this.host = host;
     this.run = null; // AbortController of the run under way
-    this.done = ''; // settings that were computed last, or are being computed
+    this.latest = ''; // settings that were computed last, or are being computed
   }
 
   get busy() { return this.run !== null; }
 
   async start(settings, options = {}) {
     const wanted = JSON.stringify(settings);
-    if (wanted === this.done && !options.again) return;
-    this.done = wanted;
+    if (wanted === this.latest && !options.again) return;
+    this.latest = wanted;
     this.run?.abort();
     const mine = new AbortController();
     this.run = mine;
@@ -31,7 +31,7 @@ export class Runner {
       if (this.run === mine) this.host.arrived(data, options);
     } catch (error) {
       if (this.run !== mine) return;
-      this.done = '';
+      this.latest = '';
       if (!(error instanceof Refusal)) throw error;
       this.host.refused(error);
     } finally {
@@ -45,7 +45,7 @@ export class Runner {
   cancel() {
     const mine = this.run;
     this.run = null;
-    this.done = '';
+    this.latest = '';
     mine?.abort();
     this.progress.end();
   }

@@ -1,6 +1,9 @@
-// A computed run, unpacked, and what can be asked of it at any moment.
+// A run, unpacked, and what can be computed from it for any moment.
 //
-// Moments are told as u in [0, 1]: t = 0 at u = 0, then equal ratios of t take equal lengths.
+// A moment is a number u in [0, 1]: t = 0 at u = 0, then equal ratios of t take equal lengths.
+//
+// Always there: n, d, times, frames, labels, clusters, frozen. The rest may be null or missing:
+// a path need not have a model (mask, A, V), centres, merges, a prediction or statistics.
 
 import { UPRIGHT, facing } from './turn.js';
 
@@ -20,15 +23,15 @@ export class Scene {
     this.labels = new Uint16Array(bytes(data.labels)); // F × n
     this.count = this.times.length;
     this.end = this.times[this.count - 1];
-    // A saved run may begin late, or have kept its end only.
+    // A saved run may begin late, or contain its end only.
     this.head = this.times[0] > 0 ? 0 : HEAD;
     this.first = this.times.find((t) => t > 0) ?? 1;
     this.decades = Math.log10(this.end / this.first);
     this.moments = this.times.map((t) => this.moment(t));
     this.frozenSet = new Set(this.frozen_tokens);
-    // Fixed tokens that are not among the n: everybody sees them, nobody is them.
+    // Frozen points that are not among the n tokens; all tokens attend to them.
     const weights = this.frozen_weights ?? [];
-    this.guests = this.frozenSet.size ? [] : this.frozen.map((place, i) => ({ place, weight: weights[i] ?? 1 }));
+    this.points = this.frozenSet.size ? [] : this.frozen.map((place, i) => ({ place, weight: weights[i] ?? 1 }));
     this.renyi = new Set(this.centers?.renyi ?? []);
     this.strong = new Set(this.centers?.strong ?? []);
     this.arrivals = (this.merges ?? []).map((m) => m.t).sort((a, b) => a - b);
@@ -36,10 +39,19 @@ export class Scene {
     this.formed = state ? this.frameAt(this.moment(state.start)).frame + 1 : this.count - 1;
     this.space = this.d === 2 ? 2 : 3;
     this.drawn = this.project();
-    // The first token starts on the near side: it is the one to watch.
+    // The first token starts on the near side, since the others follow it.
     this.home = this.d === 2 ? UPRIGHT : facing(this.drawn);
     this.pace = this.measurePace();
   }
+
+  /** Whether the page can compute attention weights. */
+  get hasAttention() { return Boolean(this.A) && (this.mask === 'causal' || this.mask === 'full'); }
+
+  /** Whether there are centres with caps. */
+  get hasCaps() { return Number.isFinite(this.centers?.delta); }
+
+  /** One line that says what is shown. */
+  get caption() { return this.label ?? `${this.n} tokens, d = ${this.d}`; }
 
   /** Where t lies on the time line, from 0 to 1. */
   moment(t) {
@@ -55,7 +67,7 @@ export class Scene {
     return this.first * 10 ** (((Math.max(u, 0) - this.head) / (1 - this.head)) * this.decades);
   }
 
-  /** The frame at or before u, and how far on the way to the next one u is. */
+  /** The frame at or before u, and which part of the way to the next one u has covered. */
   frameAt(u) {
     let low = 0;
     let high = this.count - 1;
@@ -68,12 +80,12 @@ export class Scene {
     return { frame: low, part: gap > 0 ? Math.min(1, (u - this.moments[low]) / gap) : 0 };
   }
 
-  /** All tokens at u, n × d: along great circles between frames. */
+  /** All tokens at u, n × d: between frames they follow great circles. */
   tokensAt(u) {
     return between(this.frames, this.n, this.d, this.frameAt(u), true);
   }
 
-  /** The same as drawn: two or three coordinates, for d > 3 along the principal axes. */
+  /** The tokens as drawn: two or three coordinates, for d > 3 along the principal axes. */
   drawnAt(u) {
     if (this.drawn === this.frames) return this.tokensAt(u);
     return between(this.drawn, this.n, 3, this.frameAt(u), false);
@@ -84,23 +96,23 @@ export class Scene {
     return this.labels.subarray(frame * this.n, (frame + 1) * this.n);
   }
 
-  /** Number of clusters; by the merges where there are, since these never wobble. */
+  /** Number of clusters; from the merges if they are known, so that it only falls. */
   clustersAt(u) {
     if (!this.merges) return this.clusters[this.frameAt(u).frame];
-    const t = this.time(u) * (1 + 1e-9); // the time of a merge, there and back, is after it
+    const t = this.time(u) * (1 + 1e-9); // a merge counts at its own time in spite of rounding
     let arrived = 0;
     while (arrived < this.arrivals.length && this.arrivals[arrived] <= t) arrived++;
     return this.n - arrived;
   }
 
-  /** The angle between where a token started and where it is. */
+  /** The angle between the start of a token and its place now. */
   drift(tokens, index) {
     return angleBetween(this.frames, index * this.d, tokens, index * this.d, this.d);
   }
 
   /**
    * Attention weights of row k among `tokens`, into `row`: the share of each token in the sum
-   * that moves token k. A frozen token is seen by all and sees none.
+   * that moves token k. All tokens attend to a frozen token, which attends to none.
    */
   attentionRow(tokens, k, row) {
     const { n, d, A } = this;
@@ -112,7 +124,7 @@ export class Scene {
     }
     const last = this.mask === 'full' ? n - 1 : k;
     let top = -Infinity;
-    const outside = this.guests.map(({ place, weight }) => {
+    const outside = this.points.map(({ place, weight }) => {
       const score = place.reduce((sum, x, i) => sum + query[i] * x, 0);
       top = Math.max(top, score);
       return { score, weight };
@@ -136,20 +148,17 @@ export class Scene {
     return row;
   }
 
-  /**
-   * A basis of the leading eigenspace L of V, if it is easy to tell: of a diagonal V, and if L
-   * is not everything. Null otherwise.
-   */
+  /** A basis of the leading eigenspace L of a diagonal V; null if L is everything, or unknown. */
   leading() {
     const { V, d } = this;
-    if (V.some((row, i) => row.some((entry, j) => i !== j && entry !== 0))) return null;
+    if (!V || V.some((row, i) => row.some((entry, j) => i !== j && entry !== 0))) return null;
     const top = Math.max(...V.map((row, i) => row[i]));
     const basis = V.map((row, i) => i).filter((i) => V[i][i] === top);
     if (basis.length === d) return null;
     return basis.map((i) => V.map((_, j) => (i === j ? 1 : 0)));
   }
 
-  /** A point of the model's space as it is drawn. */
+  /** A point of d coordinates as it is drawn. */
   drawnPoint(point) {
     if (!this.axes) return point;
     return this.axes.directions.map((direction) => direction.reduce((sum, c, i) => sum + c * point[i], 0));
@@ -171,8 +180,8 @@ export class Scene {
   }
 
   /**
-   * The clock of the animation at each frame, from 0 to 1: it runs with log time, but slower
-   * while tokens move, so that merges that take no time on the log scale can be watched.
+   * The clock of the animation at each frame, from 0 to 1. It follows log time, but slower
+   * while tokens move: on the log scale alone, late merges would be too fast to see.
    */
   measurePace() {
     const { n, d, frames } = this;
@@ -212,7 +221,7 @@ export class Scene {
 }
 
 function angleBetween(a, i, b, j, d) {
-  // The half-angle form keeps small angles exact, where arccos would lose them.
+  // Exact for small angles too, where arccos is not.
   let apart = 0;
   let along = 0;
   for (let c = 0; c < d; c++) {

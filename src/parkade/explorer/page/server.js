@@ -1,6 +1,6 @@
-// Talking to the server: presets, runs that stream their progress, downloads.
+// Requests to the server: the schema, presets, runs that stream their progress, downloads.
 
-/** What went wrong, in the server's words, and at which setting. */
+/** What the server refused, in its words, and the setting concerned. */
 export class Refusal extends Error {
   constructor(sentence, field = null) {
     super(sentence);
@@ -26,15 +26,17 @@ async function answer(path, body, signal) {
   throw new Refusal(told.error ?? `The server answered with status ${response.status}.`, told.field ?? null);
 }
 
+export const fetchSchema = async () => (await answer('/api/schema')).json();
+
 export const fetchPresets = async () => (await answer('/api/presets')).json();
 
 export const fetchFile = async (kind, settings) => (await answer(`/api/download/${kind}`, settings)).blob();
 
-/** Compute a scene; `onProgress` hears shares from 0 to 1 and notes while it takes its time. */
+/** Compute a scene; meanwhile `onProgress` hears shares from 0 to 1, and `onNote` sentences. */
 export async function fetchScene(settings, { signal, onProgress, onNote }) {
   const response = await answer('/api/run', settings, signal);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  // A scene is one line of megabytes in many pieces: they are joined once, at its end.
+  // A scene is one line of megabytes in many pieces, which are joined once, at its end.
   let pieces = [];
   const hear = (line) => {
     if (!line.trim()) return null;

@@ -1,4 +1,4 @@
-// The ball in three dimensions: its shade, meridians, caps and trails, back and front.
+// The sphere: its shade, meridians, caps and trails, at the back and in front.
 
 import { SANS, SERIF, rimmedText } from './look.js';
 import { percent } from './format.js';
@@ -21,7 +21,7 @@ export function drawGround(pen, stage, scene, theme) {
   pen.stroke();
 }
 
-/** Lines through `points` (flat, three numbers each), only what is in front or at the back. */
+/** Lines through `points` (flat, three numbers each), only those in front or at the back. */
 function trace(pen, stage, points, front) {
   const at = [0, 0, 0];
   let open = false;
@@ -41,7 +41,7 @@ function trace(pen, stage, points, front) {
   }
 }
 
-/** The circle at an angle around a unit vector. */
+/** The circle of points at an angle from a unit vector. */
 export function capRim(center, angle, steps = 96) {
   const [a, b, c] = center;
   const helper = Math.abs(a) < 0.6 ? [1, 0, 0] : [0, 1, 0];
@@ -101,7 +101,7 @@ export function drawLeading(pen, stage, scene, theme, front) {
     const rim = capRim(cross(basis[0], basis[1]), Math.PI / 2);
     trace(pen, stage, rim, front);
     pen.stroke();
-    // The name stands where the circle is nearest to the viewer.
+    // The name is where the circle is closest to the viewer.
     const depth = (i) => stage.matrix[6] * rim[i] + stage.matrix[7] * rim[i + 1] + stage.matrix[8] * rim[i + 2];
     let near = 0;
     for (let i = 0; i < rim.length; i += 3) if (depth(i) > depth(near)) near = i;
@@ -136,7 +136,7 @@ export function drawCaps(pen, stage, scene, view, theme, front) {
   if (view.strong) rims(scene.strong, theme.strong, [], 1.2);
 }
 
-/** The way of each token from its start to now; `trails` are those of look.js. */
+/** The path of each token from its start to now; `trails` are the pieces of look.js by colour. */
 export function drawTrails(pen, stage, scene, trails, tokens, front, chosen = false) {
   pen.globalAlpha = chosen ? (front ? 1 : 0.45) : (front ? 0.45 : 0.15) * (scene.n > 400 ? 0.5 : 1);
   pen.lineWidth = chosen ? 2 : 1.2;
@@ -159,7 +159,7 @@ export function drawTrails(pen, stage, scene, trails, tokens, front, chosen = fa
   pen.globalAlpha = 1;
 }
 
-/** The principal axes, named with their share of the variance. */
+/** The principal axes, each with its share of the variance. */
 export function drawAxes(pen, stage, scene, theme) {
   if (!scene.axes) return;
   const at = [0, 0, 0];

@@ -1,4 +1,4 @@
-// The time line: scrubbing by pointer and keys, playing, hopping from merge to merge.
+// The time line: moving in time by pointer and keys, playing, hopping from merge to merge.
 
 import { timeSpan } from './charts.js';
 
@@ -6,7 +6,7 @@ const SECONDS = 14; // a whole run at speed 1, and a bit more for each decade
 const PER_DECADE = 0.2;
 
 export class Timeline {
-  /** `host` gives view(), scene(), and hears moved(), done(), playing(flag). */
+  /** `host` gives view(), scene(), and hears changed(), done(), playing(flag). */
   constructor(canvas, host) {
     this.canvas = canvas;
     this.host = host;
@@ -34,10 +34,10 @@ export class Timeline {
 
   go(u) {
     this.host.view().u = Math.min(1, Math.max(0, u));
-    this.host.moved();
+    this.host.changed();
   }
 
-  /** Go somewhere by key or button: playing stops. */
+  /** Go somewhere by key or button, and stop playing. */
   jump(u) {
     this.pause();
     this.go(u);
@@ -105,7 +105,7 @@ export class Timeline {
   tick(now) {
     if (!this.playing) return;
     const scene = this.host.scene();
-    // A tab that was away comes back where it left.
+    // A tab in the background continues where it was.
     const passed = this.last === null ? 0 : Math.min(100, now - this.last) / 1000;
     this.last = now;
     this.clock += (passed * this.speed) / Timeline.seconds(scene);
@@ -114,7 +114,7 @@ export class Timeline {
     else requestAnimationFrame((later) => this.tick(later));
   }
 
-  /** Another scene is shown: the clock of the animation is another one. */
+  /** The scene is another one, and so is the clock of its animation. */
   renew() {
     if (this.playing) this.clock = this.host.scene().clock(this.host.view().u);
   }

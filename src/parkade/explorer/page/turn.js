@@ -24,7 +24,7 @@ export function aboutAxis(x, y, z, angle) {
   return [Math.cos(angle / 2), s * x, s * y, s * z];
 }
 
-/** The third axis up, seen from where a point is a little to the right, and not far from its height. */
+/** The third axis up, and the point in front: a little to the right of the middle, near its own height. */
 export function facing([x, y, z]) {
   const azimuth = Math.atan2(y, x) - 0.45;
   const height = Math.min(0.5, Math.max(-0.3, 0.6 * Math.asin(Math.min(1, Math.max(-1, z))))) || 0.2;

@@ -11,33 +11,36 @@ from parkade.analysis import sentences
 from parkade.analysis.ending import AT, WITHIN, as_predicted, distance, rests
 from parkade.base.types import Array
 from parkade.model import sphere
-from parkade.model.attention import Attention
-from parkade.runs.trajectory import Trajectory
+from parkade.model.model import Model
+from parkade.runs.path import Path
 from parkade.theory import FinalConfiguration, capture_window, final_configuration
 
-_FEW = 64  # tokens for which it is quick to tell whether they rest for ever
+_FEW = 64  # up to this many tokens it is quick to check whether they rest
 
 
-def verdict(run: Trajectory) -> dict[str, Any]:
-    """The line for the moving tokens of `run`."""
+def theory_line(run: Path) -> dict[str, Any] | None:
+    """The line for the moving tokens of `run`; None if the theory knows no such model."""
+    model = run.model
+    if model is None or model.generator is None or model.product is None:
+        return None
     if len(run.frozen):
-        return _among_frozen(run)
-    final = final_configuration(run.model.V)
+        return _among_frozen(run, model)
+    final = final_configuration(model.generator)
     seen = f"{sentences.seen(final, run.final)} at t = {_time(float(run.times[-1]))}"
-    if run.model.mask == "full":
+    if not model.triangular:
         predicted = (
-            "Nobody leads under full attention: the table of final configurations is for the "
+            "Full attention has no leader: the table of final configurations is for the "
             "causal mask."
         )
         return _line(final.kind, predicted, seen, None)
-    agrees = _agrees(run, final)
+    agrees = _agrees(run, model, final)
     if agrees is None and final.kind in ("one point", "two points"):
         seen += "; the run ends before it comes to rest"
     return _line(final.kind, final.sentence, seen, agrees)
 
 
-def _agrees(run: Trajectory, final: FinalConfiguration) -> bool | None:
-    """Whether the end is as predicted; None if it cannot be told, or not yet."""
+def _agrees(run: Path, model: Model, final: FinalConfiguration) -> bool | None:
+    """Whether the end is as predicted; None if that cannot be decided, or not yet."""
     start, end = run.tokens[0], run.final
     if final.kind == "outside":
         return None
@@ -45,33 +48,31 @@ def _agrees(run: Trajectory, final: FinalConfiguration) -> bool | None:
         return True if final.angles(end).max() < AT else None
     if final.kind in ("cloud", "two clouds"):
         # What counts as a cloud is measured on S² only.
-        return as_predicted(final, start, end) if run.model.d == 3 and final.dim < 3 else None
+        return as_predicted(final, start, end) if model.d == 3 and final.dim < 3 else None
     if as_predicted(final, start, end):
         return True
     # Tokens on their way to a point are no counterexample, unless they rest elsewhere.
-    return False if len(end) <= _FEW and _slow(run) and rests(run.model, end) else None
+    return False if len(end) <= _FEW and _slow(model, end) and rests(model, end) else None
 
 
-def _slow(run: Trajectory) -> bool:
-    """Whether the end may be a rest: quick to tell, and most are not."""
-    model = run.model
-    A, V = model.K.T @ model.Q, model.V
+def _slow(model: Model, end: Array) -> bool:
+    """Whether the tokens may be at rest at the end: a quick check that rules out most runs."""
     # No token returns faster than this.
-    rate = float(np.linalg.norm(V, 2)) * (2 + 2 * model.beta * float(np.linalg.norm(A, 2)))
-    return float(np.abs(model.velocity(run.final)).max()) < 1e-3 * WITHIN * rate
+    rate = model.rate * (2 + 2 * model.sharpness)
+    return float(np.abs(model.velocity(end)).max()) < 1e-3 * WITHIN * rate
 
 
-def _among_frozen(run: Trajectory) -> dict[str, Any]:
-    """Theorem 5.2, where it speaks."""
+def _among_frozen(run: Path, model: Model) -> dict[str, Any]:
+    """The line of Theorem 5.2, where it applies."""
     near = distance(run.final, run.frozen)
     seen = (
         f"every free token within {near:.2g} rad of one of the {len(run.frozen)} frozen tokens at "
         f"t = {_time(float(run.times[-1]))}"
     )
-    if not _plain(run.model):
+    beta = model.beta or 0.0
+    if not _plain(model):
         predicted = "Theorem 5.2 on frozen centres is for the circle with Q = K = V = I, β > 0."
         return _line("frozen", predicted, seen, None)
-    beta = run.model.beta
     window = capture_window(
         N=len(run.final) + float(run.frozen_weights.sum()),
         c=_closest(run.frozen) * math.sqrt(beta),
@@ -84,14 +85,15 @@ def _among_frozen(run: Trajectory) -> dict[str, Any]:
     return _line("frozen", predicted, seen, True if near <= reach else None)
 
 
-def _plain(model: Attention) -> bool:
-    """Whether it is the circle with Q = K = V = I."""
-    same = all(np.array_equal(getattr(model, m), np.eye(2)) for m in "QKV")
-    return model.d == 2 and model.beta > 0 and same
+def _plain(model: Model) -> bool:
+    """Whether it is the circle with KᵀQ = V = I."""
+    matrices = (model.product, model.generator)
+    same = all(m is not None and np.array_equal(m, np.eye(2)) for m in matrices)
+    return model.d == 2 and bool(model.beta) and same
 
 
 def _closest(points: Array) -> float:
-    """The smallest distance between two of the points; π if there is one."""
+    """The smallest distance between two of the points; π if there is only one."""
     gaps = [float(sphere.distance(points[i + 1 :], p).min()) for i, p in enumerate(points[:-1])]
     return min(gaps, default=math.pi)
 

@@ -9,8 +9,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -19,12 +17,12 @@ import httpx
 import numpy as np
 import pytest
 import uvicorn
-from support.explorer import ENDLESS, PATIENT, SMALL, lines
+from support.explorer import ENDLESS, PATIENT, SMALL, explore, lines
 
 from parkade.explorer import serve
 from parkade.explorer.app import create_app
+from parkade.explorer.run_queue import RunQueue
 from parkade.explorer.settings import Settings
-from parkade.explorer.tasks import Desk
 
 LOAD = float(os.environ.get("PARKADE_LOAD", "3"))
 """Seconds of the load test."""
@@ -32,46 +30,46 @@ LOAD = float(os.environ.get("PARKADE_LOAD", "3"))
 
 @pytest.fixture
 def server():
-    """A server on a free port, and its desk."""
-    desk = Desk(places=1, chairs=4)
-    config = uvicorn.Config(create_app(PATIENT, desk), log_level="error", ws="none")
+    """A server on a free port, and its queue."""
+    queue = RunQueue(threads=1, waiting=4)
+    config = uvicorn.Config(create_app(PATIENT, queue), log_level="error", ws="none")
     running = uvicorn.Server(config)
     listener = socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
     thread.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}", desk
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}", queue
     running.should_exit = True
     thread.join()
     listener.close()
 
 
 def until(true, seconds=10.0):
-    """Wait until something is true."""
+    """Wait until a function returns true."""
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not come true"
         time.sleep(0.01)
 
 
-def test_leaving_frees_the_place(server):
-    url, desk = server
+def test_leaving_frees_the_thread(server):
+    url, queue = server
     with httpx.stream("POST", f"{url}/api/run", json=ENDLESS, timeout=30) as response:
         assert response.status_code == 200
         progress = [json.loads(line)["progress"] for line, _ in zip(
             response.iter_lines(), range(3), strict=False)]  # fmt: skip
-        assert desk.inside == 1
+        assert queue.count == 1
         assert progress[-1] < 0.9
     left = time.monotonic()
-    until(lambda: desk.inside == 0)
+    until(lambda: queue.count == 0)
     assert time.monotonic() - left < 2
-    # The only place is free again.
+    # The only thread is free again.
     found = lines(httpx.post(f"{url}/api/run", json=SMALL, timeout=30))
     assert "scene" in found[-1]
 
 
 @pytest.mark.parametrize("path", ["/api/run", "/api/download/npz", "/api/download/html"])
 def test_leaving_while_waiting_or_before_the_answer(server, path):
-    url, desk = server
+    url, queue = server
     host, port = url.removeprefix("http://").split(":")
     body = json.dumps(ENDLESS)
     request = (
@@ -81,15 +79,15 @@ def test_leaving_while_waiting_or_before_the_answer(server, path):
     clients = [socket.create_connection((host, int(port))) for _ in range(3)]
     for client in clients:
         client.sendall(request.encode())
-    until(lambda: desk.inside == 3)
+    until(lambda: queue.count == 3)
     for client in reversed(clients):
         client.close()
-    until(lambda: desk.inside == 0)
+    until(lambda: queue.count == 0)
 
 
 def test_a_body_that_never_ends(server, monkeypatch):
-    monkeypatch.setattr("parkade.explorer.app.PATIENCE", 0.3)
-    url, desk = server
+    monkeypatch.setattr("parkade.explorer.app.BODY_SECONDS", 0.3)
+    url, queue = server
     host, port = url.removeprefix("http://").split(":")
     head = (
         f"POST /api/run HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
@@ -109,32 +107,17 @@ def test_a_body_that_never_ends(server, monkeypatch):
                 client.sendall(b"4000\r\n" + b" " * 0x4000 + b"\r\n")
         with contextlib.suppress(ConnectionError):
             assert client.recv(4096).startswith(b"HTTP/1.1 413 ")
-    assert desk.inside == 0
-
-
-@contextlib.contextmanager
-def explore(*options):
-    """The command, and the address it prints."""
-    command = [sys.executable, "-m", "parkade", "explore", "--no-browser", "--port", "0", *options]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as run:
-        try:
-            address = re.search(r"http://127\.0\.0\.1:\d+/", run.stdout.readline())
-            assert address, run.stderr.read()
-            yield run, address[0]
-        finally:
-            run.kill()
+    assert queue.count == 0
 
 
 def test_the_command():
     with explore() as (run, address):
         assert "<title>" in httpx.get(address).text
         assert httpx.get(address, headers={"host": "evil.example"}).status_code == 421
-        port = int(address.rstrip("/").rpartition(":")[2])
+        port = int(address.rpartition(":")[2])
         with pytest.raises(OSError, match="refused"):  # this machine only by its own name
             socket.create_connection((_other_address(), port), timeout=5)
-        with httpx.stream("POST", f"{address}api/run", json=ENDLESS, timeout=60) as stream:
+        with httpx.stream("POST", f"{address}/api/run", json=ENDLESS, timeout=60) as stream:
             next(stream.iter_lines())
             begun = time.monotonic()
             run.send_signal(signal.SIGINT)
@@ -185,7 +168,7 @@ def test_many_clients():
         assert after - before < 48 * 2**20
         # Nobody who left is still served.
         begun = time.monotonic()
-        assert "scene" in lines(httpx.post(f"{address}api/run", json=SMALL, timeout=30))[-1]
+        assert "scene" in lines(httpx.post(f"{address}/api/run", json=SMALL, timeout=30))[-1]
         assert time.monotonic() - begun < 5
 
 
@@ -201,7 +184,7 @@ async def crowd(address, seconds, size=50):
             asked = {**SMALL, "n": int(rng.integers(2, 40)), "seed": int(rng.integers(100))}
             Settings.read(asked)
             impatient = rng.random() < 0.25
-            request = client.post(f"{address}api/run", json=asked)
+            request = client.post(f"{address}/api/run", json=asked)
             try:
                 response = await asyncio.wait_for(request, rng.uniform(0, 0.2) if impatient else 60)
             except TimeoutError:

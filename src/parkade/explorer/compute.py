@@ -1,0 +1,45 @@
+"""From settings to a trajectory, and on to a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from parkade.base import check
+from parkade.base.progress import Report, say_if_slow
+from parkade.engine.threads import single_threaded_blas
+from parkade.explorer.build import build
+from parkade.explorer.limits import TOL, LimitedRecorder, Limits
+from parkade.explorer.settings import Settings
+from parkade.runs.trajectory import Trajectory
+from parkade.solve.options import Hooks, Options
+from parkade.solve.solver import Solver
+
+
+def compute_run(
+    settings: Settings, limits: Limits, report: Report, cancelled: Callable[[], bool]
+) -> tuple[Trajectory, LimitedRecorder]:
+    """Simulate; the recorder can go on checking the limits in what follows."""
+    with say_if_slow("compiling what finds centres (once: it is cached)"):
+        limits.foresee(settings)
+    held = settings.held
+    # Checked as `simulate` does, so that both give the same bits.
+    free = check.tokens(np.delete(settings.start, held, axis=0))
+    frozen = settings.start[held] if len(held) else None
+    solver = Solver(settings.model, Options(settings.T, tol=TOL, frozen=frozen))
+    recorder = LimitedRecorder(free, limits, cancelled)
+    # One thread each: the runs of several clients share the cores.
+    hooks = Hooks(report, cancelled, alone=False, keep=recorder.start)
+    return solver.run(free, hooks), recorder
+
+
+def compute_scene(
+    settings: Settings, limits: Limits, report: Report, cancelled: Callable[[], bool]
+) -> dict[str, Any]:
+    """Simulate, and describe what the tokens did."""
+    run, recorder = compute_run(settings, limits, report, cancelled)
+    slow = say_if_slow("compiling what finds clusters (once: it is cached)", 3.0)
+    with slow, single_threaded_blas():
+        return build(run, settings, checkpoint=recorder.checkpoint)

@@ -1,0 +1,43 @@
+// Puts a scene on the page: at the time the reader looked at before, or from its start.
+
+import { byId } from './dom.js';
+import { TokenColors, pathVertices } from './look.js';
+import { themeColors } from './palette.js';
+import { showScene } from './panels.js';
+import { showTip } from './token.js';
+
+const calm = matchMedia('(prefers-reduced-motion: reduce)');
+
+/** Say something in the middle of the picture, or nothing. */
+export function say(sentence) {
+  byId('message').textContent = sentence ?? '';
+  byId('message').hidden = !sentence;
+}
+
+/** Show a scene; `parts` are the theme, the attention panel, the screen, the timeline and undo. */
+export function present(state, scene, play, parts) {
+  const { theme, attention, screen, timeline, undo } = parts;
+  const { view } = state;
+  const begins = play || (state.show === null && state.linkedTime === null);
+  const moving = begins && !calm.matches && scene.count > 1;
+  const here = state.linkedTime ?? (state.show && view.u < 1 ? state.time : Infinity);
+  state.linkedTime = null;
+  view.u = scene.moment(moving ? 0 : begins ? Infinity : here);
+  state.show = {
+    scene,
+    settings: state.settings,
+    paths: pathVertices(scene),
+    colors: new TokenColors(scene, themeColors(theme.dark)),
+  };
+  if (view.token !== null && view.token >= scene.n) view.token = null;
+  view.hover = null;
+  attention.renew();
+  say(null);
+  showTip(scene, view, null);
+  showScene(scene);
+  document.documentElement.dataset.state = 'ready';
+  timeline.renew();
+  screen.drawNow();
+  if (moving) timeline.play();
+  else undo.remember();
+}

@@ -1,0 +1,83 @@
+// Draws the scene on the page: at most once for each frame of the screen.
+
+import { byId } from './dom.js';
+import { drawBall } from './ball.js';
+import { drawConsumption, drawStaircase } from './charts.js';
+import { tokenName } from './format.js';
+import { TokenColors } from './look.js';
+import { themeColors } from './palette.js';
+import { showMoment } from './panels.js';
+import { showToken } from './token.js';
+
+/** A pen for a canvas, in CSS pixels on any screen. */
+function penFor(id) {
+  const canvas = byId(id);
+  const { clientWidth: w, clientHeight: h } = canvas;
+  const scale = window.devicePixelRatio || 1;
+  if (canvas.width !== Math.round(w * scale) || canvas.height !== Math.round(h * scale)) {
+    canvas.width = Math.round(w * scale);
+    canvas.height = Math.round(h * scale);
+  }
+  const pen = canvas.getContext('2d');
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  pen.clearRect(0, 0, w, h);
+  return { pen, box: { x: 0, y: 0, w, h } };
+}
+
+export class Screen {
+  /** `host` gives attention(), the panel, and playing(). */
+  constructor(state, host) {
+    this.state = state;
+    this.host = host;
+    this.waiting = false; // for the next frame
+    const sizes = new ResizeObserver(() => this.draw());
+    for (const id of ['ball-box', 'attention-box', 'timeline-box']) sizes.observe(byId(id));
+  }
+
+  /** Draw with the next frame. */
+  draw() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      if (this.state.show) this.drawNow();
+    });
+  }
+
+  drawNow() {
+    const { state } = this;
+    const { show, view } = state;
+    const { scene, colors: { theme } } = show;
+    const ball = penFor('ball');
+    state.places = drawBall(ball.pen, ball.box, show, view);
+    const line = penFor('timeline');
+    drawStaircase(line.pen, line.box, scene, view, theme);
+    if (scene.consumption) {
+      const chart = penFor('consumption');
+      drawConsumption(chart.pen, chart.box, scene, view, theme);
+    }
+    if (scene.hasAttention) this.host.attention().draw(penFor('attention'), theme, this.host.playing());
+    byId('reset-view').hidden = !view.turn && view.zoom === 1 && !view.pan[0] && !view.pan[1];
+    this.showPositionKey();
+    showMoment(scene, view, this.host.playing());
+    showToken(scene, view);
+  }
+
+  /** Which colour is early and which is late in the sequence. */
+  showPositionKey() {
+    const { show, view } = this.state;
+    byId('position-key').hidden = view.color !== 'position';
+    const { sequence } = show.colors;
+    const stops = Array.from({ length: 9 }, (_, i) => sequence[Math.round((i / 8) * (sequence.length - 1))]);
+    byId('position-scale').style.background = `linear-gradient(to right, ${stops.join(', ')})`;
+    byId('position-last').textContent = tokenName(sequence.length - 1);
+  }
+
+  /** The theme is another one. */
+  recolor(dark) {
+    const { show } = this.state;
+    if (!show) return;
+    show.colors = new TokenColors(show.scene, themeColors(dark));
+    this.draw();
+  }
+}

@@ -1,0 +1,68 @@
+// Undo and redo. The steps are entries of the browser's history, so back and forward work too.
+
+import { byId } from './dom.js';
+
+const REST = 250; // milliseconds after which a view that moved is written into the address
+
+export class Undo {
+  /** `onMove` is called when another step has become the address. */
+  constructor(state, onMove) {
+    this.state = state;
+    this.index = history.state?.parkade ?? 0;
+    this.last = this.index;
+    this.timer = null;
+    window.addEventListener('popstate', (event) => {
+      this.index = event.state?.parkade ?? this.index;
+      this.stopTimer();
+      onMove();
+      this.showButtons();
+    });
+    this.write('replaceState', location.hash);
+    this.showButtons();
+  }
+
+  /** A new step, which undo takes back. */
+  commit(link = null) {
+    this.stopTimer();
+    this.state.settled = this.state.settings;
+    const next = link ?? this.state.link();
+    if (next !== location.hash) {
+      this.index += 1;
+      this.last = this.index;
+      this.write('pushState', next);
+    }
+    this.showButtons();
+  }
+
+  /** Only the view has changed: the address follows when it has come to rest. */
+  remember() {
+    this.stopTimer();
+    this.timer = setTimeout(() => this.rememberNow(), REST);
+  }
+
+  rememberNow() {
+    this.stopTimer();
+    this.write('replaceState', this.state.link());
+  }
+
+  stopTimer() { clearTimeout(this.timer); }
+
+  write(method, link) {
+    try {
+      history[method]({ parkade: this.index }, '', link || location.pathname + location.search);
+    } catch {
+      // The frame of a notebook has no address of its own, and so no undo.
+      this.index = 0;
+    }
+  }
+
+  get canUndo() { return this.index > 0; }
+  get canRedo() { return this.index < this.last; }
+  undo() { if (this.canUndo) history.back(); }
+  redo() { if (this.canRedo) history.forward(); }
+
+  showButtons() {
+    byId('undo').disabled = !this.canUndo;
+    byId('redo').disabled = !this.canRedo;
+  }
+}

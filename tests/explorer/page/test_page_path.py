@@ -1,0 +1,147 @@
+"""Pages of paths without a model: what cannot be shown is hidden, and the rest works."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from support.explorer import MODEL_ONLY
+from support.reader import download, near, same
+
+import parkade as pk
+from parkade.explorer.build import build
+from parkade.explorer.export import page
+
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+HIDDEN = ["equation", "attention-panel", "consumption-panel", "show-renyi", "show-strong",
+          "show-caps", "predicted", "seen", "agreement", "settings"]  # fmt: skip
+OPTIONAL = ("label", "file_name", "facts", "equation", "axes", "plateaus", "merges",
+            "frozen_weights", "trusted_until", "phase_known_until", *MODEL_ONLY)  # fmt: skip
+
+
+def path_scene(d=3):
+    """The scene of a path that knows its tokens only."""
+    run = pk.simulate(pk.Attention(d=d, beta=9.0), pk.sphere.uniform(20, d, seed=4), 40.0)
+    scene = build(run) | dict.fromkeys(MODEL_ONLY)
+    return scene | {
+        "label": f"path of 20 tokens, d = {d}",
+        "file_name": f"parkade-n20-d{d}",
+        "facts": {"n": "20", "d": str(d), "T": 40.0},
+    }
+
+
+@pytest.fixture
+def shown(from_disk, tmp_path):
+    """Opens an exported page of a scene."""
+
+    def make(scene, link="", **options):
+        file = tmp_path / "path.html"
+        file.write_text(page(scene), encoding="utf-8")
+        return from_disk(file, link, **options)
+
+    return make
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_what_is_hidden_and_what_is_shown(shown, d):
+    reader = shown(path_scene(d))
+    for name in HIDDEN:
+        assert reader.on(name).is_hidden(), name
+    assert reader.text("shown") == f"path of 20 tokens, d = {d}"
+    known = "The picture shows the tokens, their clusters and how these merge. "
+    unknown = "Not known here: attention weights, Rényi centres, a prediction."
+    assert reader.text("missing") == known + unknown
+    assert reader.text("status").startswith(f"20 tokens in {d} dimensions · ")
+    assert "trusted" not in reader.text("status")
+    facts = reader.page.locator("#facts dl").inner_text().split("\n")
+    assert facts == ["n", "20", "d", str(d), "T", "40"]
+    assert reader.text("facts-title") == "This path"
+    for word in ["attends", "Rényi", "eigenspace"]:
+        assert word not in reader.page.locator("#facts").inner_text()
+    ball, ground = reader.picture(), reader.color("ball")
+    front = [p for p in reader.places() if p[2] > 0]
+    assert all(np.abs(near(ball, x, y, 0) - ground).max() > 40 for x, y, _ in front)
+
+
+def test_it_works(shown):
+    """Time, tokens, colours, keys and downloads, as for any run."""
+    reader = shown(path_scene())
+    end = reader.picture()
+    reader.press("Home")
+    assert reader.get("parkade.t") == 0
+    assert not same(reader.picture(), end)
+    assert reader.text("clusters") == "20 clusters"
+    reader.type("token", 3)
+    lines = reader.text("token-text").split("\n")
+    assert lines == ["x₃ alone.", "Drift 0° from its start."]
+    reader.on("token").blur()
+    box, (x, y, _) = reader.on("ball").bounding_box(), reader.places()[0]
+    reader.page.mouse.move(box["x"] + x, box["y"] + y)
+    reader.idle()
+    assert reader.text("tip").split("\n")[1:] == [
+        "alone",
+        "the first token",
+        "Drift 0° from its start",
+    ]
+    # The keys of what is hidden do nothing.
+    before = reader.view
+    reader.press("g", "r", "s", "p")
+    assert reader.view == before
+    reader.press("c", "t", "d", "]", "?")
+    assert (reader.view["color"], reader.view["trails"]) == ("position", False)
+    assert reader.get("document.documentElement.dataset.theme") == "dark"
+    assert reader.on("help").locator("p:visible").count() == 2
+    reader.press("Escape")
+    name, data = download(reader, "svg")
+    assert name == "parkade-n20-d3.svg"
+    assert "path of 20 tokens, d = 3" in data.decode()
+    name, data = download(reader, "png")
+    assert (name, data[:4]) == ("parkade-n20-d3.png", b"\x89PNG")
+
+
+def test_a_phone(shown):
+    reader = shown(path_scene(), **PHONE)
+    assert reader.get("document.documentElement.scrollWidth") <= 360
+    top = {
+        name: reader.on(name).bounding_box()["y"] for name in ["ball", "play", "facts", "missing"]
+    }
+    assert top["ball"] < top["play"] < top["facts"] < top["missing"]
+
+
+@pytest.mark.parametrize("missing", OPTIONAL)
+def test_any_part_may_be_missing(shown, missing):
+    """Null or not there at all, alone: the page is drawn and nothing goes wrong."""
+    run = pk.simulate(pk.Attention(d=5, beta=9.0), pk.sphere.uniform(6, 5, seed=4), 5.0)
+    scene = build(run)
+    if missing == "axes":
+        scene = build(pk.simulate(pk.Attention(d=3), pk.sphere.uniform(6, 3, seed=4), 5.0))
+    reader = shown(scene | {missing: None}, "token=2")
+    first = reader.picture()
+    reader.press("Home", ".", "c", "Escape")
+    assert not same(reader.picture(), first)
+    del scene[missing]
+    other = shown(scene, "token=2")
+    assert same(other.picture(), first)
+    assert other.text("token-text")
+
+
+def test_nothing_but_tokens(shown):
+    """The least a scene can have."""
+    scene = {name: value for name, value in path_scene().items() if name not in OPTIONAL}
+    reader = shown(json.loads(json.dumps(scene)))
+    assert reader.text("shown") == "20 tokens, d = 3"
+    assert reader.text("clusters") == f"{scene['clusters'][-1]} clusters"
+    name, _ = download(reader, "svg")
+    assert name == "parkade.svg"
+
+
+def test_a_model_that_is_not_attention(shown):
+    """Centres and a prediction without weights: only the weights are missing."""
+    run = pk.simulate(pk.Attention(d=3, beta=9.0), pk.sphere.uniform(20, 3, seed=4), 40.0)
+    reader = shown(build(run) | {"A": None, "mask": "window", "equation": ["mtext", None, "f"]})
+    assert reader.on("attention-panel").is_hidden()
+    assert reader.on("consumption-panel").is_visible()
+    assert reader.text("equation") == "f"
+    assert reader.text("predicted")
+    assert reader.text("missing").endswith("Not known here: attention weights.")

@@ -1,0 +1,166 @@
+"""The controls follow the schema that the server sends: ranges, defaults, labels, new settings."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from parkade.explorer import Settings
+from parkade.explorer.schema import schema
+
+LINK = "n=6&d=2&T=5"
+
+
+@pytest.fixture
+def served(opened):
+    """Opens a page whose server sends a changed schema: served(change, link).
+
+    Settings that the server does not have are taken out of the requests for runs, and kept.
+    """
+
+    def make(change, link=LINK):
+        reader = opened(LINK)
+        sent = []
+
+        def answer(route):
+            data = route.fetch().json()
+            change({field["name"]: field for field in data["fields"]}, data["fields"])
+            route.fulfill(json=data)
+
+        def strip(route):
+            sent.append(json.loads(route.request.post_data))
+            known = {name: sent[-1][name] for name in Settings().to_dict() if name in sent[-1]}
+            route.continue_(post_data=json.dumps(known))
+
+        reader.page.route("**/api/schema", answer)
+        reader.page.route("**/api/run", strip)
+        reader.page.goto("about:blank")
+        reader.wrong = [line for line in reader.wrong if "about:blank" not in line]
+        reader.open(link)
+        return reader, sent
+
+    return make
+
+
+def test_every_range_is_that_of_the_schema(opened):
+    """Both ends and the middle of each slider, in the order of the schema."""
+    reader = opened(LINK)
+    fields = {field["name"]: field for field in schema(Settings)}
+    shown = reader.get("[...document.querySelectorAll('.field')].map(f => f.dataset.field)")
+    assert shown == list(fields)
+    reader.page.route("**/api/run", lambda route: route.abort())
+    reader.get("{ window.addEventListener('unhandledrejection', e => e.preventDefault()); }")
+    for name, field in fields.items():
+        label = reader.page.locator(f"[data-field={name}]").inner_text()
+        assert (field["symbol"] or field["label"]) in label
+        if field["control"] != "number":
+            continue
+        low, high, log = field["slider"].values()
+        for share, value in [
+            (0, low),
+            (1, high),
+            (0.5, (low * high) ** 0.5 if log else (low + high) / 2),
+        ]:
+            reader.on(f"{name}-slider").fill(str(share))
+            assert float(reader.on(name).input_value()) == pytest.approx(value, rel=0.1)
+    for name, field in fields.items():
+        for value, words in field.get("options", []):
+            assert reader.page.locator(f"label[for={name}-{value}]").inner_text() == words
+    reader.forgive("net::ERR_FAILED")
+
+
+def test_a_slider_follows_a_changed_range(served):
+    def change(fields, _):
+        fields["beta"]["slider"] = {"low": 20, "high": 30, "log": False}
+        fields["beta"]["label"] = "inverse temperature"
+        fields["V"]["slider"] = {"low": 0, "high": 8, "log": False}
+
+    reader, _ = served(change, f"{LINK}&V=1,1")
+    slider = reader.on("beta-slider")
+    for share, value in [("0", 20), ("0.5", 25), ("1", 30)]:
+        slider.fill(share)
+        reader.idle()
+        assert reader.settings["beta"] == value == reader.get("parkade.scene.beta")
+    assert slider.get_attribute("aria-label") == "β, inverse temperature"
+    assert reader.on("V-0-slider").get_attribute("max") == "8"
+
+
+def test_defaults_follow_the_schema(served):
+    """They are sent to the server, and left out of links."""
+
+    def change(fields, _):
+        fields["n"]["default"] = 7
+        fields["mask"]["default"] = "full"
+
+    reader, sent = served(change, "d=2&T=5")
+    assert (reader.settings["n"], reader.settings["mask"]) == (7, "full")
+    assert (sent[0]["n"], sent[0]["mask"]) == (7, "full")
+    assert reader.link == "d=2&T=5&t=5"
+    reader.on("mask-causal").check()
+    reader.idle()
+    assert reader.link == "d=2&T=5&mask=causal&t=5"
+
+
+def test_sizes_of_matrices_follow_the_schema(served):
+    """A value outside the range of the size leaves the matrices alone."""
+
+    def change(fields, _):
+        fields["d"]["high"] = 4
+
+    reader, _ = served(change, f"{LINK}&V=1,0.5")
+    reader.type("d", 3)
+    assert reader.settings["V"] == "1,0.5,0.5"
+    reader.type("d", 5)
+    assert reader.settings["V"] == "1,0.5,0.5"
+    reader.forgive("status of 422")
+
+
+def test_new_settings_need_no_script(served):
+    """A number, a choice with few and one with many options, a seed and a matrix."""
+    number = {"low": 0, "high": 1, "whole": False, "slider": None, "derived": None}
+    added = [
+        {"name": "noise", "control": "number", "default": 0, "symbol": "σ", "label": "noise",
+         **number, "slider": {"low": 0, "high": 0.5, "log": False}},
+        {"name": "heads", "control": "number", "default": 1, "symbol": "h", "label": "heads",
+         **number, "high": 8, "whole": True},
+        {"name": "norm", "control": "choice", "default": "post", "symbol": "", "label": "norm",
+         "options": [["post", "after"], ["pre", "before"]]},
+        {"name": "position", "control": "choice", "default": "none", "symbol": "",
+         "label": "position", "options": [[name, name] for name in ("none", "a", "b", "c")]},
+        {"name": "draw", "control": "seed", "default": 5, "symbol": "draw", "label": "of noise",
+         "next_label": "Other noise"},
+        {"name": "W", "control": "matrix", "default": "I", "symbol": "W", "label": "MLP",
+         "size": "d", "slider": {"low": -1, "high": 1, "log": False}},
+    ]  # fmt: skip
+    reader, sent = served(lambda _, fields: fields.extend(added), f"{LINK}&position=b&W=1,2")
+    assert reader.settings["noise"] == 0
+    assert reader.on("position").input_value() == "b"
+    assert [reader.on(f"W-{i}").input_value() for i in range(2)] == ["1", "2"]
+    reader.on("noise-slider").fill("0.5")
+    reader.idle()
+    reader.type("heads", 4)
+    assert reader.page.locator("#heads-slider").count() == 0
+    reader.on("norm-pre").check()
+    reader.on("position").select_option("c")
+    reader.on("draw-next").click()
+    reader.idle()
+    expect(reader.page.get_by_role("button", name="Other noise")).to_be_visible()
+    wanted = {"noise": 0.25, "heads": 4, "norm": "pre", "position": "c", "draw": 6, "W": "1,2"}
+    assert {name: sent[-1][name] for name in wanted} == wanted
+    link = "n=6&d=2&T=5&noise=0.25&heads=4&norm=pre&position=c&draw=6&W=1,2&t=5"
+    assert reader.link == link
+    reader.on("undo").click()
+    reader.idle()
+    assert (reader.settings["draw"], reader.on("draw").input_value()) == (5, "5")
+
+
+def test_no_schema(opened):
+    """Without it there are no controls, and the page says why."""
+    reader = opened(LINK)
+    reader.page.route("**/api/schema", lambda route: route.abort())
+    reader.page.reload()
+    expect(reader.on("message")).to_contain_text("The server does not answer")
+    assert reader.get("document.documentElement.dataset.state") == "error"
+    reader.forgive("net::ERR_FAILED")

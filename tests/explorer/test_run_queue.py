@@ -1,0 +1,94 @@
+"""Runs that wait, report, fail and are cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+from support.explorer import PATIENT, RUN, SMALL, Client, lines, refused
+
+from parkade.base.progress import say_if_slow
+from parkade.explorer import run_queue
+from parkade.explorer.run_queue import RunQueue
+
+
+def test_too_many_runs_are_refused():
+    queue = RunQueue(threads=1, waiting=1)
+    busy = Client(PATIENT, queue)
+    stop = threading.Event()
+    taken = [queue.submit(lambda report, cancelled: stop.wait(20)) for _ in range(2)]
+    try:
+        response = busy.post(RUN, SMALL)
+        assert refused(response, 429, "2 runs are under way or waiting; try again in a moment")
+        assert response.headers["retry-after"] == "1"
+    finally:
+        stop.set()
+    for task in taken:
+        task.future.result()
+    assert busy.post(RUN, SMALL).status_code == 200
+
+
+def test_a_client_that_waits_is_told_so():
+    queue = RunQueue(threads=1, waiting=1)
+    stop = threading.Event()
+    queue.submit(lambda report, cancelled: stop.wait(20))
+    threading.Timer(0.5, stop.set).start()
+    found = lines(Client(PATIENT, queue).post(RUN, SMALL))
+    assert {"note": "waiting for other runs to end"} in found
+    assert "scene" in found[-1]
+
+
+def events(call, monkeypatch, beat=0.2):
+    """What is told of a call."""
+    monkeypatch.setattr(run_queue, "BEAT", beat)
+
+    async def listen():
+        task = RunQueue(threads=1).submit(call)
+        return [event async for event in task.events(asyncio.Event().wait())]
+
+    return asyncio.run(listen())
+
+
+def test_silence_is_explained_and_broken(monkeypatch):
+    def compiling(report, cancelled):
+        with say_if_slow("compiling the engine", 0.1):
+            time.sleep(1)
+        return "done"
+
+    found = events(compiling, monkeypatch)
+    assert run_queue.Note("compiling the engine") in found
+    assert found.count(run_queue.Progress(0.0)) >= 3
+    assert found[-1] == run_queue.Done("done")
+
+
+def test_bugs_and_lack_of_memory_are_told(monkeypatch, caplog):
+    def bug(report, cancelled):
+        raise KeyError("x")
+
+    (failed,) = events(bug, monkeypatch)
+    assert str(failed.error) == "this is a bug in parkade (KeyError: 'x'); please report it"
+    assert "a run failed" in caplog.text
+
+    def hungry(report, cancelled):
+        raise MemoryError
+
+    (failed,) = events(hungry, monkeypatch)
+    assert "not enough memory" in str(failed.error)
+
+
+def test_a_closed_queue_cancels_its_runs():
+    queue = RunQueue(threads=1)
+    begun = threading.Event()
+
+    def call(report, cancelled):
+        begun.set()
+        while not cancelled():
+            time.sleep(0.01)
+        return "cancelled"
+
+    first, second = queue.submit(call), queue.submit(call)
+    assert begun.wait(5)
+    queue.close()
+    assert first.future.result(timeout=5) == "cancelled"
+    assert second.future.cancelled()
