@@ -34,7 +34,7 @@ def test_of_settings():
 
 def test_of_a_run(run):
     found = build(run)
-    assert found["label"] == "n = 5, d = 3, β = 2.5, full attention"
+    assert found["label"] == "n = 5, d = 3, β = 2.5, V = diag(1, 0.5, −1), full mask"
     assert found["file_name"] == "parkade-full-n5-d3-beta2.5"
     assert found["facts"] == {
         "n": "5", "d": "3", "β": 2.5, "δ": found["delta"],

@@ -29,5 +29,6 @@ def test_symbols_stand_for_settings():
     assert settings(equation(pk.Attention(d=2))) == {"beta", "Q", "K", "V", "mask"} <= set(FIELDS)
 
 
-def test_no_model_has_no_formula():
-    assert equation(None) is None
+def test_only_one_head_has_a_formula():
+    assert equation(pk.Transformer([pk.Head(d=2), pk.Head(d=2)])) is None
+    assert equation(pk.Flow(lambda t, x: 0 * x, 2)) is None
