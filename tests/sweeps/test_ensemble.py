@@ -27,7 +27,7 @@ def recipe(model=None, **changes):
     options |= {"radius": None, "tol": 1e-6, "batch": None, "sums": "auto"}
     for name in set(options) & set(changes):
         options[name] = changes.pop(name)
-    return request.make(model, {"d": 2, **changes} if model is None else changes, **options)
+    return request.make(model, {"d": 2, **changes} if model is None else changes, options)
 
 
 def same_bits(one, other):

@@ -155,7 +155,7 @@ def read_recipe(path: Path) -> Any:
         given["start"] = parse.tokens("start", path.parent / start)
     full = {name: given.get(name, known[name].default) for name in names}
     options = {name: full.pop(name) for name in SETTINGS}
-    return request.make(None, full, **options)
+    return request.make(None, full, options)
 
 
 def _run(

@@ -27,7 +27,8 @@ def draw_ending(run: Path, name: str, ax: Axes) -> tuple[str, str]:
     view = globe.camera(globe.AZIMUTH, globe.ELEVATION)
     if final.dim == 2:
         equator = from_angles(np.linspace(0, 2 * np.pi, 121)) @ final.basis.T
-        globe.draw_lines(ax, [equator @ view], style.GREEN, 0.9, style_="dashed", zorder=2)
+        look = {"colors": style.GREEN, "linewidths": 0.9, "linestyles": "dashed"}
+        globe.draw_lines(ax, [equator @ view], zorder=2, **look)
         ax.plot([], [], color=style.GREEN, linewidth=0.9, linestyle="dashed", label="L")
     elif final.dim == 1:
         ends = np.array([final.basis[:, 0], -final.basis[:, 0]]) @ view

@@ -7,6 +7,7 @@ sphere nor write clean vector files.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -58,8 +59,9 @@ def sphere(
     times = sampling.path_times(run)
     paths = sampling.positions(run, times, view)  # (m, n, 3): right, up, towards the viewer
     many = paths.shape[0] * paths.shape[1] > MANY_VERTICES
-    draw_lines(ax, list(paths[:, 1:].swapaxes(0, 1)), style.TOKEN, 0.6, alpha=0.7, raster=many)
-    draw_lines(ax, [paths[:, 0]], style.FIRST, 0.9)
+    others = list(paths[:, 1:].swapaxes(0, 1))
+    draw_lines(ax, others, alpha=0.7, colors=style.TOKEN, linewidths=0.6, rasterized=many)
+    draw_lines(ax, [paths[:, 0]], colors=style.FIRST, linewidths=0.9)
     begin = sampling.start(run)
     if begin is not None:
         draw_points(ax, begin[1] @ view, style.START, 4, f"t = {style.number(begin[0])}")
@@ -104,25 +106,19 @@ def hemispheres(path: Array) -> tuple[list[Array], list[Array]]:
 
 
 def draw_lines(
-    ax: Axes,
-    paths: list[Array],
-    color: str,
-    width: float,
-    *,
-    alpha: float = 1.0,
-    style_: str = "solid",
-    raster: bool = False,
-    zorder: float = 3,
+    ax: Axes, paths: list[Array], *, alpha: float = 1.0, zorder: float = 3, **look: Any
 ) -> None:
-    """Draw lines given in the camera's frame, fainter where they are behind."""
+    """Draw lines given in the camera's frame, fainter where they are behind.
+
+    `look` is passed on to `LineCollection`.
+    """
     halves = [hemispheres(path) for path in paths]
     seen = [piece for front, _ in halves for piece in front]
     hidden = [piece for _, back in halves for piece in back]
     for pieces, opacity, order in ((hidden, alpha * _BACK, zorder - 1), (seen, alpha, zorder)):
         ax.add_collection(
             LineCollection(
-                pieces, colors=color, linewidths=width, alpha=opacity, linestyles=style_,
-                rasterized=raster, zorder=order, capstyle="round",
+                pieces, alpha=opacity, zorder=order, capstyle="round", **look
             ),
             autolim=False,
         )  # fmt: skip
@@ -156,7 +152,7 @@ def _draw_ball(ax: Axes, view: Array) -> None:
         lines.append(circle[:, :1] * across + circle[:, 1:2] * [0, 0, 1])
     latitudes = np.radians(np.arange(-60, 61, 30))
     lines += [math.cos(e) * circle + [0, 0, math.sin(e)] for e in latitudes]
-    draw_lines(ax, [line @ view for line in lines], style.PALE, 0.4, zorder=1)
+    draw_lines(ax, [line @ view for line in lines], zorder=1, colors=style.PALE, linewidths=0.4)
     ax.add_patch(Circle((0, 0), 1, fill=False, edgecolor=style.GREY, linewidth=0.6, zorder=1))
     ax.set(xlim=(-1.08, 1.08), ylim=(-1.08, 1.08), aspect="equal")
     ax.set_axis_off()

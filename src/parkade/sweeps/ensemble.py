@@ -150,20 +150,15 @@ def ensemble(
     >>> ds.clusters.isel(time=-1).mean("run").values.tolist()
     [2.6, 9.9]
     """
-    parameters = {"beta": beta, "n": n, "d": d, "V": V, "Q": Q, "K": K, "mask": mask}
-    recipe = request.make(
-        model,
-        {**parameters, "start": start, "c": c, "delta": delta},
-        runs=runs,
-        t_end=t_end,
-        seed=seed,
-        times=times,
-        measure=measure,
-        radius=radius,
-        tol=tol,
-        batch=batch,
-        sums=sums,
-    )
+    parameters = {
+        "beta": beta, "n": n, "d": d, "V": V, "Q": Q, "K": K, "mask": mask, "start": start, "c": c,
+        "delta": delta,
+    }  # fmt: skip
+    settings = {
+        "runs": runs, "t_end": t_end, "seed": seed, "times": times, "measure": measure,
+        "radius": radius, "tol": tol, "batch": batch, "sums": sums,
+    }  # fmt: skip
+    recipe = request.make(model, parameters, settings)
     if not (store is None or isinstance(store, (str, os.PathLike))):
         raise InputError(f"store must be the name of a directory, got {check.brief(store)}")
     with (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,21 +27,11 @@ _SEEDS = 2**128
 _TOKEN, _BATCH = 160.0, 3000.0  # bytes of a coordinate while it moves, of a batch in a queue
 
 
-def make(
-    model: Any,
-    parameters: dict[str, Any],
-    *,
-    runs: Any,
-    t_end: Any,
-    seed: Any,
-    times: Any,
-    measure: Any,
-    radius: Any,
-    tol: Any,
-    batch: Any,
-    sums: Any,
-) -> Recipe:
-    """Check what a user asks for, fill in what was left out, and write it down."""
+def make(model: Any, parameters: dict[str, Any], settings: Mapping[str, Any]) -> Recipe:
+    """Check what a user asks for, fill in what was left out, and write it down.
+
+    `settings` are those of `recipe.SETTINGS`, by name.
+    """
     given = {name: value for name, value in parameters.items() if value is not None}
     models: tuple[Model, ...] = ()
     if isinstance(model, Attention):  # its parts can be replaced, and swept
@@ -50,7 +41,7 @@ def make(
         given = _with_models(model, models, given)
     if "c" in given and "delta" in given:
         raise InputError("give c (δ = cβ^{-1/2}) or delta, not both")
-    names = _measures(measure)
+    names = _measures(settings["measure"])
     attention = {"beta": 1.0, "V": "I", "Q": "I", "K": "I", "mask": "causal"}
     axes = _axes(given if models else {**attention, **given})
     for name in grid.OBSERVERS:
@@ -59,24 +50,25 @@ def make(
             raise InputError(
                 f"{name} is swept, but nothing measured depends on it; add {observers}"
             )
-    end = check.final_time(t_end)
+    end, seed = check.final_time(settings["t_end"]), settings["seed"]
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InputError(
             f"seed must be a whole number ≥ 0, got {check.brief(seed)}: it names the ensemble"
         )
     if seed >= _SEEDS:
         raise InputError(f"seed must be below 2^128, got {check.brief(seed)}")
+    radius, batch = settings["radius"], settings["batch"]
     recipe = Recipe(
         axes=axes,
-        runs=check.positive_int("runs", runs),
+        runs=check.positive_int("runs", settings["runs"]),
         t_end=end,
         seed=int(seed),
-        times=tuple(_times(times, end).tolist()),
+        times=tuple(_times(settings["times"], end).tolist()),
         measure=names,
         radius=None if radius is None else check.positive("radius", radius),
-        tol=check.positive("tol", tol),
+        tol=check.positive("tol", settings["tol"]),
         batch=_MANY_RUNS if batch is None else check.positive_int("batch", batch),
-        sums=check.choice("sums", sums, ("auto", "direct", "harmonic")),
+        sums=check.choice("sums", settings["sums"], ("auto", "direct", "harmonic")),
         models=models,
     )
     if batch is None:
