@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 
@@ -27,7 +29,7 @@ def draw_ending(run: Path, name: str, ax: Axes) -> tuple[str, str]:
     view = globe.camera(globe.AZIMUTH, globe.ELEVATION)
     if final.dim == 2:
         equator = from_angles(np.linspace(0, 2 * np.pi, 121)) @ final.basis.T
-        look = {"colors": style.GREEN, "linewidths": 0.9, "linestyles": "dashed"}
+        look: dict[str, Any] = {"colors": style.GREEN, "linewidths": 0.9, "linestyles": "dashed"}
         globe.draw_lines(ax, [equator @ view], zorder=2, **look)
         ax.plot([], [], color=style.GREEN, linewidth=0.9, linestyle="dashed", label="L")
     elif final.dim == 1:
