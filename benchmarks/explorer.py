@@ -2,9 +2,9 @@
 
     python benchmarks/explorer.py            prints a table in Markdown
 
-A real server on a free port, asked for every preset and for a few other settings, one after
-another. Everything is asked for once before it is timed. Typical settings are to take less
-than 200 ms; "long" are those nobody drags a slider through.
+A real server on a free port gets requests for every preset and a few other settings, one after
+another. Each request is sent once before it is timed. Typical settings should take less than
+200 ms; "long" marks settings that are not meant for dragging a slider.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def table() -> None:
         scene, size, _ = ask(port, settings)
         spent = [ask(port, settings)[2] for _ in range(ROUNDS)]
         median = statistics.median(spent)
-        verdict = "long" if name in LONG else "met" if median < BAR else "**missed**"
+        outcome = "long" if name in LONG else "met" if median < BAR else "**missed**"
         print(
             f"| {name} | {settings.n} | {settings.d} | {settings.T:g} | {len(scene['times'])} | "
             f"{size / 1e3:.0f} | {1e3 * scene['stats']['seconds']:.0f} | {min(spent):.0f} | "
-            f"{median:.0f} | {verdict} |"
+            f"{median:.0f} | {outcome} |"
         )
 
 

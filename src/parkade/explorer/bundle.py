@@ -56,8 +56,8 @@ def _add(path: Path, done: dict[str, str], above: tuple[str, ...]) -> None:
         raise ParkadeError(
             f"{path.name} must use imports and exports that can be bundled, got {what}; see bundle"
         )
-    result = f"return {{ {', '.join(exports)} }};"
-    done[path.name] = f"const {_variable(path.name)} = (() => {{\n{body}\n{result}\n}})();"
+    returned = f"return {{ {', '.join(exports)} }};"
+    done[path.name] = f"const {_variable(path.name)} = (() => {{\n{body}\n{returned}\n}})();"
 
 
 def _taken(found: re.Match[str]) -> str:

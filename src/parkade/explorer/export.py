@@ -61,10 +61,10 @@ def _template() -> tuple[str, str]:
     text = (PAGE / "index.html").read_text(encoding="utf-8")
     allowed: dict[str, list[str]] = {"script": [], "style": []}
 
-    def inline(kind: str, body: str) -> str:
+    def inline(tag: str, body: str) -> str:
         body = f"\n{body}\n"
         digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
-        allowed[kind].append(f"'sha256-{digest}'")
+        allowed[tag].append(f"'sha256-{digest}'")
         return body
 
     def style(found: re.Match[str]) -> str:

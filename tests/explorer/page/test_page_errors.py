@@ -122,7 +122,7 @@ def test_the_server_breaks_off(opened, small):
         reader.type("seed", 2 + len(told))
         told.append(reader.text("message"))
     reader.page.unroute("**/api/run")
-    assert told[0] == "The server ended the run without a result. Try again."
+    assert told[0] == "The server ended the run without a scene. Try again."
     assert told[1] == "stopped after 60 s"
     assert "server" in told[2]
     reader.type("seed", 9)

@@ -29,7 +29,7 @@ def test_load(opened):
     assert reader.get("parkade.t") == 1000
     assert not reader.get("parkade.playing")
     assert reader.text("clusters").split()[0] == str(scene["clusters"][-1])
-    assert "to be trusted" in reader.text("status")
+    assert "trusted to the end" in reader.text("status")
     assert reader.on("message").is_hidden()
     assert all(url.startswith(f"{reader.origin}/") for url in reader.asked)
 

@@ -16,8 +16,9 @@ from parkade.explorer.export import page
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 HIDDEN = ["equation", "attention-panel", "consumption-panel", "show-renyi", "show-strong",
           "show-caps", "predicted", "seen", "agreement", "settings"]  # fmt: skip
-OPTIONAL = ("label", "file_name", "facts", "equation", "axes", "plateaus", "merges",
-            "frozen_weights", "trusted_until", "phase_known_until", *MODEL_ONLY)  # fmt: skip
+OPTIONAL = ("label", "file_name", "facts", "axes", "plateaus", "merges", "frozen",
+            "frozen_weights", "frozen_tokens", "trusted_until", "phase_known_until",
+            *MODEL_ONLY)  # fmt: skip
 
 
 def path_scene(d=3):

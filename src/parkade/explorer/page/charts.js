@@ -61,26 +61,27 @@ function drawNow(pen, x, top, bottom, theme) {
   pen.stroke();
 }
 
+/** Shade the part of the time line that is not trusted, and say why. */
 function drawUntrusted(pen, box, top, bottom, scene, theme) {
-  shadeFrom(scene.trusted_until, 'not to be trusted: rounding decides', pen, box, top, bottom, scene, theme);
-  shadeFrom(scene.phase_known_until, 'the place on the orbit is unknown', pen, box, top, bottom, scene, theme);
-}
-
-/** Shade the time line from t on, and say why. */
-function shadeFrom(t, why, pen, box, top, bottom, scene, theme) {
-  if ((t ?? Infinity) >= scene.end) return;
-  const x = placeOf(box, scene.moment(t));
+  const limits = [
+    [scene.trusted_until, 'not trusted: rounding decides'],
+    [scene.phase_known_until, 'the place on the orbit is unknown'],
+  ];
   const { right } = timeSpan(box);
-  pen.globalAlpha = 0.14;
-  pen.fillStyle = theme.strong;
-  pen.fillRect(x, top, right - x, bottom - top);
-  pen.globalAlpha = 1;
-  if (right - x < 200) return;
-  pen.font = `11px ${SANS}`;
-  pen.textAlign = 'right';
-  pen.textBaseline = 'top';
-  pen.fillStyle = theme.soft;
-  pen.fillText(why, right - 4, top + 3);
+  for (const [t, why] of limits) {
+    if ((t ?? Infinity) >= scene.end) continue;
+    const x = placeOf(box, scene.moment(t));
+    pen.globalAlpha = 0.14;
+    pen.fillStyle = theme.strong;
+    pen.fillRect(x, top, right - x, bottom - top);
+    pen.globalAlpha = 1;
+    if (right - x < 200) continue;
+    pen.font = `11px ${SANS}`;
+    pen.textAlign = 'right';
+    pen.textBaseline = 'top';
+    pen.fillStyle = theme.soft;
+    pen.fillText(why, right - 4, top + 3);
+  }
 }
 
 /** Steps [u, clusters] of the staircase. */

@@ -28,7 +28,7 @@ export class Gestures {
     this.moved = 0;
     canvas.addEventListener('pointerdown', (event) => this.down(event));
     canvas.addEventListener('pointermove', (event) => this.move(event));
-    for (const kind of ['pointerup', 'pointercancel']) canvas.addEventListener(kind, (event) => this.up(event));
+    for (const type of ['pointerup', 'pointercancel']) canvas.addEventListener(type, (event) => this.up(event));
     canvas.addEventListener('pointerleave', () => host.hovered(null, null));
     canvas.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
     canvas.addEventListener('keydown', (event) => this.key(event));

@@ -62,8 +62,8 @@ function showStatus(scene) {
   const doubted = limit < scene.end;
   const phase = scene.phase_known_until ?? Infinity;
   if (phase < scene.end) parts.push(`the place on the orbit is known until t = ${short(phase)}`);
-  if (doubted) parts.push(`to be trusted until t = ${short(limit)}: then rounding decides`);
-  else if (scene.stats) parts.push('to be trusted to the end');
+  if (doubted) parts.push(`trusted until t = ${short(limit)}: then rounding decides`);
+  else if (scene.stats) parts.push('trusted to the end');
   byId('status').textContent = parts.join(' · ');
   byId('status').dataset.trust = String(!doubted);
 }

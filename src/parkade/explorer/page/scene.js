@@ -2,7 +2,7 @@
 //
 // A moment is a number u in [0, 1]: t = 0 at u = 0, then equal ratios of t take equal lengths.
 //
-// Always there: n, d, times, frames, labels, clusters, frozen. The rest may be null or missing:
+// Always there: n, d, times, frames, labels, clusters. The rest may be null or missing:
 // a path need not have a model (mask, A, V), centres, merges, a prediction or statistics.
 
 import { UPRIGHT, facing } from './turn.js';
@@ -19,6 +19,7 @@ function bytes(text) {
 export class Scene {
   constructor(data) {
     Object.assign(this, data);
+    this.frozen = data.frozen ?? []; // points
     this.frames = new Float32Array(bytes(data.frames)); // F × n × d
     this.labels = new Uint16Array(bytes(data.labels)); // F × n
     this.count = this.times.length;

@@ -30,7 +30,7 @@ export const fetchSchema = async () => (await answer('/api/schema')).json();
 
 export const fetchPresets = async () => (await answer('/api/presets')).json();
 
-export const fetchFile = async (kind, settings) => (await answer(`/api/download/${kind}`, settings)).blob();
+export const fetchFile = async (format, settings) => (await answer(`/api/download/${format}`, settings)).blob();
 
 /** Compute a scene; meanwhile `onProgress` hears shares from 0 to 1, and `onNote` sentences. */
 export async function fetchScene(settings, { signal, onProgress, onNote }) {
@@ -57,7 +57,7 @@ export async function fetchScene(settings, { signal, onProgress, onNote }) {
         pieces = [];
         if (scene) return scene;
       }
-      if (done) throw new Refusal('The server ended the run without a result. Try again.');
+      if (done) throw new Refusal('The server ended the run without a scene. Try again.');
     }
   } catch (error) {
     if (error instanceof Refusal || error.name === 'AbortError') throw error;

@@ -20,8 +20,8 @@ export class Timeline {
       this.scrub(event);
     });
     canvas.addEventListener('pointermove', (event) => this.held && this.scrub(event));
-    for (const kind of ['pointerup', 'pointercancel']) {
-      canvas.addEventListener(kind, () => { if (this.held) { this.held = false; host.done(); } });
+    for (const type of ['pointerup', 'pointercancel']) {
+      canvas.addEventListener(type, () => { if (this.held) { this.held = false; host.done(); } });
     }
     canvas.addEventListener('keydown', (event) => this.key(event));
   }
