@@ -36,5 +36,5 @@ def slope(steps, errors):
 
 
 def without_patience(said):
-    """What was said, without the word that a slow machine says when it compiles or loads."""
+    """The output without the line about compiling that slow machines print."""
     return re.sub(r"^parkade: compiling .*\n", "", said, flags=re.MULTILINE)
