@@ -1,4 +1,4 @@
-"""Helpers shared by the tests. Numbers come from fixed seeds only."""
+"""Fixtures shared by the tests. All random numbers come from fixed seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random models and rotations, errors and orders. Numbers come from fixed seeds only."""
+"""Random models and rotations, errors and orders. All random numbers come from fixed seeds."""
 
 from __future__ import annotations
 
