@@ -1,4 +1,4 @@
-"""Compile the engines before the tests, on all cores, and not once in each of their processes."""
+"""Compile the engines once before the tests, on all cores, not once in each test process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by the tests. Numbers come from fixed seeds only."""
+"""Fixtures shared by the tests. All random numbers come from fixed seeds."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ hypothesis.settings.load_profile("fixed")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """One process more than cores: many tests wait, for a browser or for a process they killed."""
+    """One worker more than cores: many tests wait for a browser or a killed process."""
     return cores() + 1
 
 
 def pytest_configure():
-    """Let Ctrl-C interrupt tests, and processes they start, also where it is ignored.
+    """Let Ctrl-C interrupt tests and their processes even where it is ignored.
 
-    It is in any job that a shell runs in the background.
+    Shells ignore it in background jobs.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -32,6 +32,6 @@ def pytest_configure():
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    """A machine with 10 kB to spare."""
+    """A machine with 10 kB of free memory."""
     monkeypatch.setattr("parkade.base.check.available_memory", lambda: 1e4)
     monkeypatch.setattr("parkade.base.check.ASKED_FROM", 0)

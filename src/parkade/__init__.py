@@ -1,6 +1,6 @@
 """Parkade: why tokens cluster in transformers.
 
-This file names what is public and where it lives. It is the only one that knows all folders.
+This file lists the public names and where they live. It is the only one that knows all folders.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ __all__ = [
     "theory",
 ]
 
-# Each is imported when it is first asked for: the command line has to be there at once.
+# Each is imported on first use, so that the command line starts fast.
 _HOMES = {
     "analysis.clusters": ("cluster_labels", "consumption"),
     "analysis.parking": ("renyi_centers", "strong_renyi_centers"),
@@ -84,7 +84,7 @@ _MODULES = {
     "theory": "theory",
 }
 
-# Methods of a run whose work is done in folders above its own.
+# Methods of a run that are implemented in higher folders.
 late.METHODS.update(
     merge_tree="parkade.analysis.clusters.merge_tree",
     save="parkade.runs.archive.write",

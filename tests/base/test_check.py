@@ -1,4 +1,4 @@
-"""The validation door: every refusal says what was got and what was expected."""
+"""Validation: every error message says what was got and what was expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files are whole or not there, and nothing is left behind: kills, full disks, odd names."""
+"""Files are complete or absent, and nothing is left behind: kills, full disks, odd names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ with atomic_write(sys.argv[1]) as file:
 
 
 def begin(target: Path, seconds: float) -> subprocess.Popen[str]:
-    """A process that is in the middle of writing."""
+    """Start a process that is in the middle of writing."""
     command = [sys.executable, "-c", WRITE, str(target), str(seconds)]
     writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert writer.stdout is not None
@@ -51,7 +51,7 @@ def test_what_a_killed_process_left_is_swept_up_by_the_next(tmp_path):
             third.communicate()
         left = names(tmp_path)
         assert len(left) == 2
-        assert f"-{alive.pid}-" in left[0]  # the living one goes on
+        assert f"-{alive.pid}-" in left[0]  # the live one keeps writing
         assert left[1] == "a.txt"
     finally:
         end(alive)
@@ -103,7 +103,7 @@ main()
     "reproduce table1 --quick -o figures",
 ])  # fmt: skip
 def test_a_full_disk_names_the_file(tmp_path, monkeypatch, arguments):
-    # A limit on the size of files stands for the end of the disk: other number, same path.
+    # A limit on file size stands in for a full disk: another errno, the same code path.
     monkeypatch.chdir(tmp_path)
     pk.simulate(pk.Attention(d=3), pk.sphere.uniform(9, 3, seed=0), 1.0).save("kept.npz")
     Path("small.toml").write_text('d = 2\nn = 200\nruns = 2\nt_end = 1\nmeasure = "trajectory"\n')

@@ -1,4 +1,4 @@
-"""Forks, spawned processes, threads and pools in pools: nothing hangs, and the same bits."""
+"""Forks, spawned processes, threads and nested pools: nothing hangs, and the bits agree."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_company(scenario):
     try:
         said, complaints = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # with its children, who hang as well
+        os.killpg(process.pid, signal.SIGKILL)  # and its children, which hang as well
         said, complaints = process.communicate()
         pytest.fail(f"{scenario} hangs after {said.splitlines()}: {complaints}")
     assert process.returncode == 0, complaints

@@ -24,7 +24,7 @@ def invoke(*args: object) -> Result:
 
 
 def process(*args: object, **kwargs: Any) -> subprocess.CompletedProcess[str]:
-    """The command as a user starts it, without the word about the compiler it may say."""
+    """Run the command as a user does, and drop messages about compiling."""
     command = [sys.executable, "-m", "parkade", *map(str, args)]
     kwargs = {"stdout": subprocess.PIPE, **kwargs}
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=300, **kwargs)
@@ -192,7 +192,7 @@ def test_reproduce_passes_its_options_on(here: Path, monkeypatch: pytest.MonkeyP
     result = invoke("reproduce", "fig1", "-o", "out", "--seed", 3)
     assert result.stdout.splitlines() == [
         f"fig1           kept  {Path('out/fig1.png')}",
-        f"all of it on one page: {Path('out/index.html')}",
+        f"all on one page: {Path('out/index.html')}",
     ]
     assert "   1.2 s  " in invoke("reproduce", "all", "--quick", "--runs", 50).stdout
     plain = {"quick": False, "runs": None, "progress": False}
@@ -388,13 +388,13 @@ def test_failed_write_leaves_no_file(here: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("parkade.base.npz.write", full)
     result = invoke(*SMALL, "-o", "run.npz")
     assert result.exit_code == 2
-    # The engine may have been compiled on the way, which it says.
+    # A message about compiling may come first.
     assert result.stderr.endswith("parkade: run.npz: No space left on device\n")
     assert list(here.iterdir()) == []
 
 
 def test_ctrl_c_stops_a_long_run(tmp_path: Path) -> None:
-    process(*SMALL, "--d", "2", "--method", "explicit")  # compiles, which is not what is tested
+    process(*SMALL, "--d", "2", "--method", "explicit")  # compile outside the test
     command = [sys.executable, "-m", "parkade", "simulate", "--n", "300", "--d", "2", "--beta"]
     command += ["500", "--t-end", "1e5", "--times", "final", "--method", "explicit", "--progress"]
     with subprocess.Popen(

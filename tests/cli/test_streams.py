@@ -1,4 +1,4 @@
-"""The command with streams that are closed, full or gone, and with Ctrl-C at any moment."""
+"""The command with closed, full or broken streams, and with Ctrl-C at any moment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def here(tmp_path, monkeypatch):
 
 
 def shell(arguments: str, redirections: str = "") -> subprocess.CompletedProcess[str]:
-    """The command with its streams redirected by a shell, as a user does it."""
+    """Run the command with its streams redirected by a shell, as a user does."""
     line = f'exec "{sys.executable}" -m parkade {arguments} {redirections}'
     return subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=120)
 
@@ -96,13 +96,13 @@ def test_a_library_without_standard_error_prints_nothing_elsewhere():
 
 @pytest.mark.parametrize("delay", [0.0, 0.005, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8])
 def test_ctrl_c_is_one_line_from_our_first_line_on(here, delay):
-    # Until parkade.cli has begun, Python itself is what is interrupted. This is the first import
-    # of ours after that.
+    # Before parkade.cli runs, the interrupt hits Python itself. parkade.base.errors is our
+    # first import after that.
     command = [sys.executable, "-X", "importtime", "-m", "parkade", "timeline", "--t-end", "1e200"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
-        while not running.stderr.readline().endswith(" parkade.errors\n"):
-            pass
+        while not (line := running.stderr.readline()).endswith(" parkade.base.errors\n"):
+            assert line, "the command ended without this import"
         time.sleep(delay)
         running.send_signal(signal.SIGINT)
         rest = running.stderr.read()

@@ -189,7 +189,7 @@ def test_the_unit_of_time_can_be_any(V):
     ("arguments", "said"),
     [
         ({"V": 1e155}, "V must be 0 or have its largest entry between 1e-50 and 1e+50 in size, "
-         "got 1e+155; move a factor from V to t_end: that is another unit of time"),
+         "got 1e+155; move a factor from V to t_end, which only changes the unit of time"),
         ({"V": [5e-324, 0]}, "V must be 0 or have its largest entry between"),
         ({"Q": 1e308}, "move a factor from Q to beta"),
         ({"beta": 1e308}, "beta must be at most 1e+50, got 1e+308"),

@@ -24,7 +24,7 @@ def tree(run):
 
 
 def boxes(ax, texts):
-    """Extents of texts in pixels, once everything is in its place."""
+    """Extents of texts in pixels, after the layout is done."""
     ax.figure.draw_without_rendering()
     return [t.get_window_extent() for t in texts]
 
@@ -126,14 +126,14 @@ def test_a_run_that_kept_few_times_is_drawn(tmp_path):
     style.save(life.life(run), tmp_path / "life.png")
 
 
-def test_what_cannot_be_trusted_is_said(run):
+def test_untrusted_times_are_labelled(run):
     for ax in life.life(dataclasses.replace(run, trusted_until=1e14)).axes:
-        assert any("not to be trusted" in t.get_text() for t in ax.texts)
+        assert any("not trusted" in t.get_text() for t in ax.texts)
     for ax in life.life(run).axes:
         assert not any("trusted" in t.get_text() for t in ax.texts)
 
 
-def test_an_unknown_phase_is_said_of_the_angles_only():
+def test_an_unknown_phase_is_labelled_on_the_angles_only():
     x0 = pk.sphere.uniform(10, 2, seed=1)
     with pytest.warns(pk.TrustWarning, match="place on their orbit"):
         turning = pk.simulate(pk.Attention(V=[[1, -1], [1, 1]], beta=16.0), x0, 1e14)

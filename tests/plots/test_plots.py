@@ -1,4 +1,4 @@
-"""Figures: what is drawn is what was simulated, and files are whole or not there."""
+"""Figures show what was simulated, and files are complete or absent."""
 
 import dataclasses
 import itertools
@@ -220,7 +220,7 @@ def test_a_run_that_keeps_turning_says_how_far_it_is_drawn():
     times = sampling.path_times(run)
     assert len(times) <= sampling.MOST
     assert 40 < times[-1] < 110
-    # Also where one step of the integrator holds many turns.
+    # Also where one step of the integrator covers many turns.
     drawn = run.at(times)
     assert pk.sphere.distance(drawn[1:], drawn[:-1]).max() < 2 * sampling.STEP
     texts = [text.get_text() for text in plots.sphere(run).texts]
@@ -391,7 +391,7 @@ def test_a_time_that_was_not_kept_is_refused():
         plots.circle(run, t=1.5)
 
 
-# Manners
+# Notebooks, threads and imports
 
 
 def test_figures_show_themselves_in_a_notebook(on_circle):

@@ -1,4 +1,4 @@
-"""Random models and rotations, errors and orders. Numbers come from fixed seeds only."""
+"""Random models and rotations, errors and orders. All random numbers come from fixed seeds."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def slope(steps, errors):
 
 
 def without_patience(said):
-    """What was said, without the word that a slow machine says when it compiles or loads."""
+    """The output without the line about compiling that slow machines print."""
     return re.sub(r"^parkade: compiling .*\n", "", said, flags=re.MULTILINE)

@@ -1,6 +1,6 @@
-"""Runs in forked, spawned and threaded company; `test_forks.py` starts one process for each.
+"""Runs in forks, spawned processes and threads; `test_forks.py` starts one process for each.
 
-A scenario yields what its runs gave. All of them must be the same bits.
+A scenario yields the results of its runs. All must agree bit for bit.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import parkade as pk
 
 
 def run(d=2):
-    """The bits of a run that is large enough for all cores."""
+    """A hash of a run that is large enough to use all cores."""
     start = pk.sphere.uniform(1000 if d == 2 else 600, d, seed=1)
     final = pk.simulate(pk.Attention(d, beta=4.0), start, 0.01, method="explicit", sums="direct")
     return hashlib.sha256(final.tokens.tobytes()).hexdigest()
 
 
 def in_fork(function):
-    """What `function` returns, a string, in a child made by `os.fork`."""
+    """The string that `function` returns in a child made by `os.fork`."""
     receive, send = os.pipe()
     child = os.fork()
     if child == 0:
@@ -121,7 +121,7 @@ def while_compiling():
 
 
 def while_locked():
-    """A thread takes locks in the order opposite to that in which a fork asks for them."""
+    """A thread takes locks in the opposite order to a fork."""
     from parkade.base import forks
     from parkade.plots import style
     from parkade.solve import compiled
@@ -138,7 +138,7 @@ def while_locked():
                 time.sleep(0.2)
 
     def free():
-        # No other thread could take them from the one that forked: ask from another one.
+        # From another thread: the locks are reentrant for the one that forked.
         with ThreadPoolExecutor(1) as pool:
             return str(
                 pool.submit(lambda: [each.acquire(blocking=False) for each in locks]).result()
@@ -155,7 +155,7 @@ def while_locked():
 
 
 def blas_threads():
-    """A child gets back the threads of BLAS that another thread of its parent had taken away."""
+    """A child regains the BLAS threads that another thread of its parent has limited."""
     from threadpoolctl import threadpool_info
 
     from parkade.engine.threads import single_threaded_blas
@@ -179,7 +179,7 @@ def blas_threads():
     limited = count()
     yield in_fork(count)
     with single_threaded_blas():
-        assert in_fork(count) == limited  # the thread that forks is inside, there as here
+        assert in_fork(count) == limited  # the forking thread is inside the block in both
         leave.set()
         thread.join()
         assert count() == limited

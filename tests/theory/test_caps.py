@@ -99,7 +99,7 @@ def naive_estimate(x, delta, n):
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 29])
-def test_the_estimate_and_its_jackknife_are_what_they_say(n):
+def test_the_estimate_and_its_jackknife_match_their_definitions(n):
     x = pk.sphere.uniform(30, 3, seed=1)
     got = expected_strong_centers_of_sample(x, 0.6, n)
     assert got.value == pytest.approx(naive_estimate(x, 0.6, n), rel=1e-13)
@@ -121,8 +121,8 @@ def test_the_estimate_has_no_bias_and_an_honest_error():
     values, errors = found.T
     joint = math.hypot(counts.std() / math.sqrt(len(counts)), values.std() / math.sqrt(len(values)))
     assert abs(values.mean() - counts.mean()) <= 5 * joint
-    # The jackknife is not too small, nor twice too large. The variance of 400 numbers is
-    # known to 7 % and the mean of their jackknives better: 5 deviations leave room for 0.6.
+    # The jackknife is neither too small nor twice too large. The variance of 400 numbers is
+    # known to 7 %, the mean of their jackknives more precisely: 5 deviations allow 0.6.
     ratio = np.mean(errors**2) / values.var()
     assert 0.6 < ratio < 4
 

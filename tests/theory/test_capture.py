@@ -9,7 +9,7 @@ from parkade.theory import capture_window
 
 
 def holds(N, c, eps, beta):
-    """Theorem 5.2's conditions, written once more."""
+    """Theorem 5.2's conditions, written independently."""
 
     def h(x):
         return math.exp(beta * (math.cos(x) - 1)) * math.sin(x)
@@ -59,7 +59,7 @@ def test_one_missing(name):
         window = capture_window(**known)
         assert window.holds is None
         if not window.solved:
-            assert not holds(**v)  # so there was indeed nothing to find here
+            assert not holds(**v)  # so there is indeed nothing to find
             assert getattr(window, name) is None
             continue
         found += 1
@@ -68,7 +68,7 @@ def test_one_missing(name):
         for share in (0.01, 0.3, 0.7, 0.99):
             top = min(high, 100 * low)
             assert holds(**{**known, name: low + share * (top - low)})
-        # Just outside the limits it fails, unless they are those of the quantity itself.
+        # Just outside the limits it fails, unless they are the quantity's own limits.
         if name != "N" and low > (v["c"] / math.pi) ** 2 * (1 + 1e-9) * (name == "beta"):
             assert not holds(**{**known, name: low * (1 - 1e-6)})
         if name in ("N", "c", "eps"):
@@ -113,7 +113,7 @@ def test_several_missing_gives_a_set_that_fits():
             assert "applies" in window.sentence
 
 
-def test_what_cannot_be_is_said():
+def test_the_sentence_when_nothing_fits():
     window = capture_window(c=1.5, N=10)
     assert window.holds is None
     assert window.eps is None

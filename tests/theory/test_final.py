@@ -170,7 +170,7 @@ def test_where_there_is_no_limit_point_an_error_says_so():
             final_configuration(V).limit([1.0, 0.0, 0.0])
     with pytest.raises(pk.InputError, match="part in the leading eigenspace"):
         final_configuration([1, 1, -1]).limit([0.0, 0.0, 1.0])
-    # One of ±ξ is as good as the other for a token that has no part in ξ.
+    # Either of ±ξ may come first for a token that has no part in ξ.
     two = final_configuration([1, 0.5, -1]).limit([0.0, 0.0, 1.0])
     assert np.array_equal(np.abs(two), [[1, 0, 0], [1, 0, 0]])
     assert np.array_equal(two[0], -two[1])

@@ -63,7 +63,7 @@ def test_a_jordan_block_is_approached_like_one_over_t():
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("t", [1e3, 1e6, 1e12, 1e200])
 def test_late_times_are_those_of_equal_eigenvalues_in_any_basis(k, t):
-    """Rounding splits the leading eigenvalue, by 1e-16^{1/k}; the path does not notice."""
+    """Rounding splits the leading eigenvalue by 1e-16^{1/k}; the path is unaffected."""
     W = random_rotation(4, 1)
     D = block_diag(jordan(k), np.eye(3 - k), 0.3) if k < 3 else block_diag(jordan(3), 0.3)
     x = pk.sphere.uniform(1, 4, seed=3)[0]

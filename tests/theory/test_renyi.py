@@ -79,7 +79,7 @@ def test_the_constant():
 
 
 def park(rng, length):
-    """How many cars of length 1 fill a street: the first one anywhere, then its two sides."""
+    """The number of cars of length 1 that fill a street: the first one, then its two sides."""
     count, streets = 0, np.array([length])
     while streets.size:
         left = rng.random(streets.size) * (streets - 1)
@@ -99,7 +99,7 @@ def test_parked_cars(length):
 
 
 def renyi_centers_of_everything(rng, delta):
-    """Centres on the circle when no arc is left: a uniform token in what is still free."""
+    """The number of centres on a full circle: each is uniform on the free arcs."""
     free = [(delta, 2 * math.pi - delta)]  # a centre at 0
     count = 1
     while free:
@@ -113,7 +113,7 @@ def renyi_centers_of_everything(rng, delta):
 
 @pytest.mark.parametrize("delta", [0.3, 0.5, 1.0, 1.9, 2.5])
 def test_centers_on_the_circle(delta):
-    # Arcs apart are independent, so it does not matter which is filled first. A mean of
+    # Separate arcs are independent, so the order of filling does not matter. A mean of
     # 3000 counts within 5 standard errors: false alarm about 6e-7 for each of 5.
     rng = np.random.default_rng(2)
     counts = np.array([renyi_centers_of_everything(rng, delta) for _ in range(3000)])
@@ -122,7 +122,7 @@ def test_centers_on_the_circle(delta):
 
 
 def test_many_tokens_come_close_from_below():
-    """Straight from the definition, with so many tokens that hardly a place is left."""
+    """Straight from the definition, with so many tokens that hardly any place is free."""
     delta, n, runs = 0.8, 1000, 400
     rng = np.random.default_rng(4)
     counts = []
@@ -133,9 +133,9 @@ def test_many_tokens_come_close_from_below():
             if not (np.minimum(gap, 2 * math.pi - gap) <= delta).any():
                 centers = np.append(centers, phi)
         counts.append(len(centers))
-    # A place of length u is still free with chance e^{−nu/2π}, so a gap hides one with a chance
-    # of order 2π/n: a bias below 0.06 for some 7 gaps. On top, 5 standard errors: false alarm
-    # about 6e-7.
+    # A place of length u is still free with probability e^{−nu/2π}, so a gap has a free place
+    # with probability of order 2π/n: a bias below 0.06 for about 7 gaps. Plus 5 standard errors:
+    # false alarm about 6e-7.
     error = np.std(counts) / math.sqrt(runs)
     assert abs(np.mean(counts) - expected_renyi_centers(delta)) <= 5 * error + 0.06
 

@@ -66,7 +66,7 @@ def test_one_is_always_large_enough():
     c = np.array([smallest_c(b) for b in grid])
     assert (c < 1).all()
     assert (np.diff(c) > 0).all()
-    # Where the search for c relies on it: see fit.py.
+    # The search for c relies on it: see conditions.py.
     assert max(math.sqrt(b) * g_min(b).at for b in grid) < 1.82
 
 

@@ -1,1 +1,1 @@
-"""What everything else stands on: errors, checks, files, progress. Imports nothing of parkade."""
+"""Shared foundations: errors, checks, files, progress. Imports nothing else from parkade."""

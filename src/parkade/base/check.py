@@ -1,4 +1,4 @@
-"""The one door through which input enters: every check, and the sentence when it fails."""
+"""Input validation: every check, and its error message."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Item = TypeVar("Item")
 _KINDS = {"b": "booleans", "c": "complex numbers", "U": "texts", "S": "texts", "M": "dates"}
 
 ASKED_FROM = 2**20
-"""Bytes from which on the system is asked for its memory: that takes 0.1 ms."""
+"""Allocations of at least this many bytes are checked against free memory (takes 0.1 ms)."""
 
 LARGEST = 1e50
-"""The largest β, weight or entry of a matrix: products of four of them, or squares of products
-of two, do not overflow. A value matrix must not be smaller than 1 over it, for the same reason."""
+"""The largest β, weight or matrix entry: products of four of them, or squares of products of
+two, do not overflow. A value matrix must not be smaller than its inverse, for the same reason."""
 
 TIMES = 1e-200, 1e300
-"""The shortest and the longest run: steps much smaller, and sums of times, are numbers still."""
+"""The shortest and the longest run: much smaller steps and sums of times stay in float64."""
 
-_WHOLE = 2**63 - 1  # the largest whole number that an array can have as its length
+_WHOLE = 2**63 - 1  # the largest possible length of an array
 
 UNIT_TOLERANCE = 1e-8
 """How far from 1 the norm of a token may be; within it the token is renormalised."""
@@ -38,9 +38,9 @@ def array(name: str, value: Any) -> Array:
     """`value` as a float64 array of finite numbers."""
     try:
         given = np.asarray(value)
-        if given.dtype.kind not in "iufO":  # "1.5", True and dates are numbers to NumPy
-            raise TypeError(f"{_KINDS.get(given.dtype.kind, given.dtype.name)} have no place here")
-        with np.errstate(over="ignore"):  # of longer floats: infinity is refused below
+        if given.dtype.kind not in "iufO":  # NumPy would convert "1.5", True and dates
+            raise TypeError(f"{_KINDS.get(given.dtype.kind, given.dtype.name)} are not accepted")
+        with np.errstate(over="ignore"):  # longer floats may overflow: checked below
             result = np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"{name} must be real numbers, got {brief(value)}: {error}") from None
@@ -87,8 +87,8 @@ def final_time(value: Any) -> float:
     t_end = positive("t_end", value)
     if not TIMES[0] <= t_end <= TIMES[1]:
         raise InputError(
-            f"t_end must lie in [{TIMES[0]:g}, {TIMES[1]:g}], got {t_end:g}; a factor in t_end is "
-            "the same as one in V"
+            f"t_end must lie in [{TIMES[0]:g}, {TIMES[1]:g}], got {t_end:g}; move a factor from "
+            "t_end to V"
         )
     return t_end
 
@@ -106,7 +106,7 @@ def dimension(value: Any) -> int:
     """`value` as a dimension d ≥ 2."""
     d = positive_int("d", value)
     if d == 1:
-        raise InputError("d must be ≥ 2, got 1: the sphere of d=1 is two points and nothing moves")
+        raise InputError("d must be ≥ 2, got 1: for d=1 the sphere is two points, nothing moves")
     return d
 
 
@@ -122,7 +122,7 @@ def choice(name: str, value: Any, options: Sequence[Choice]) -> Choice:
 def chosen(
     name: str, asked: str | Sequence[str] | None, registry: Mapping[str, Item]
 ) -> list[Item]:
-    """The items asked for by their names, each once; all of them if None."""
+    """The items with the given names, without duplicates; all items if None."""
     if asked is None:
         return list(registry.values())
     names = [asked] if isinstance(asked, str) else list(asked)
@@ -135,17 +135,17 @@ def tokens(value: Any, d: int | None = None, name: str = "tokens") -> Array:
     if x.ndim != 2:
         raise InputError(f"{name} must be an (n, d) array, got shape {x.shape}")
     if x.size == 0:
-        raise InputError(f"{name} must hold at least one token, got shape {x.shape}")
+        raise InputError(f"{name} must have at least one token, got shape {x.shape}")
     dimension(x.shape[1])
     if d is not None and x.shape[1] != d:
         raise InputError(f"{name} must have d={d} columns like the model, got shape {x.shape}")
-    with np.errstate(over="ignore"):  # infinity is a norm other than 1, too
+    with np.errstate(over="ignore"):  # an infinite norm fails the check below
         norms = np.linalg.norm(x, axis=1)
     worst = int(np.argmax(np.abs(norms - 1)))
     if abs(norms[worst] - 1) > UNIT_TOLERANCE:
         raise InputError(
             f"{name} must be unit vectors, but row {worst} has norm {norms[worst]:.9g} (the worst "
-            "row); pass parkade.sphere.normalize(tokens) if their directions are what you mean"
+            "row); pass parkade.sphere.normalize(tokens) to use only their directions"
         )
     unit: Array = x / norms[:, None]
     return unit
@@ -161,7 +161,7 @@ def matrix(name: str, value: Any, d: int) -> Array:
         )
     size = float(np.abs(m).max() if m.ndim else abs(m))
     if not (size == 0 or 1 / LARGEST <= size <= LARGEST):
-        change = "t_end: that is another unit of time" if name == "V" else "beta"
+        change = "t_end, which only changes the unit of time" if name == "V" else "beta"
         raise InputError(
             f"{name} must be 0 or have its largest entry between {1 / LARGEST:g} and "
             f"{LARGEST:g} in size, got {size:g}; move a factor from {name} to {change}"
@@ -197,7 +197,7 @@ def generator(seed: Seed) -> np.random.Generator:
 
 
 def fits_in_memory(size: float, what: str, remedy: str) -> None:
-    """Raise if `size` bytes would not fit in the memory this machine has to spare."""
+    """Raise if `size` bytes do not fit in the available memory."""
     if size < ASKED_FROM:
         return
     spare = available_memory()
@@ -209,7 +209,7 @@ def fits_in_memory(size: float, what: str, remedy: str) -> None:
 
 
 def available_memory() -> float:
-    """Bytes of memory a new array could take (infinite where the system does not tell)."""
+    """Bytes of memory available for a new array (infinite if unknown)."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return next(1024.0 * int(s.split()[1]) for s in lines if s.startswith("MemAvailable:"))
@@ -218,24 +218,24 @@ def available_memory() -> float:
 
 
 def compiler() -> None:
-    """Raise if Numba is told not to compile: without it nothing can be simulated."""
-    told = os.environ.get("NUMBA_DISABLE_JIT", "")
-    if told.isdecimal() and int(told):
+    """Raise if Numba's compiler is disabled: every simulation needs it."""
+    flag = os.environ.get("NUMBA_DISABLE_JIT", "")
+    if flag.isdecimal() and int(flag):
         raise InputError(
-            f"parkade needs Numba's compiler, but NUMBA_DISABLE_JIT={told} turns it off; unset it"
+            f"parkade needs Numba's compiler, but NUMBA_DISABLE_JIT={flag} turns it off; unset it"
         )
 
 
 def brief(value: Any) -> str:
-    """What was got, on one line and short enough for a message."""
+    """The `repr` of a value on one line, shortened for a message."""
     try:
         text = " ".join(repr(value).split())
-    except (ValueError, RecursionError):  # a number of 5000 digits, a list in a list in a list …
+    except (ValueError, RecursionError):  # an int of 5000 digits, a deeply nested list
         text = f"a huge {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def reason(error: BaseException) -> str:
-    """What an error says, on one line, short enough for a message."""
+    """The text of an error on one line, shortened for a message."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 120 else text[:117] + "..."

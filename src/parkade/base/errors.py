@@ -1,4 +1,4 @@
-"""What parkade raises when it cannot do what it was asked."""
+"""Errors and warnings that parkade raises."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class ParkadeError(Exception):
-    """Base of every error parkade raises on purpose; its text is one clear sentence."""
+    """Base class of parkade's errors; the message is one clear sentence."""
 
 
 class InputError(ParkadeError, ValueError):
@@ -16,11 +16,11 @@ class InputError(ParkadeError, ValueError):
 
 
 class InaccurateSumsError(ParkadeError):
-    """Harmonic sums were found to differ from direct ones by more than they should."""
+    """Harmonic sums differ from direct ones by more than the error bound."""
 
 
 class UnfinishedError(ParkadeError):
-    """A run cannot come to its end at its pace, or took all the steps it was allowed."""
+    """A run is too slow to reach its end, or has used all the steps it was allowed."""
 
 
 class StoreError(ParkadeError):
@@ -28,7 +28,7 @@ class StoreError(ParkadeError):
 
 
 class DamagedError(ParkadeError):
-    """Batches of an ensemble are damaged and must be computed again: `files` are their names."""
+    """Batches of an ensemble are damaged and must be recomputed: `files` are their names."""
 
     def __init__(self, text: str, files: Iterable[str] = ()) -> None:
         super().__init__(text)
@@ -36,16 +36,16 @@ class DamagedError(ParkadeError):
 
 
 class WorkerLostError(ParkadeError):
-    """A process that was running part of an ensemble is gone."""
+    """A process that ran part of an ensemble died."""
 
 
 class TrustWarning(UserWarning):
-    """Part of a run is driven by rounding, not by the model: see `Trajectory.trusted_until`."""
+    """Part of a run is dominated by rounding errors: see `Trajectory.trusted_until`."""
 
 
 @contextmanager
 def doubts_do_not_matter() -> Iterator[None]:
-    """A block without `TrustWarning`: what is made of its runs does not mind some tol more."""
+    """Suppress `TrustWarning`, where a few `tol` more do not change the result."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrustWarning)
         yield

@@ -1,4 +1,4 @@
-"""Writing files so that they are whole or not there, and reading them whatever they hold."""
+"""Atomic file writing, and clear errors when a file cannot be read or written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from parkade.base import check
 from parkade.base.errors import InputError
 
 _UNFINISHED = re.compile(r"\..{,40}\.parkade-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}", re.DOTALL)
-_ABANDONED = 3600.0  # seconds after which nobody writes an unfinished file, on any machine
+_ABANDONED = 3600.0  # seconds after which an unfinished file is abandoned, on any machine
 _swept: set[Path] = set()
 
 
@@ -28,15 +28,15 @@ _swept: set[Path] = set()
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a binary file that appears at `path` only when the block ends without an error.
 
-    An `OSError` on the way carries the name of this file.
+    An `OSError` in the block gets the name of this file.
     """
     target = Path(path)
     writable(target)
     folder = target.parent.resolve()
-    if folder not in _swept:  # once: a store may have very many files
+    if folder not in _swept:  # once: a store may have many files
         _swept.add(folder)
         sweep(folder)
-    # Not mkstemp, which makes private files: a result is not.
+    # Not mkstemp: its files are private, results are not.
     mark = f"parkade-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}"
     temporary = target.with_name(f".{target.name[:40]}.{mark}")
     try:
@@ -53,13 +53,13 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def sweep(folder: str | os.PathLike[str]) -> None:
-    """Remove what `atomic_write` left in a directory when its process was killed."""
+    """Remove files that a killed `atomic_write` left in a directory."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             made = _UNFINISHED.fullmatch(entry.name)
             if made is None:
                 continue
-            with suppress(OSError):  # somebody else took it away
+            with suppress(OSError):  # another process removed it
                 age = time.time() - entry.stat(follow_symlinks=False).st_mtime
                 here = made[1] == _machine()
                 if age > _ABANDONED or (here and not _runs(int(made[2]))):
@@ -68,10 +68,7 @@ def sweep(folder: str | os.PathLike[str]) -> None:
 
 @functools.cache
 def _machine() -> str:
-    """A name for where a process number means something: this boot of this machine.
-
-    A container may have numbers of its own.
-    """
+    """An identifier of the scope in which process ids are unique: machine, boot, PID namespace."""
     parts = [platform.node()]
     with suppress(OSError):  # not on every system
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
@@ -80,7 +77,7 @@ def _machine() -> str:
 
 
 def _runs(process: int) -> bool:
-    """Whether there is a process of this number; True where one cannot ask."""
+    """Whether a process with this id exists; True if that cannot be checked."""
     if os.name != "posix":  # on Windows, signal 0 is Ctrl-C
         return True
     try:
@@ -93,13 +90,13 @@ def _runs(process: int) -> bool:
 
 
 def writable(path: Path) -> None:
-    """Raise, before any work is done, if a file could not be written at `path`."""
+    """Raise if no file can be written at `path`. Call it before long computations."""
     try:
         os.fsencode(path)
         there = path.is_dir()
         if "\0" in str(path):
-            raise ValueError("no file can have a NUL in its name")
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+            raise ValueError("a file name cannot contain NUL")
+    except (OSError, ValueError) as error:  # ValueError: an impossible name
         raise InputError(f"cannot write {_shown(path)}: {_reason(error)}") from None
     if there:
         raise InputError(f"cannot write {path}: it is a directory; give a file name")
@@ -110,7 +107,7 @@ def writable(path: Path) -> None:
 
 
 def directory(path: str | os.PathLike[str]) -> Path:
-    """The directory `path`, made if it is not there."""
+    """The directory `path`, created if missing."""
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -123,7 +120,7 @@ def directory(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def reading(path: Path, what: str, remedy: str = "", prefix: str = "") -> Iterator[None]:
-    """Say in one sentence why `path`, which should be `what`, cannot be read."""
+    """Turn any error while reading `path` into a sentence; `what` is the expected kind of file."""
     try:
         yield
     except InputError:
@@ -134,7 +131,7 @@ def reading(path: Path, what: str, remedy: str = "", prefix: str = "") -> Iterat
         raise InputError(f"{prefix}cannot read {path}: {error.strerror or error}") from None
     except MemoryError:
         raise InputError(f"{prefix}there is not enough memory to read {path}") from None
-    except Exception as error:  # from a parser that meets damaged bytes: it may be anything
+    except Exception as error:  # parsers raise anything on damaged bytes
         raise InputError(
             f"{prefix}{path} is not {what}, or it is truncated or damaged "
             f"({check.reason(error)}){remedy}"
@@ -142,14 +139,14 @@ def reading(path: Path, what: str, remedy: str = "", prefix: str = "") -> Iterat
 
 
 def to_json(data: Mapping[str, Any], indent: int | None = None) -> bytes:
-    """An object as JSON, with the CRC-32 of what it is without."""
+    """An object as JSON, with its CRC-32 as one more entry."""
     text = json.dumps(data, ensure_ascii=False)
     sealed = {**json.loads(text), "crc32": checksum(text.encode())}
     return json.dumps(sealed, ensure_ascii=False, indent=indent).encode()
 
 
 def from_json(text: bytes) -> tuple[dict[str, Any], bool]:
-    """An object that `to_json` wrote, and whether it has a checksum, which must match."""
+    """An object written by `to_json`, and whether it has a checksum (which must match)."""
     data = json.loads(text)
     if not isinstance(data, dict):
         raise ValueError("it is not an object")

@@ -1,14 +1,14 @@
-"""What `os.fork` must not copy half done.
+"""Make parkade's locks and threads safe with `os.fork`.
 
-A forked child has one thread, and a copy of everything else: locks that other threads held
-are never released there, and what they guard stays as it was. So a fork waits until nobody
-holds one of our locks, and what belongs to threads is dropped in the child.
+A forked child has one thread and a copy of everything else. A lock that another thread held is
+never released there, and the data it guards may be inconsistent. So a fork waits until none of
+our locks is held, and the child drops all thread state.
 """
 
 from __future__ import annotations
 
-# What has hooks of its own is imported first: the hooks before a fork run in reverse order,
-# and while ours wait, none of these locks may be held.
+# Modules with their own fork hooks are imported first: the hooks before a fork run in reverse
+# order, and none of these modules' locks may be held while our hook waits.
 import concurrent.futures.thread  # noqa: F401
 import logging  # noqa: F401
 import os
@@ -17,13 +17,13 @@ from typing import Protocol
 
 
 class Lock(Protocol):
-    """A lock that its owner may take again, or else a fork in the owner would wait for ever."""
+    """A reentrant lock: with any other, a fork by the owner would deadlock."""
 
     def acquire(self, blocking: bool = True) -> bool:
-        """Take the lock; say whether it is taken."""
+        """Acquire the lock; return whether that succeeded."""
 
     def release(self) -> None:
-        """Give it back."""
+        """Release the lock."""
 
 
 _locks: list[Lock] = []
@@ -31,7 +31,7 @@ _taken: list[Lock] = []
 
 
 def wait_for(lock: Lock) -> None:
-    """Let every fork wait until nobody holds `lock`."""
+    """Make every fork wait until `lock` is free."""
     _locks.append(lock)
 
 
@@ -42,7 +42,7 @@ def in_child(renew: Callable[[], None]) -> None:
 
 
 def _take_all() -> None:
-    # Never wait with a lock in hand: whoever holds another one may want this one first.
+    # Never wait while holding a lock: the owner of the next one may be waiting for ours.
     order = list(_locks)
     taken: list[Lock] = []
     try:
@@ -54,7 +54,7 @@ def _take_all() -> None:
                 _release(taken)
                 order.remove(lock)
                 order.insert(0, lock)
-    except BaseException:  # Ctrl-C, which Python only prints here
+    except BaseException:  # Ctrl-C: Python only prints it here
         _release(taken)
         raise
     _taken[:] = taken
@@ -67,7 +67,7 @@ def _release(locks: list[Lock]) -> None:
 
 def _release_all() -> None:
     taken = list(_taken)
-    _taken.clear()  # first: with the last lock gone, another thread may fork
+    _taken.clear()  # first: after the last release another thread may fork
     _release(taken)
 
 

@@ -1,17 +1,17 @@
-"""Methods whose work is done in a folder above: `parkade/__init__.py` says where, by name.
+"""Methods implemented in a higher folder; `parkade/__init__.py` lists where.
 
-A run has `merge_tree` and `show` because people look for them there. The folder of runs does
-not import those that do the work, so that imports go one way.
+Users expect `merge_tree` and `show` as methods of a run. The folder of runs does not import
+their implementations, so that imports go one way.
 """
 
 from __future__ import annotations
 
 METHODS: dict[str, str] = {}
-"""The full name of the function that does the work of a method."""
+"""The full name of the function that implements each method."""
 
 
 def call(method: str, *arguments: object, **options: object) -> object:
-    """Do the work of a method."""
+    """Call the implementation of a method."""
     from importlib import import_module
 
     home, _, name = METHODS[method].rpartition(".")

@@ -1,10 +1,10 @@
-"""Arrays in .npy and .npz files, read so that damage is noticed.
+"""Arrays in .npy and .npz files, with checksums that detect damage.
 
-A .npz file is a zip archive. Its directory has the CRC-32 of every array, which is compared
-whenever the array is read. The comment at its end has the CRC-32 of the directory, so that
-arrays that changed places are noticed as well, and costs nothing to check.
+A .npz file is a zip archive. Its directory has the CRC-32 of every array, which is checked
+when the array is read. The comment at its end has the CRC-32 of the directory, which detects
+swapped arrays as well and costs nothing to check.
 
-What damaged files raise here is of any kind: see `parkade.files.reading`.
+Damaged files raise errors of any type here: see `parkade.base.files.reading`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from parkade.base import check
 
-_CHUNK = 2**18  # bytes that are read at once
+_CHUNK = 2**18  # bytes per read
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -29,7 +29,7 @@ _HEADERS = {
 
 
 def write(file: BinaryIO, arrays: Mapping[str, Any]) -> None:
-    """Write arrays as `numpy.savez` does, and the checksum."""
+    """Write arrays as `numpy.savez` does, plus the checksum."""
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -38,9 +38,9 @@ def write(file: BinaryIO, arrays: Mapping[str, Any]) -> None:
 
 
 def read(file: BinaryIO, what: str) -> tuple[dict[str, NDArray[Any]], bool]:
-    """The arrays in a file, and whether a checksum says that they are those that were written.
+    """The arrays in a file, and whether it has a checksum (which must match).
 
-    Files that `numpy.savez` wrote have none. `what` is the file's name for messages.
+    Files written by `numpy.savez` have none. `what` is the file's name for messages.
     """
     arrays = {}
     with zipfile.ZipFile(file) as archive:
@@ -50,7 +50,7 @@ def read(file: BinaryIO, what: str) -> tuple[dict[str, NDArray[Any]], bool]:
         check.fits_in_memory(size, what, "it may be damaged")
         for member in archive.infolist():
             with archive.open(member) as stream:
-                # A small one at once: many short reads of an archive take long.
+                # Small members in one read: many short reads of an archive are slow.
                 source = io.BytesIO(stream.read()) if member.file_size <= _CHUNK else stream
                 arrays[member.filename.removesuffix(".npy")] = read_npy(source, member.file_size)
         return arrays, bool(archive.comment)
@@ -62,17 +62,17 @@ def _checksum(archive: zipfile.ZipFile) -> bytes:
 
 
 def read_npy(stream: IO[bytes], size: int) -> NDArray[Any]:
-    """The array in a .npy stream of `size` bytes, which it must fill."""
+    """The array in a .npy stream of exactly `size` bytes."""
     shape, transposed, dtype = _HEADERS[np.lib.format.read_magic(stream)](stream)
     if dtype.hasobject or not dtype.itemsize:
-        raise ValueError(f"it holds {dtype.name}, not numbers or text")
-    # Before anything is allocated: a damaged header may claim any shape.
+        raise ValueError(f"it contains {dtype.name}, not numbers or text")
+    # Before any allocation: a damaged header may claim any shape.
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != size - stream.tell():
         raise ValueError(f"it is too short or too long for an array of shape {shape}")
     data = np.empty(size - stream.tell(), np.uint8)
     for start in range(0, len(data), _CHUNK):
         part = data[start : start + _CHUNK]
         part[:] = np.frombuffer(stream.read(len(part)), np.uint8)
-    if stream.read(1):  # at its end an archive's member compares its CRC-32
-        raise ValueError("it is longer than it says")
+    if stream.read(1):  # reading to the end makes zipfile check the CRC-32
+        raise ValueError("it is longer than its header says")
     return data.view(dtype).reshape(shape, order="F" if transposed else "C")

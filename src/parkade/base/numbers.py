@@ -1,4 +1,4 @@
-"""Numbers as JSON can hold them."""
+"""Numbers for JSON."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import math
 
 
 def finite(value: float) -> float | None:
-    """The value if it is finite, else None: JSON has no infinity, and null stands for it."""
+    """The value if it is finite, else None: JSON has no infinity, so null replaces it."""
     return value if math.isfinite(value) else None

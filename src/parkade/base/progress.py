@@ -1,4 +1,4 @@
-"""Progress of long work: a bar with an ETA, and a word when the compiler keeps one waiting."""
+"""Progress of long tasks: a bar with an ETA, and messages when something takes long."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 Report = Callable[[float], None]
-"""Takes the fraction done, between 0 and 1."""
+"""A function of the fraction done, between 0 and 1."""
 
 
 PATIENCE = 10.0
-"""Seconds after which work without a progress bar says that it is still going on."""
+"""Seconds after which a task without a progress bar prints that it is still running."""
 
 
 @contextmanager
 def bar(
     label: str, *, show: bool = True, instead: Report | None = None, remind: bool = False
 ) -> Iterator[Report]:
-    """Show a progress bar on standard error and yield the function that moves it.
+    """Show a progress bar on standard error and yield the function that updates it.
 
-    With `instead`, a function of the fraction done, that is yielded, and nothing is shown. With
-    `remind`, work that shows nothing says once, if it takes long, how far it is.
+    With `instead`, a function of the fraction done, yield that function and show nothing. With
+    `remind`, a long task without a bar prints once how far it is.
     """
     if instead is not None or not show:
         yield instead or (_reminder() if remind else lambda fraction: None)
@@ -54,7 +54,7 @@ def bar(
 
 
 def _reminder() -> Report:
-    """A report that says once, on a terminal, that the work is still going on."""
+    """A report that prints once, on a terminal, that the task is still running."""
     due = time.monotonic() + PATIENCE
 
     def report(fraction: float) -> None:
@@ -69,18 +69,18 @@ def _reminder() -> Report:
 
 
 def _to_standard_error(message: str) -> None:
-    if sys.stderr is not None:  # print would take standard output instead
-        with suppress(OSError):  # closed, or a full disk: there is nobody to tell
+    if sys.stderr is not None:  # with None, print writes to standard output
+        with suppress(OSError):  # closed, or a full disk: the message is lost
             print(f"parkade: {message}", file=sys.stderr, flush=True)
 
 
 tell: ContextVar[Callable[[str], None]] = ContextVar("tell", default=_to_standard_error)
-"""Who is told, from another thread, why nothing happens: standard error by default."""
+"""Where messages about waiting go, from another thread: standard error by default."""
 
 
 @contextmanager
 def say_if_slow(message: str, seconds: float = 1.5) -> Iterator[None]:
-    """Tell `message` if the block takes longer than `seconds`."""
+    """Show `message` if the block takes longer than `seconds`."""
     timer = threading.Timer(seconds, tell.get(), (message,))
     timer.daemon = True
     timer.start()

@@ -53,8 +53,8 @@ def text_table(
     rows : iterable of sequences of str
         One cell for each column.
     width : int, optional
-        The largest width. Columns with a share fold to keep it. Lines that are still longer
-        are cut and end in "…".
+        The maximum width. Columns with a share fold to fit. Lines that are still too long are
+        cut and end in "…".
     rule : bool
         Draw a line below the heading.
 
@@ -87,7 +87,7 @@ def text_table(
 
 
 def _fit(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[int]:
-    """Widths whose sum is at most `room`, as far as columns with a share can shrink."""
+    """Widths whose sum is at most `room`, if columns with a share can shrink enough."""
     fitted = list(widths)
     shrinking = [i for i, column in enumerate(columns) if column.share]
     room -= sum(w for i, w in enumerate(widths) if i not in shrinking)
@@ -99,7 +99,7 @@ def _fit(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[in
             for i in shrinking:
                 fitted[i] = fair[i]
             break
-        room -= sum(widths[i] for i in small)  # these leave more to the others
+        room -= sum(widths[i] for i in small)  # these leave more room for the others
         shrinking = [i for i in shrinking if i not in small]
     return fitted
 

@@ -1,4 +1,4 @@
-"""Names for the types that appear everywhere."""
+"""Common type aliases."""
 
 from __future__ import annotations
 

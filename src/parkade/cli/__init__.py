@@ -1,6 +1,6 @@
 """The `parkade` command: parse, call the library, print.
 
-Nothing is imported here before Ctrl-C is seen to.
+The Ctrl-C handler is installed before anything else is imported.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ def main() -> None:
         try:
             app(prog_name="parkade")
         finally:
-            sys.stdout.flush()  # here, and not by the interpreter on its way out
+            sys.stdout.flush()  # here, not by the interpreter at exit
     except SystemExit as end:
         code = end.code
-    except OSError as error:  # of what no command printed, but its help
+    except OSError as error:  # while printing the help, outside any command
         code = 1 if error.errno == errno.EPIPE else guard.FAILED
         if code == guard.FAILED:
             guard.tell(guard.sentence(error))
     if code == INTERRUPTED:
-        # CPython may remember an interrupt that passed through exec() and, at its exit,
-        # kill itself with the signal although it was handled.
+        # After an interrupt that passed through exec(), CPython may kill itself with the
+        # signal at exit, although it was handled.
         _release()
         os._exit(INTERRUPTED)
     sys.exit(code)
 
 
 def _release() -> None:
-    """Give back what pools of processes hold in the system, which os._exit would not."""
+    """Release the system resources of process pools, which os._exit does not."""
     import sys
 
     util = sys.modules.get("multiprocessing.util")

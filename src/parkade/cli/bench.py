@@ -28,7 +28,7 @@ def bench(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes, few repetitions: a check, not a measure.")
+        bool, typer.Option("--quick", help="Small sizes, few repetitions: only a check.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of the table.")

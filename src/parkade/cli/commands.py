@@ -1,7 +1,6 @@
-"""All commands, and their help.
+"""All commands and their help.
 
-One file per command. Whatever is slow to import is imported inside the commands, so that
-`parkade --help` answers at once.
+One file per command. Slow imports are inside the commands, so that `parkade --help` is fast.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain text: it reads the same on a terminal, in a pipe, in a log
+    rich_markup_mode=None,  # plain text: the same on a terminal, in a pipe, in a log
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
 )
 
@@ -72,4 +71,4 @@ def _parkade(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Take the options that come before a command."""
+    """Handle the options before a command."""

@@ -15,11 +15,11 @@ EXAMPLES = ("parkade explore", "parkade explore --no-browser --port 8000")
 def explore(
     port: Annotated[
         int | None,
-        typer.Option("--port", help="Where to listen.  [default: 8765, or a free one]"),
+        typer.Option("--port", help="Port to listen on.  [default: 8765, or a free one]"),
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
 ) -> None:
-    """Look at tokens cluster, in the browser. Ctrl-C ends it."""
+    """Explore how tokens cluster, in the browser. Press Ctrl-C to stop."""
     with interruptible("the explorer is closed"):
         try:
             from parkade.explorer.serve import serve
@@ -31,7 +31,7 @@ def explore(
             ) from None
 
         def opened(address: str) -> None:
-            print(f"parkade explorer: {address}  (Ctrl-C ends it)", flush=True)
+            print(f"parkade explorer: {address}  (Ctrl-C to stop)", flush=True)
             if browser:
                 import webbrowser
 

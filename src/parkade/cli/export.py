@@ -14,14 +14,14 @@ EXAMPLES = ("parkade export run.npz", "parkade export run.npz -o page.html")
 
 @guarded
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A run that simulate -o saved.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A run saved by simulate -o.")],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="The page.  [default: FILE.html]"),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
 ) -> None:
-    """Make a page of a run: one file, to open, mail or show, without a network."""
+    """Write a run as one HTML file that works offline."""
     with interruptible("nothing was written"):
         import parkade as pk
         from parkade.base import files

@@ -1,4 +1,4 @@
-"""How a command ends when it cannot go on: one sentence on standard error, and an exit code."""
+"""How a command fails: one sentence on standard error, and an exit code."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             command(*args, **kwargs)
-            # A reader that has gone away is noticed here, where typer ends quietly, and not
-            # by the interpreter on its way out.
+            # Detect a closed pipe here, where typer exits quietly, not in the interpreter
+            # at exit.
             sys.stdout.flush()
         except ParkadeError as error:
             fail(str(error))
@@ -50,14 +50,14 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
 
 
 def unraisable(lost: Any) -> None:
-    """Tell of exceptions that cannot be raised, but for interrupts: `_insist` repeats these."""
+    """Report exceptions that cannot be raised, except interrupts: `_insist` repeats these."""
     if not issubclass(lost.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(lost)
 
 
 @contextmanager
 def interruptible(consequence: str) -> Iterator[None]:
-    """Make Ctrl-C end the block, and say what it has left behind."""
+    """Make Ctrl-C end the block with `consequence` in the message."""
     ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     ours = ours and threading.current_thread() is threading.main_thread()
     if ours:
@@ -85,17 +85,17 @@ def _repeat_after(seconds: float) -> None:
 
 
 def sentence(error: OSError) -> str:
-    """What the system said, and about which file."""
+    """The system's message, with the name of the file."""
     where = f"{error.filename}: " if error.filename else ""
     return f"{where}{error.strerror or error}"
 
 
 def tell(sentence: str) -> None:
-    """Say something on standard error."""
+    """Print a message on standard error."""
     print(f"parkade: {sentence}", file=sys.stderr, flush=True)
 
 
 def fail(sentence: str, code: int = FAILED) -> NoReturn:
-    """End the command."""
+    """Print a message and exit."""
     tell(sentence)
     raise SystemExit(code) from None

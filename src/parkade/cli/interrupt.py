@@ -1,4 +1,4 @@
-"""Ctrl-C from the first moment on. This imports next to nothing, so that the moment is early."""
+"""Handle Ctrl-C from the start. This module imports almost nothing, so that it runs early."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ INTERRUPTED = 130
 
 def leave_when_interrupted() -> None:
     """Make Ctrl-C end the process at once, until a command takes over."""
-    # Another handler than Python's own was chosen on purpose (nohup's, say): leave it.
+    # A handler other than Python's default was chosen on purpose (nohup): keep it.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, leave)
 
 
 def leave(*_: object) -> None:
-    """End: nothing is begun yet, and an exception could get lost or changed in an import."""
+    """Exit at once: nothing has started, and an import could swallow an exception."""
     try:
         os.write(2, b"parkade: interrupted\n")
     finally:

@@ -1,4 +1,4 @@
-"""What a command line says, as arrays: matrices, tokens, times and lists."""
+"""Parse command-line values into arrays: matrices, tokens, times and lists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SUFFIXES = (".npy", ".csv", ".txt")
 
 
 def table(option: str, path: Path) -> Array:
-    """The numbers in a .npy, .csv (commas) or .txt (blanks) file."""
+    """The numbers in a .npy, .csv (commas) or .txt (spaces) file."""
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES:
         raise InputError(f"{option} reads {', '.join(_SUFFIXES)} files, got {path}")
@@ -51,10 +51,10 @@ def numbers(option: str, text: str) -> Array:
 
 
 def matrices(texts: Mapping[str, str], d: int | None) -> tuple[dict[str, Array], int]:
-    """Matrices by name as `parkade.Attention` takes them, and the dimension they imply.
+    """Matrices by name, as `parkade.Attention` takes them, and the dimension they imply.
 
-    A text is a number, a diagonal `1,1,-1`, rows `0,-1;1,0`, a file, or `random:SEED`. A
-    dimension `d` that nothing else tells is 3.
+    A text is a number, a diagonal `1,1,-1`, rows `0,-1;1,0`, a file, or `random:SEED`. If
+    nothing determines the dimension `d`, it is 3.
     """
     found: dict[str, Array] = {}
     for name, text in texts.items():
@@ -93,7 +93,7 @@ def times(text: str) -> Array | Literal["steps", "final"]:
     except ValueError:
         raise _bad_times(text) from None
     count = check.positive_int("COUNT of --times", text_to.whole("COUNT of --times", count_text))
-    check.fits_in_memory(8.0 * count, f"a list of {count} times", "ask for fewer")
+    check.fits_in_memory(8.0 * count, f"a list of {count} times", "use fewer")
     start, stop = check.number("START of --times", start), check.number("STOP of --times", stop)
     if kind == "lin":
         return np.linspace(start, stop, count)

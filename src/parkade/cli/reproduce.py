@@ -25,24 +25,24 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="Names that --list shows.  [default: all]",
+            help="Names from --list.  [default: all]",
         ),
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIRECTORY", help="Where the files go.")
+        Path, typer.Option("--output", "-o", metavar="DIRECTORY", help="Write the files here.")
     ] = Path("results"),
     seed: Annotated[int, typer.Option("--seed", help="Seed of the random starts.")] = 0,
-    quick: Annotated[bool, typer.Option("--quick", help="Take smaller samples.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Use smaller samples.")] = False,
     runs: Annotated[
         int | None, typer.Option("--runs", help="Runs of Figure 3's ensemble.  [default: 5000]")
     ] = None,
     listing: Annotated[
-        bool, typer.Option("--list", help="Show what can be made, and stop.")
+        bool, typer.Option("--list", help="List the figures and tables and exit.")
     ] = False,
 ) -> None:
-    """Make the paper's figures and tables again, and a page (index.html) that shows them."""
+    """Reproduce the paper's figures and tables, and show them on a page (index.html)."""
     with interruptible(
-        f"what was finished stays in {output}; the same command continues from there"
+        f"finished results are kept in {output}; run the same command again to continue"
     ):
         from parkade.experiments.figures.registry import FIGURES
         from parkade.experiments.reproduce import reproduce as run
@@ -54,4 +54,4 @@ def reproduce(
         made = run(chosen, output, seed=seed, quick=quick, runs=runs, progress=sys.stderr.isatty())
     rows = [(m.name, "kept" if m.kept else f"{m.seconds:.1f} s", str(m.paths[0])) for m in made]
     print(text_table([Column(least=9), Column(least=8, right=True), Column()], rows))
-    print(f"all of it on one page: {output / 'index.html'}")
+    print(f"all on one page: {output / 'index.html'}")

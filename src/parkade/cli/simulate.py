@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 from parkade.cli.guard import guarded, interruptible
 
 PLOT = "parkade.png"
-"""Where `--plot` without a path writes."""
+"""The default path of `--plot`."""
 
 EXAMPLES = (
     "parkade simulate",
@@ -29,10 +29,10 @@ _N, _T_END = 32, 1000.0
 
 
 class Simulate(TyperCommand):
-    """The command, with `--plot` usable as a flag: typer has no optional values."""
+    """The command with `--plot` usable as a flag: typer has no optional values."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Give a bare `--plot` its default path. No positional argument can follow it."""
+        """Give a bare `--plot` its default path. There are no positional arguments."""
         full = [
             f"--plot={PLOT}" if arg == "--plot" and following.startswith("-") else arg
             for arg, following in pairwise([*args, "--"])
@@ -47,7 +47,7 @@ def simulate(
     ] = None,
     d: Annotated[
         int | None,
-        typer.Option("--d", help="Dimension.  [default: that of the matrices or tokens, else 3]"),
+        typer.Option("--d", help="Dimension.  [default: from the matrices or tokens, else 3]"),
     ] = None,
     beta: Annotated[
         float, typer.Option("--beta", help="Inverse temperature.", show_default=True)
@@ -68,7 +68,12 @@ def simulate(
         str, typer.Option("--K", metavar="MATRIX", help="Key matrix, given like V.")
     ] = "1",
     mask: Annotated[
-        str, typer.Option("--mask", metavar="causal|full", help="Who attends to whom.")
+        str,
+        typer.Option(
+            "--mask",
+            metavar="causal|full",
+            help="Tokens attend to themselves and earlier ones (causal) or to all (full).",
+        ),
     ] = "causal",
     seed: Annotated[int, typer.Option("--seed", help="Seed of the uniform random start.")] = 0,
     tokens: Annotated[
@@ -82,13 +87,13 @@ def simulate(
     frozen: Annotated[
         Path | None,
         typer.Option(
-            "--frozen", metavar="FILE", help="Fixed tokens everybody attends to, one per row."
+            "--frozen", metavar="FILE", help="Fixed tokens that all attend to, one per row."
         ),
     ] = None,
     frozen_weights: Annotated[
         str | None,
         typer.Option(
-            "--frozen-weights", metavar="LIST", help="Their weights in the sums.  [default: 1 each]"
+            "--frozen-weights", metavar="LIST", help="Weights of the frozen tokens.  [default: 1]"
         ),
     ] = None,
     t_end: Annotated[
@@ -102,7 +107,7 @@ def simulate(
         typer.Option(
             "--times",
             metavar="WHICH",
-            help="Times to keep: steps, final, a list 0,75,150, lin:START:STOP:COUNT or "
+            help="Times to save: steps, final, a list 0,75,150, lin:START:STOP:COUNT or "
             "log:START:STOP:COUNT.",
         ),
     ] = "steps",
@@ -111,26 +116,26 @@ def simulate(
     ] = 1e-6,
     method: Annotated[
         str,
-        typer.Option("--method", metavar="NAME", help="Integrator; auto chooses and says why."),
+        typer.Option("--method", metavar="NAME", help="Integrator: explicit, implicit, or auto."),
     ] = "auto",
     sums: Annotated[
         str,
         typer.Option(
             "--sums",
             metavar="NAME",
-            help="Attention sums: direct, harmonic (linear time; d = 2 or 3, Q = K = I), or auto, "
-            "the faster one.",
+            help="Attention sums: direct, harmonic (linear time; d = 2 or 3, Q = K = I), or auto "
+            "(the faster one).",
         ),
     ] = "auto",
     max_steps: Annotated[
         int | None,
         typer.Option(
             "--max-steps",
-            help="Steps the run may take.  [default: until it is clear that it cannot finish]",
+            help="Maximum number of steps.  [default: stop if the run clearly cannot finish]",
         ),
     ] = None,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Keep what there is of a run that cannot finish.")
+        bool, typer.Option("--partial", help="Keep the first part of a run that cannot finish.")
     ] = False,
     output: Annotated[
         Path | None,
@@ -143,7 +148,7 @@ def simulate(
         typer.Option(
             "--plot",
             metavar="[FILE]",
-            help=f"Draw the run as .png, .pdf or .svg.  [FILE if left out: {PLOT}]",
+            help=f"Draw the run as .png, .pdf or .svg.  [default FILE: {PLOT}]",
         ),
     ] = None,
     as_json: Annotated[
@@ -156,11 +161,11 @@ def simulate(
         bool | None,
         typer.Option(
             "--progress/--no-progress",
-            help="Progress bar on standard error.  [default: if it is a terminal]",
+            help="Progress bar on standard error.  [default: on a terminal]",
         ),
     ] = None,
 ) -> None:
-    """Follow tokens from a start to a final time."""
+    """Simulate tokens from a start to a final time."""
     with interruptible("nothing was written"):
         import parkade as pk
         from parkade.base import files
@@ -173,9 +178,7 @@ def simulate(
             _check_format(plot)
         x0 = None if tokens is None else parse.tokens("--tokens", tokens)
         if x0 is not None and n not in (None, len(x0)):
-            raise pk.InputError(
-                f"--n {n} disagrees with the {len(x0)} rows of {tokens}; leave it out"
-            )
+            raise pk.InputError(f"--n {n} disagrees with the {len(x0)} rows of {tokens}; omit it")
         fixed = None if frozen is None else parse.tokens("--frozen", frozen)
         given = d if d is not None or x0 is None else x0.shape[1]
         matrices, dimension = parse.matrices({"Q": Q, "K": K, "V": V}, given)
@@ -189,15 +192,15 @@ def simulate(
             None if frozen_weights is None else parse.numbers("--frozen-weights", frozen_weights)
         )
         show = sys.stderr.isatty() if progress is None else progress
-        warnings.simplefilter("ignore", pk.TrustWarning)  # the summary says it in its own way
+        warnings.simplefilter("ignore", pk.TrustWarning)  # the summary includes it
         run = pk.simulate(
             model,
             x0,
             t_end,
             times=kept,
             tol=tol,
-            method=method,  # type: ignore[arg-type]  # the library checks it
-            sums=sums,  # type: ignore[arg-type]  # and this
+            method=method,  # type: ignore[arg-type]  # checked by the library
+            sums=sums,  # type: ignore[arg-type]  # checked by the library
             frozen=fixed,
             frozen_weights=weights,
             max_steps=max_steps,
@@ -205,7 +208,7 @@ def simulate(
             progress=show and not quiet,
         )
         moved = pk.sphere.distance(x0, run.final)
-    with interruptible("a file is either whole or was not written"):
+    with interruptible("files are either complete or not written"):
         if output is not None:
             run.save(output)
         if plot is not None:
@@ -223,8 +226,8 @@ def simulate(
 
 
 def _check_format(path: Path) -> None:
-    """Refuse before the run what `plots.save` would refuse after it."""
+    """Raise before the run what `plots.save` would raise after it."""
     if path.suffix.lower() not in FORMATS:
         from parkade.base.errors import InputError
 
-        raise InputError(f"cannot draw {path}: its name must end in {', '.join(FORMATS)}")
+        raise InputError(f"cannot write {path}: its name must end in {', '.join(FORMATS)}")

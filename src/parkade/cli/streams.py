@@ -1,4 +1,4 @@
-"""The standard streams, whatever the process was started with: closed, or a full disk."""
+"""Make the standard streams safe: they may be closed, or on a full disk."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any
 
 
 def prepare() -> None:
-    """Open what is closed, and name or forgive what fails."""
+    """Reopen closed streams. Name standard output in its errors; ignore those of standard error."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            # It takes the lowest free number, which is this one; else the next file would.
+            # open takes the lowest free descriptor, this one; otherwise the next file would.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
         stream: Any = getattr(sys, name)
         if stream is None:
             stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115
         if hasattr(stream, "reconfigure"):
-            # A terminal that cannot show β or × gets a question mark, not a crash.
+            # A terminal that cannot show β or × shows a question mark instead of crashing.
             stream.reconfigure(errors="replace")
         setattr(sys, name, (_Stream, _Output, _Errors)[number](stream))
 
 
 class _Stream:
-    """A stream like the one it is made of."""
+    """A wrapper around a stream."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -37,17 +37,17 @@ class _Stream:
 
 
 class _Output(_Stream):
-    """Standard output, whose errors have its name. After one it is silent."""
+    """Standard output: its errors name it. After an error it is silent."""
 
     def write(self, text: str) -> int:
         """Write text."""
-        if text == "":  # a probe of the command line's library, which would hide the error
+        if text == "":  # click probes the stream this way and would hide the error
             return 0
         with self._named():
             return int(self._stream.write(text))
 
     def flush(self) -> None:
-        """Write what is buffered."""
+        """Write the buffer."""
         with self._named():
             self._stream.flush()
 
@@ -56,7 +56,7 @@ class _Output(_Stream):
         try:
             yield
         except OSError as error:
-            # What is still buffered would be written again, in vain, when the process ends.
+            # Otherwise the interpreter would try to write the buffer again at exit.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)
@@ -65,15 +65,15 @@ class _Output(_Stream):
 
 
 class _Errors(_Stream):
-    """Standard error, of which nobody can be told that it fails: the work goes on."""
+    """Standard error: its errors are ignored, because they cannot be reported."""
 
     def write(self, text: str) -> int:
-        """Write text, if that is possible."""
+        """Write text if possible."""
         with suppress(OSError):
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Write what is buffered, if that is possible."""
+        """Write the buffer if possible."""
         with suppress(OSError):
             self._stream.flush()

@@ -1,4 +1,4 @@
-"""What a finished run has to say: a few lines for a reader, one object for a program."""
+"""The summary of a finished run, as text or as one JSON object."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RADIUS = 1e-3
 
 
 def as_text(run: Trajectory, moved: Array, start: str, written: Mapping[str, Path | None]) -> str:
-    """The summary a person reads; every line fits 80 columns for usual values."""
+    """The summary as text; with usual values every line fits 80 columns."""
     stats = run.stats
     n, d = run.final.shape
     points = len(renyi_centers(run.final, RADIUS))
@@ -33,20 +33,20 @@ def as_text(run: Trajectory, moved: Array, start: str, written: Mapping[str, Pat
         ("sums", f"{stats.engine}: {stats.sums_reason}"),
         (
             "steps",
-            f"{stats.steps} (and {stats.rejected} rejected), {stats.evaluations} velocities, "
+            f"{stats.steps} (plus {stats.rejected} rejected), {stats.evaluations} velocities, "
             f"{stats.seconds:.3g} s, tol {stats.tol:g}",
         ),
         ("moved", f"{np.mean(moved):.3g} on average, {np.max(moved):.3g} at most (radians)"),
         (
             "ends at",
-            f"{_count(points, 'point')} (closer than {RADIUS:g} is one)",
+            f"{_count(points, 'point')} (closer than {RADIUS:g} counts as one)",
         ),
     ]
     if run.trusted_until < run.times[-1]:
-        lines.append(("beware", f"past t={run.trusted_until:.3g} rounding may move the tokens"))
+        lines.append(("warning", f"after t={run.trusted_until:.3g} rounding may move the tokens"))
     if run.phase_known_until < run.times[-1]:
-        unknown = f"past t={run.phase_known_until:.3g} the phase of the rotation is unknown"
-        lines.append(("beware", unknown))
+        unknown = f"after t={run.phase_known_until:.3g} the phase of the rotation is unknown"
+        lines.append(("warning", unknown))
     if stats.stopped:
         lines.append(("stopped", stats.stopped))
     lines += [
@@ -60,7 +60,7 @@ def as_text(run: Trajectory, moved: Array, start: str, written: Mapping[str, Pat
 def as_json(
     run: Trajectory, moved: Array, seed: int | None, written: Mapping[str, Path | None]
 ) -> str:
-    """The run as one JSON object; numbers are exact, the whole path is in the output file."""
+    """The run as one JSON object with exact numbers; the full path is in the output file."""
     n, d = run.final.shape
     return json.dumps(
         {
@@ -87,7 +87,7 @@ def as_json(
 def _times(run: Trajectory) -> str:
     if len(run.times) == 1:
         return f"t={run.times[0]:g} only"
-    return f"{len(run.times)} kept, t={run.times[0]:g} to {run.times[-1]:g}"
+    return f"{len(run.times)} saved, t={run.times[0]:g} to {run.times[-1]:g}"
 
 
 def _frozen(run: Trajectory) -> str:
@@ -100,7 +100,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def size(size: float) -> str:
-    """A number of bytes, in the unit that suits it."""
+    """A number of bytes as text, in a suitable unit."""
     for unit in ("B", "kB", "MB"):
         if size < 1000:
             return f"{size:.3g} {unit}"

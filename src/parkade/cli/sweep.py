@@ -1,4 +1,4 @@
-"""`parkade sweep`: an ensemble from a file, from start to finish or from where it stopped."""
+"""`parkade sweep`: run an ensemble described by a file, or continue it."""
 
 from __future__ import annotations
 
@@ -48,28 +48,30 @@ seed = 1
 def sweep(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE.toml", help="The names are those of parkade.ensemble."),
+        typer.Argument(metavar="FILE.toml", help="The arguments of parkade.ensemble."),
     ],
     store: Annotated[
         Path | None,
         typer.Option(
-            "--store", metavar="DIRECTORY", help="Where batches go.  [default: FILE, no suffix]"
+            "--store", metavar="DIRECTORY", help="Write batches here.  [default: FILE, no suffix]"
         ),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", help="How many at once.  [default: all cores]")
+        int | None, typer.Option("--workers", help="Number of workers.  [default: all cores]")
     ] = None,
     pool: Annotated[
         str,
-        typer.Option("--pool", metavar="threads|processes", help="What the workers are."),
+        typer.Option("--pool", metavar="threads|processes", help="Kind of workers."),
     ] = "threads",
     scheduler: Annotated[
         str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", help="Let a Dask cluster do the work."),
+        typer.Option("--scheduler", metavar="ADDRESS", help="Run on a Dask cluster."),
     ] = None,
-    status: Annotated[bool, typer.Option("--status", help="Say what is done, and stop.")] = False,
+    status: Annotated[
+        bool, typer.Option("--status", help="Show how much is done and exit.")
+    ] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Read every batch, say which are bad, and stop.")
+        bool, typer.Option("--check", help="Read every batch, list the bad ones and exit.")
     ] = False,
     plot: Annotated[
         Path | None,
@@ -79,8 +81,8 @@ def sweep(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Run the ensemble that a file describes; run it again to go on after a stop."""
-    with interruptible("nothing was begun"):
+    """Run the ensemble described by a file; run it again to continue after a stop."""
+    with interruptible("nothing was started"):
         from parkade.sweeps.store import Store
 
         recipe = read_recipe(file)
@@ -103,8 +105,8 @@ def sweep(
             dataset, made = _run(kept, pool, workers, scheduler, plot is not None)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            f"{len(kept.done())} of {recipe.batches} batches are kept in {kept.path}; the same "
-            "command again goes on from there"
+            f"{len(kept.done())} of {recipe.batches} batches are kept in {kept.path}; run the same "
+            "command again to continue"
         ) from None
     seconds = time.perf_counter() - begun
     if plot is not None:
@@ -124,7 +126,7 @@ def sweep(
 
 
 def read_recipe(path: Path) -> Any:
-    """The recipe that a TOML file describes."""
+    """The recipe described by a TOML file."""
     import tomllib
 
     from parkade.base import check
@@ -137,19 +139,21 @@ def read_recipe(path: Path) -> Any:
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise InputError(f"there is no file {path}; parkade sweep --help shows one") from None
-    except (ValueError, RecursionError) as error:  # also a number of 5000 digits, lists too deep
+        raise InputError(
+            f"there is no file {path}; parkade sweep --help shows an example"
+        ) from None
+    except (ValueError, RecursionError) as error:  # also an int of 5000 digits, deep lists
         raise InputError(f"{path} is not a TOML file: {error}") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     known = inspect.signature(ensemble).parameters
     names = [
         name for name in known if name in (*grid.PARAMETERS[1:], *SETTINGS)
-    ]  # no file holds a model
+    ]  # a file cannot contain a model
     for name in given:
         if name not in names:
             got = check.brief(name)
-            raise InputError(f"{path} has the unknown key {got}; known are {', '.join(names)}")
+            raise InputError(f"{path} has the unknown key {got}; use one of {', '.join(names)}")
     start = given.get("start")
     if isinstance(start, str) and Path(start).suffix in (".npy", ".csv", ".txt"):
         given["start"] = parse.tokens("start", path.parent / start)
@@ -161,7 +165,7 @@ def read_recipe(path: Path) -> Any:
 def _run(
     kept: Store, pool: str, workers: int | None, scheduler: str | None, clusters: bool
 ) -> tuple[xarray.Dataset, int]:
-    """Run what is missing; return what the command needs of the result, and how much was run."""
+    """Run the missing batches; return the variables needed and the number of batches run."""
     from parkade.sweeps.ensemble import finish, warn
 
     names = ["trusted_until", *(["clusters"] if clusters else [])]
@@ -183,7 +187,7 @@ def _say(sentence: str) -> None:
 
 @contextmanager
 def _executor(pool: str, scheduler: str | None) -> Iterator[Any]:
-    """The executor asked for: the name of a pool, or one of a Dask cluster."""
+    """The requested executor: the name of a pool, or the executor of a Dask cluster."""
     from parkade.base.errors import InputError
 
     if scheduler is None:
@@ -196,11 +200,11 @@ def _executor(pool: str, scheduler: str | None) -> Iterator[Any]:
             "--scheduler needs Dask, which is not installed; pip install 'parkade[cluster]'"
         ) from None
     before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)  # Dask logs with tracebacks what we say in one sentence
+    logging.disable(logging.CRITICAL)  # Dask logs tracebacks for errors that we report
     try:
         try:
             client = distributed.Client(scheduler, timeout=10)
-        except Exception as error:  # whatever Dask, or what it needs, makes of an address
+        except Exception as error:  # Dask and its dependencies raise anything on a bad address
             said = " ".join(str(error).split())
             raise InputError(f"--scheduler: cannot reach {scheduler} ({said})") from None
         with client:
@@ -210,7 +214,7 @@ def _executor(pool: str, scheduler: str | None) -> Iterator[Any]:
 
 
 def _check_plot(path: Path, points: Any, measure: tuple[str, ...]) -> None:
-    """Raise now what would otherwise be raised after all the work."""
+    """Raise now what would otherwise be raised after the run."""
     from parkade.base.errors import InputError
     from parkade.base.files import writable
     from parkade.cli.simulate import FORMATS
@@ -221,8 +225,8 @@ def _check_plot(path: Path, points: Any, measure: tuple[str, ...]) -> None:
     if "clusters" not in measure or list(points) != ["beta"]:
         swept = ", ".join(points) or "nothing"
         raise InputError(
-            "--plot draws clusters over beta and time, so beta alone must be swept and clusters "
-            f"measured, got a sweep of {swept} that measures {', '.join(measure)}"
+            "--plot draws clusters over beta and time, so it needs a sweep of beta alone that "
+            f"measures clusters, got a sweep of {swept} that measures {', '.join(measure)}"
         )
 
 
@@ -250,7 +254,7 @@ def _print_status(kept: Store, different: list[str], as_json: bool) -> None:
 
 
 def _check(kept: Store, as_json: bool) -> None:
-    """Say what is bad, if anything is, and end the command with an error then."""
+    """Print which files are bad. If any are, exit with an error."""
     from parkade.base.errors import ParkadeError
 
     found = kept.check()
@@ -262,14 +266,14 @@ def _check(kept: Store, as_json: bool) -> None:
         _print_grid(kept)
         print(f"checked  {len(kept.done())} of {kept.recipe.batches} batches")
         if found.unsealed:
-            print(f"         {len(found.unsealed)} have no checksum: an older parkade wrote them")
+            print(f"         {len(found.unsealed)} from an older parkade have no checksum")
         for name, reason in bad.items():
             print(f"bad      {name}: {reason}")
         print(f"store    {kept.path}")
     if bad:
         raise ParkadeError(
-            f"{kept.path} has {len(bad)} bad {'file' if len(bad) == 1 else 'files'}; the same "
-            "command without --check computes what is bad again"
+            f"{kept.path} has {len(bad)} bad {'file' if len(bad) == 1 else 'files'}; run the same "
+            "command without --check to compute them again"
         )
 
 

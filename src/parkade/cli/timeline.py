@@ -23,7 +23,7 @@ def timeline(
         Path | None,
         typer.Argument(
             metavar="FILE",
-            help="A run that simulate -o saved.  [default: a new one, by the options]",
+            help="A run saved by simulate -o.  [default: a new run from the options]",
         ),
     ] = None,
     n: Annotated[int, typer.Option("--n", help="Number of tokens of a new run.")] = 200,
@@ -33,17 +33,17 @@ def timeline(
     seed: Annotated[int, typer.Option("--seed", help="Seed of its random start.")] = 0,
     radius: Annotated[
         float | None,
-        typer.Option("--radius", help="Tokens closer than this are together.  [default: by β]"),
+        typer.Option("--radius", help="Tokens closer than this are merged.  [default: from β]"),
     ] = None,
     persistence: Annotated[
-        float, typer.Option("--persistence", help="Factor in time from which a state lasts.")
+        float, typer.Option("--persistence", help="Factor in time over which a state must last.")
     ] = 2.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     newick: Annotated[
         bool, typer.Option("--newick", help="Print the merge tree in Newick format.")
     ] = False,
 ) -> None:
-    """Tell the metastable states of a run, how long they lasted, and who joined whom."""
+    """Show the metastable states of a run, their lifetimes and the merges."""
     with interruptible("nothing was written"):
         import parkade as pk
 

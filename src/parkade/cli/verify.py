@@ -26,7 +26,7 @@ EXAMPLES = (
 def verify(
     claims: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CLAIM", help="Names that --list shows.  [default: all]"),
+        typer.Argument(metavar="CLAIM", help="Names from --list.  [default: all]"),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Smaller samples: all claims within a minute.")
@@ -35,14 +35,14 @@ def verify(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="DIRECTORY", help="Where figures and verdicts.json go."
+            "--output", "-o", metavar="DIRECTORY", help="Write figures and verdicts.json here."
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    listing: Annotated[bool, typer.Option("--list", help="Show the claims, and stop.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="List the claims and exit.")] = False,
 ) -> None:
-    """Put the paper's claims to the test: prediction, measurement and verdict for each."""
-    with interruptible("no verdicts; figures of finished claims stay"):
+    """Test the paper's claims: prediction, measurement and verdict for each."""
+    with interruptible("no verdicts; figures of finished claims are kept"):
         from parkade.experiments.claims.registry import CLAIMS
         from parkade.experiments.records import claims_json
         from parkade.experiments.verify import verify as run
@@ -60,7 +60,7 @@ def verify(
 
 
 def _text(tested: list[TestedClaim]) -> str:
-    """The verdicts as a table, and how far to trust them."""
+    """The verdicts as a table, and the probability of a false alarm."""
     columns = [
         Column("claim"),
         Column("paper"),
@@ -82,8 +82,8 @@ def _text(tested: list[TestedClaim]) -> str:
     seconds = sum(outcome.seconds for outcome in tested)
     alarm = sum(outcome.finding.false_alarm for outcome in tested)
     summary = (
-        f"{len(tested)} claims, {seconds:.0f} s of experiments. A true claim is contradicted "
-        f"by chance with a probability of {alarm:.0e} at most, all together."
+        f"{len(tested)} claims, {seconds:.0f} s of experiments. The probability that chance "
+        f"contradicts any true claim is at most {alarm:.0e}."
     )
     table = text_table(columns, rows, width=width, rule=True)
     return f"{table}\n\n{textwrap.fill(summary, width)}"

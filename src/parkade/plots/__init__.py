@@ -1,7 +1,7 @@
 """Figures with matplotlib: functions take a run and ``ax=None``, and return the Axes.
 
-Nothing here touches pyplot, so it works without a display and in threads; a figure that
-these functions make shows itself in a notebook (``plots.circle(run).figure``).
+Nothing here uses pyplot, so it works without a display and in threads. Notebooks display the
+figures made by these functions (``plots.circle(run).figure``).
 """
 
 from parkade.plots.caption import caption

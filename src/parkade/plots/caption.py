@@ -1,4 +1,4 @@
-"""What was run, in one line."""
+"""A one-line description of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from parkade.runs.path import Path
 
 
 def caption(run: Path) -> str:
-    """The model, the number of tokens, the end, and any doubt about it, in one line."""
+    """The model, the number of tokens, the final time and how far it can be trusted."""
     parts = [] if run.model is None else [run.model.label]
     parts.append(f"n = {run.n}")
     parts += [] if run.d <= 3 else [f"d = {run.d}"]

@@ -1,4 +1,4 @@
-"""Rényi and strong Rényi centres of the start, where they are now."""
+"""The Rényi and strong Rényi centres of the start, at a later time."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from parkade.runs.path import Path
 def centers(run: Path, delta: float, t: float | None = None, ax: Axes | None = None) -> Axes:
     """Draw the tokens of a run in d=2, with the centres of its start marked.
 
-    Strong Rényi centres are red, other Rényi centres black, all at their places at time t.
+    Strong Rényi centres are red, other Rényi centres black, at their positions at time t.
 
     Parameters
     ----------
     run : Path
-        One that knows its start.
+        Must include its start.
     delta : float
         Separation of the centres, an angle: cβ^{-1/2}.
     t : float, optional
-        When; the end of the run by default.
+        The time to show; the end of the run by default.
     ax : matplotlib Axes, optional
-        Where; a new figure, with a legend, by default.
+        Axes to draw on; a new figure, with a legend, by default.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def centers(run: Path, delta: float, t: float | None = None, ax: Axes | None = N
     own, ax = ax is None, style.axes(ax)
     ax.add_patch(Circle((0, 0), 1, fill=False, edgecolor=style.PALE, linewidth=0.8, zorder=1))
     style.dots(ax, tokens, 12, style.TOKEN, alpha=0.5, zorder=3, label="tokens")
-    # Black outside, red inside: where centres have met, all of them can be seen.
+    # Both kinds lie outside the circle, so that tokens do not hide them.
     weak, strong = (KINDS[name](start, delta) for name in ("renyi", "strong"))
     style.dots(ax, 1.1 * tokens[weak], 16, style.BLACK, zorder=4, label="Rényi centres")
     style.dots(ax, 1.1 * tokens[strong], 16, style.FINAL, zorder=5, label="strong Rényi centres")

@@ -1,4 +1,4 @@
-"""Tokens on the circle, d=2: where they are, and their angles against time."""
+"""Tokens on the circle, d=2: their positions, and their angles against time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from parkade.plots import sampling, style
 from parkade.runs.path import Path
 
 LONG = 1000.0
-"""Runs that go on longer than this get a logarithmic time axis."""
+"""Longer runs get a logarithmic time axis."""
 
 MANY_VERTICES = 200_000
-"""Lines with more vertices than this are stored as pixels also in a vector file."""
+"""Lines with more vertices are stored as pixels even in a vector file."""
 
 _GRID = 300  # samples along the time axis, besides those along the paths
-_FEW = 60  # a run that kept at most so many times shows them as dots
+_FEW = 60  # without dense output, at most this many times are shown as dots
 
 
 @style.context()
@@ -33,9 +33,9 @@ def circle(run: Path, t: float | None = None, ax: Axes | None = None) -> Axes:
     ----------
     run : Path
     t : float, optional
-        When; the end of the run by default.
+        The time to show; the end of the run by default.
     ax : matplotlib Axes, optional
-        Where; a new figure, with a legend, by default.
+        Axes to draw on; a new figure, with a legend, by default.
 
     Returns
     -------
@@ -73,14 +73,14 @@ def circle(run: Path, t: float | None = None, ax: Axes | None = None) -> Axes:
 def angles(run: Path, ax: Axes | None = None) -> Axes:
     """Draw the angle of every token of a run in d=2 against time.
 
-    The time axis is logarithmic (and linear before t=1, so that it has a zero) if the run
-    goes beyond t=1000. Lines are broken where they cross ±π.
+    The time axis is logarithmic (and linear before t=1, to include zero) if the run goes
+    beyond t=1000. Lines are cut where they cross ±π.
 
     Parameters
     ----------
     run : Path
     ax : matplotlib Axes, optional
-        Where; a new figure by default.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def angles(run: Path, ax: Axes | None = None) -> Axes:
     times = sampling.path_times(run)
     first, last = float(times[0]), float(times[-1])
     log = last > LONG and last > first
-    # Before anything is drawn: the margins of autoscaling overflow near t=1e300.
+    # Before drawing: the margins of autoscaling overflow near t=1e300.
     if last > first:
         ax.set_xlim(first, last)
     else:
@@ -138,25 +138,25 @@ def unbroken(times: Array, phi: Array) -> list[Array]:
 
 
 def need_circle(run: Path, plot: str) -> None:
-    """Raise if a run is not one on the circle."""
+    """Raise unless a run is on the circle."""
     d = run.d if isinstance(run, Path) else 2
     instead = "plots.sphere" if d == 3 else "plots.principal_axes"
     sampling.need_dimension(run, plot, d == 2, "d=2", instead)
 
 
 def _decades(last: float) -> list[int]:
-    """Powers of ten to label up to `last`, few enough that their labels do not touch."""
+    """Powers of ten to label up to `last`, few enough that the labels do not overlap."""
     top = math.floor(math.log10(last))
     stride = next(s for s in (1, 2, 5, 10, 20, 50) if top <= 7 * s)
-    # Where powers are left out, 10⁰ lies too close to the zero.
+    # With a stride, 10⁰ is too close to zero.
     return list(range(0 if stride == 1 else stride, top + 1, stride))
 
 
 def _grid(first: float, last: float, log: bool) -> Array:
-    """Times spread evenly along the axis on which they are drawn."""
+    """Times spread evenly along the time axis."""
     if not log:
         return np.linspace(first, last, _GRID)
     low = max(first, 1.0)
     grid = np.concatenate([np.linspace(first, low, 30), np.geomspace(low, last, _GRID)])
-    inside: Array = np.clip(grid, first, last)  # geomspace may end one rounding beyond
+    inside: Array = np.clip(grid, first, last)  # geomspace may overshoot by rounding
     return inside

@@ -1,4 +1,4 @@
-"""A run on S² beside what the spectrum of its V predicts."""
+"""A run on S² with the prediction from the spectrum of V."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from parkade.theory import final_configuration
 def draw_ending(run: Path, name: str, ax: Axes) -> tuple[str, str]:
     """Draw a run in d=3 and V's leading eigenspace L; return what is expected and what is seen.
 
-    The title of the axes says both, below the `name` of V.
+    The title of the axes shows both, below the `name` of V.
     """
     sphere(run, ax=ax)
     if run.model is None or run.model.generator is None:

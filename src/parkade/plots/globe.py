@@ -1,7 +1,7 @@
-"""Tokens on the sphere S², d=3, seen from far away and drawn flat.
+"""Tokens on the sphere S², d=3, in an orthographic projection.
 
-The projection is our own, because matplotlib's 3-D axes neither hide what is behind the
-sphere nor write clean vector files.
+It does not use matplotlib's 3-D axes, which neither hide what is behind the sphere nor write
+clean vector files.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ def sphere(
     azimuth: float = AZIMUTH,
     elevation: float = ELEVATION,
 ) -> Axes:
-    """Draw the ways of the tokens of a run in d=3 on the sphere.
+    """Draw the paths of the tokens of a run in d=3 on the sphere.
 
-    Starts are small dots, final positions red. What is behind the sphere is fainter, and a
-    final position there is a ring. The first token has a black line and a diamond.
-    A run that never stops turning is drawn only for its first 100 radians, and says so.
+    Starts are small dots, final positions red. Lines behind the sphere are fainter, and final
+    positions there are rings. The first token has a black line and a diamond. A run that
+    never stops rotating is drawn only for its first 100 radians, with a note.
 
     Parameters
     ----------
     run : Path
     ax : matplotlib Axes, optional
-        Where; a new figure, with a legend, by default.
+        Axes to draw on; a new figure, with a legend, by default.
     azimuth, elevation : float
-        Where one looks from, in degrees: from the x axis towards y, and up towards z.
+        The viewing direction in degrees: from the x axis towards y, and up towards z.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def camera(azimuth: float, elevation: float) -> Array:
 
 
 def hemispheres(path: Array) -> tuple[list[Array], list[Array]]:
-    """Cut a line, (m, 3) in the camera's frame, into its pieces in front and behind.
+    """Cut a line, (m, 3) in the camera's frame, into the pieces in front and behind.
 
     Neighbouring pieces share the point where the line crosses the horizon.
     """

@@ -1,4 +1,4 @@
-"""The life of the clusters of a run over all its decades: how many, who, and where."""
+"""The clusters of a run over all decades of time: how many, which, and where."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from parkade.runs.path import Path
 PALETTE = (style.VERMILLION, style.BLUE, style.GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#7A5C3E")
 """Colours of leaders after the first token, which is black."""
 
-_EARLY = 0.1  # where the time axis begins; hardly anything happens before
+_EARLY = 0.1  # start of the time axis; hardly anything happens before
 _GRID = 400  # samples along the time axis, besides those along the paths
 _LABEL = 7.0  # size of the labels of plateaus, in points
 
@@ -36,15 +36,15 @@ def staircase(run: Path | MergeTree, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     run : Path or MergeTree
-        A run, or its merge tree if that was made with a radius of your own.
+        A run, or a merge tree made with a custom radius.
     ax : matplotlib Axes, optional
-        Where; a new figure by default.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
     matplotlib Axes
-        Plateaus are shaded and labelled, the longest ones (in decades) first where the room
-        is short. The steep beginning may lie above the axes.
+        Plateaus are shaded and labelled. If space is short, the longest ones (in decades) get
+        labels first. The steep beginning may lie above the axes.
     """
     tree = _tree(run, "staircase")
     ax = style.axes(ax, style.PAGE, 2.8)
@@ -71,17 +71,17 @@ def staircase(run: Path | MergeTree, ax: Axes | None = None) -> Axes:
 
 @style.context()
 def merge_tree(run: Path | MergeTree, ax: Axes | None = None) -> Axes:
-    """Draw who merged with whom, from the first plateau on.
+    """Draw which clusters merged, from the first plateau on.
 
-    Every line is a cluster, named by its leader, as wide as it has tokens; it ends at the
-    cluster it joins. Lines are ordered so that they do not cross, and on the circle, if a
-    run is given, a cluster lies on the side of its leader from which it came.
+    Every line is a cluster, named by its leader. Its width grows with the number of tokens, and
+    it ends at the cluster it joins. Lines are ordered so that they do not cross. For a run on
+    the circle, a cluster is drawn on the side from which it approached.
 
     Parameters
     ----------
     run : Path or MergeTree
     ax : matplotlib Axes, optional
-        Where; a new figure by default.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
@@ -126,16 +126,16 @@ def merge_tree(run: Path | MergeTree, ax: Axes | None = None) -> Axes:
 def angle_life(run: Path, ax: Axes | None = None, tree: MergeTree | None = None) -> Axes:
     """Draw the angles of a run in d=2 against the logarithm of time, leaders in colour.
 
-    Leaders are the earliest tokens of the clusters of the first plateau; a leader's line ends
+    Leaders are the earliest tokens of the clusters of the first plateau. A leader's line ends
     where it joins another. Other tokens are thin grey lines. Lines are cut where they cross ±π.
 
     Parameters
     ----------
     run : Path
     ax : matplotlib Axes, optional
-        Where; a new figure by default.
+        Axes to draw on; a new figure by default.
     tree : MergeTree, optional
-        The run's merge tree, if it was made with a radius of your own.
+        The run's merge tree, if made with a custom radius.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def angle_life(run: Path, ax: Axes | None = None, tree: MergeTree | None = None)
     for j in leaders:
         line = times[times <= life.arrivals[j]], phi[times <= life.arrivals[j], j]
         if j in end:
-            # Within one float spacing of a huge t a token may still go far: draw all of it.
+            # A token may move far within one float spacing of a huge t: draw the whole move.
             line = np.append(line[0], end[j][0]), np.append(line[1], end[j][1])
         ax.add_collection(
             LineCollection(
@@ -199,7 +199,7 @@ def angle_life(run: Path, ax: Axes | None = None, tree: MergeTree | None = None)
 def life(run: Path, tree: MergeTree | None = None, figure: Figure | None = None) -> Figure:
     """Show the whole life of a run: the staircase above the angles (d=2) or the merge tree.
 
-    Draws into `figure`, or into a new one.
+    Draws into `figure`, or into a new figure.
 
     Examples
     --------
@@ -237,14 +237,14 @@ def _tree(run: Any, plot: str) -> MergeTree:
         )
     if not tree.start < tree.end:
         raise InputError(
-            f"plots.{plot} needs a run that kept several times, got t={tree.end:g} only; "
+            f"plots.{plot} needs a run with several times, got t={tree.end:g} only; "
             "simulate with times='steps'"
         )
     return tree
 
 
 def _time_axis(ax: Axes, tree: MergeTree) -> float:
-    """Make the time axis logarithmic over the whole life; return where it begins."""
+    """Make a logarithmic time axis for the whole run; return where it starts."""
     left = max(tree.start, _EARLY if tree.end > 10 * _EARLY else 1e-3 * tree.end)
     ax.set_xscale("log")
     ax.set_xlim(left, tree.end)
@@ -259,7 +259,7 @@ def _time_axis(ax: Axes, tree: MergeTree) -> float:
 
 
 def _first_state(tree: MergeTree) -> tuple[float, tuple[int, ...]]:
-    """When the first plateau began and who led then; the end of the run if there is none."""
+    """The start of the first plateau and its leaders; the end of the run if there is none."""
     if tree.plateaus:
         return tree.plateaus[0].start, tree.plateaus[0].leaders
     return tree.end, tuple(tree.leaders(tree.end).tolist())
@@ -271,7 +271,7 @@ def _colors(leaders: tuple[int, ...]) -> dict[int, str]:
 
 
 def _rows(run: Path | MergeTree, tree: MergeTree) -> list[int]:
-    """Leaders from bottom to top: clusters that merge are always next to each other."""
+    """Leaders from bottom to top, ordered so that merging clusters are adjacent."""
     begin, leaders = _first_state(tree)
     block = {leader: [leader] for leader in leaders}
     for event in (e for e in tree.events if e.time > begin):
@@ -282,7 +282,7 @@ def _rows(run: Path | MergeTree, tree: MergeTree) -> list[int]:
 
 
 def _from_below(run: Path | MergeTree, absorbed: int, into: int) -> bool:
-    """Whether a token began clockwise of the one it joins, as far as there are angles."""
+    """Whether a token starts clockwise of the one it joins; False without angles."""
     if not isinstance(run, Path) or run.d != 2:
         return False
     phi: Array = sphere.angles(run.tokens[0, [absorbed, into]])
@@ -290,7 +290,7 @@ def _from_below(run: Path | MergeTree, absorbed: int, into: int) -> bool:
 
 
 def _label_plateaus(ax: Axes, shown: list[Plateau], left: float, end: float, top: float) -> None:
-    """Write each plateau's count and lifetime just above it, unless another is in the way."""
+    """Write each plateau's count and lifetime just above it, where labels do not overlap."""
     point = ax.figure.dpi / 72
     width, height = ax.bbox.width / point, ax.bbox.height / point
     gap = 1.3 * _LABEL * top / height  # a line of text, in clusters
@@ -324,12 +324,12 @@ def _label_plateaus(ax: Axes, shown: list[Plateau], left: float, end: float, top
 
 
 def _shade_untrusted(ax: Axes, tree: MergeTree) -> None:
-    """Cover the part of the run that rounding decides, and say so."""
-    _shade(ax, tree.trusted_until, tree.end, "not to be trusted")
+    """Shade the part of the run that rounding errors dominate, with a label."""
+    _shade(ax, tree.trusted_until, tree.end, "not trusted")
 
 
 def _shade(ax: Axes, begin: float, end: float, why: str) -> None:
-    """Cover what is drawn of times after `begin`, and say why."""
+    """Shade the times after `begin`, with `why` as the label."""
     if begin >= end:
         return
     ax.axvspan(begin, end, facecolor="white", alpha=0.6, zorder=4)

@@ -1,4 +1,4 @@
-"""One figure that shows a run, whatever its dimension, and says what was run."""
+"""One figure for a run of any dimension, with a caption."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from parkade.plots.principal import principal_axes
 from parkade.runs.path import Path, need_path
 
 LONG = 1e4
-"""Beyond this time the interest lies in the states a run passes through."""
+"""Longer runs are shown by the states they pass through."""
 
 
 @style.context()
 def overview(run: Path) -> Figure:
     """Show a run: the circle and the angles (d=2), the sphere (d=3) or principal axes (d>3).
 
-    A run beyond t = 10⁴ that kept its steps is shown by its life: the staircase of its
+    A run beyond t = 10⁴ with dense output is shown by its life: the staircase of its
     clusters, and below it the angles (d=2) or the merge tree, over the logarithm of time.
 
     Examples

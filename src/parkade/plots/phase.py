@@ -1,4 +1,4 @@
-"""Phase diagrams: what an ensemble measured, as a heat map over β and time."""
+"""Phase diagrams: a measure of an ensemble as a heat map over β and time."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def phase_diagram(ds: xarray.Dataset, variable: str = "clusters", ax: Axes | Non
     Parameters
     ----------
     ds : xarray.Dataset
-        What `parkade.ensemble` returns, with `beta` swept.
+        The result of `parkade.ensemble` with a list of `beta`.
     variable : str
-        "clusters", "largest" (the share of the largest cluster: the collapsed fraction), or
-        any other that depends on "time" and "beta". Choose one point of further dimensions
-        with ``ds.sel``.
+        "clusters", "largest" (the collapsed fraction: the share of tokens in the largest
+        cluster), or any other variable that depends on "time" and "beta". For other
+        dimensions choose a point with ``ds.sel``.
     ax : matplotlib Axes, optional
-        Where; a new figure by default.
+        Axes to draw on; a new figure by default.
 
     Returns
     -------
     matplotlib Axes
-        β upwards and t, logarithmic and without t = 0, to the right; the colour bar's label
-        says what is shown. Counts have logarithmic colours.
+        β on the vertical axis, and t on a logarithmic horizontal axis without t = 0. The
+        colour bar's label names the variable. Counts have logarithmic colours.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def phase_diagram(ds: xarray.Dataset, variable: str = "clusters", ax: Axes | Non
         colours = LogNorm(low, high)
     else:
         colours = Normalize(low, high)
-    # Cividis looks alike in every kind of colour vision.
+    # Cividis is safe for colour-blind readers.
     mesh = ax.pcolormesh(
         _edges(time, log=True),
         _edges(beta, log=_geometric(beta)),
@@ -79,7 +79,7 @@ def phase_diagram(ds: xarray.Dataset, variable: str = "clusters", ax: Axes | Non
     ax.set(xlabel="time t", ylabel="inverse temperature β")
     bar = ax.figure.colorbar(mesh, ax=ax)
     if isinstance(colours, LogNorm):
-        # 1, 2, 5, 10, 20 …, written as such.
+        # Labels 1, 2, 5, 10, 20 …, not powers of ten.
         bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         bar.ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         bar.ax.minorticks_off()
@@ -92,13 +92,13 @@ def _table(ds: xarray.Dataset, variable: str) -> tuple[Array, Array, Array]:
     """β, times > 0, and the mean over the runs, (β, time)."""
     if not hasattr(ds, "data_vars"):
         raise InputError(
-            f"phase_diagram needs a Dataset, got {type(ds).__name__}; pass what parkade.ensemble "
-            "returns"
+            f"phase_diagram needs a Dataset, got {type(ds).__name__}; pass the result of "
+            "parkade.ensemble"
         )
     if variable not in ds.data_vars:
         raise InputError(
             f"the ensemble has no variable {variable!r}, only {', '.join(map(str, ds.data_vars))}; "
-            "measure it"
+            "add its measure"
         )
     found = ds[variable]
     for needed in ("beta", "time"):
@@ -111,7 +111,7 @@ def _table(ds: xarray.Dataset, variable: str) -> tuple[Array, Array, Array]:
     if others:
         choice = ", ".join(f"{dim}={ds[dim].values[0].item()!r}" for dim in others)
         raise InputError(
-            f"{variable} depends on {', '.join(others)} as well; choose a point, like "
+            f"{variable} depends on {', '.join(others)} as well; choose a point, for example "
             f"ds.sel({choice})"
         )
     found = found.sortby("beta").transpose("beta", "time", ...)
@@ -120,10 +120,10 @@ def _table(ds: xarray.Dataset, variable: str) -> tuple[Array, Array, Array]:
     late = np.unique(found.time.values, return_index=True)[1]
     late = late[found.time.values[late] > 0]
     if not len(late):
-        raise InputError("a phase diagram needs times > 0, but the ensemble was seen at t=0 only")
+        raise InputError("a phase diagram needs times > 0, but the ensemble has t=0 only")
     mean: Array = found.values[:, late].astype(np.float64)
     if not np.isfinite(mean).any():
-        raise InputError(f"{variable} is not there yet: no batch is done")
+        raise InputError(f"{variable} has no values yet: no batch is done; run the ensemble")
     return found.beta.values.astype(np.float64), found.time.values[late], mean
 
 
@@ -135,7 +135,7 @@ def _geometric(values: Array) -> bool:
 
 
 def _edges(centers: Array, *, log: bool) -> Array:
-    """Edges of cells around increasing centres."""
+    """Cell edges for increasing centres."""
     x = np.log(centers) if log else centers
     if len(x) == 1:
         edges = np.array([x[0] - 0.5, x[0] + 0.5])

@@ -1,4 +1,4 @@
-"""Tokens in any dimension, on the two directions in which they differ most."""
+"""Tokens in any dimension, projected on the two directions of largest variance."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from parkade.plots import sampling, style
 from parkade.plots.circles import MANY_VERTICES
 from parkade.runs.path import Path
 
-# Below this variance a direction is rounding: tokens there agree to about 1e-4.
+# Directions with less variance are ignored: the tokens agree to about 1e-4.
 _NOTHING = 1e-8
 
 
 @style.context()
 def principal_axes(run: Path, ax: Axes | None = None) -> Axes:
-    """Draw the tokens of a run in d ≥ 3 on the two leading principal axes of their end.
+    """Draw the tokens of a run in d ≥ 3 on the two leading principal axes of the final tokens.
 
-    If the end spans no plane, because the tokens are at one or two points, the axes are
-    those of the start and the end together; the labels say which.
+    If the final tokens span no plane, because they are at one or two points, the axes are
+    those of the start and the end together. The labels say which.
 
     Parameters
     ----------
     run : Path
     ax : matplotlib Axes, optional
-        Where; a new figure, with a legend, by default.
+        Axes to draw on; a new figure, with a legend, by default.
 
     Returns
     -------
@@ -78,12 +78,12 @@ def principal(points: Array) -> tuple[Array, Array, Array]:
     Returns
     -------
     axes : (d, 2) array
-        The two leading ones; each one's largest entry is positive, to fix the sign.
+        The two leading axes. The largest entry of each is positive, to fix the sign.
     shares, variance : (2,) arrays
-        Their shares of the whole variance (0 if there is none), and their variances.
+        Their fractions of the total variance (0 if there is none), and their variances.
     """
     centred = points - points.mean(axis=0)
-    # Zero rows so that a single point, too, has as many axes as dimensions.
+    # Pad with a zero row so that a single point has two axes as well.
     short = max(0, 2 - len(points))
     _, size, rows = np.linalg.svd(np.pad(centred, ((0, short), (0, 0))), full_matrices=False)
     axes = rows[:2].T

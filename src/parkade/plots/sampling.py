@@ -1,4 +1,4 @@
-"""At which times to look at a run, so that the lines drawn through it are its own."""
+"""Sample times that are dense enough to draw the paths of a run faithfully."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from parkade.plots import style
 from parkade.runs.path import Path, need_path
 
 STEP = 0.04
-"""How far, in radians, the fastest token goes between two samples."""
+"""How far the fastest token moves between two samples, in radians."""
 
 MOST = 2500
-"""Most samples of one run: 100 radians of the fastest token."""
+"""The maximum number of samples of a run: 100 radians of the fastest token."""
 
-_CHUNK = 2**22  # numbers in memory at once
+_CHUNK = 2**22  # numbers held in memory at once
 
 
 def need_dimension(run: Path, plot: str, fits: bool, expected: str, instead: str) -> None:
@@ -30,9 +30,9 @@ def need_dimension(run: Path, plot: str, fits: bool, expected: str, instead: str
 def path_times(run: Path) -> Array:
     """Times between which no token moves farther than about `STEP`.
 
-    Equal steps in time, even in its logarithm, either miss the fast moves of a long run or
-    waste points on its rests. A run that never stops turning is followed for `MOST` samples,
-    so the last time may lie before the end. A run that kept only some times has those.
+    Equal steps in time or log time either miss the fast moves of a long run or waste points
+    where nothing moves. A run that never stops rotating is followed for `MOST` samples, so the
+    last time may be before the end. For a run without dense output these are the saved times.
     """
     if run.dense is None:
         return np.unique(run.times)
@@ -40,7 +40,7 @@ def path_times(run: Path) -> Array:
     count = int(np.ceil(length[-1] / STEP)) + 1
     marks = np.arange(min(count, MOST)) * STEP
     times = np.interp(marks, length, run.times)
-    # A token at rest still has an end.
+    # Include the end, which tokens at rest do not reach by distance.
     return np.unique(times if count > MOST else np.append(times, run.times[-1]))
 
 
@@ -48,7 +48,7 @@ def positions(run: Path, times: Array, axes: Array) -> Array:
     """Tokens at `times` along the columns of `axes`, (m, n, k)."""
     _, n, d = run.tokens.shape
     result = np.empty((len(times), n, axes.shape[1]))
-    # A few times at once: interpolation copies several arrays of all tokens for each.
+    # In chunks: interpolation copies several arrays of all tokens for each time.
     some = max(1, _CHUNK // (8 * n * d))
     for i in range(0, len(times), some):
         result[i : i + some] = run.at(times[i : i + some]) @ axes
@@ -56,7 +56,7 @@ def positions(run: Path, times: Array, axes: Array) -> Array:
 
 
 def say_how_far(ax: Axes, run: Path, times: Array) -> None:
-    """Write into a corner where the lines end if that is before the run does."""
+    """Write into a corner where the lines end, if that is before the end of the run."""
     if times[-1] < run.times[-1]:
         ax.text(
             0.99, 0.01, f"paths to t = {style.number(float(times[-1]))}",
@@ -65,5 +65,5 @@ def say_how_far(ax: Axes, run: Path, times: Array) -> None:
 
 
 def start(run: Path) -> tuple[float, Array] | None:
-    """The first time a run kept and its tokens, or None if it kept only its end."""
+    """The first saved time of a run and its tokens, or None if only the end was saved."""
     return (float(run.times[0]), run.tokens[0]) if run.times[0] < run.times[-1] else None

@@ -1,4 +1,4 @@
-"""How figures look, where they live, and how they are written."""
+"""The style of figures, new figures, and how to save them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from parkade.base.errors import InputError
 from parkade.base.files import atomic_write
 from parkade.base.types import Array
 
-# Okabe and Ito's colours, which stay apart in every kind of colour vision.
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
 BLACK, GREY, PALE = "#000000", "#8A8A8A", "#D9D9D9"
 TOKEN, FINAL, START, FIRST = BLUE, VERMILLION, GREY, BLACK
 
 COLUMN, PAGE = 3.4, 7.0
-"""Widths in inches of a column and of a page of a paper."""
+"""Widths of a column and a page of a paper, in inches."""
 
 RC: dict[Any, Any] = {
     "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same figure everywhere
+    "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib: the same figure everywhere
     "mathtext.fontset": "dejavusans",
     "font.size": 8,
     "axes.labelsize": 8,
@@ -51,11 +51,11 @@ RC: dict[Any, Any] = {
     "ytick.major.width": 0.6,
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
-    "pdf.fonttype": 42,  # fonts embedded whole, so that text in a PDF stays text
-    "svg.hashsalt": "parkade",  # the same figure is the same file
+    "pdf.fonttype": 42,  # embed TrueType fonts, so that text in a PDF stays text
+    "svg.hashsalt": "parkade",  # the same figure gives the same file
 }
 
-# What is left out of files so that the same figure is the same file.
+# Metadata to omit, so that the same figure gives the same file.
 _METADATA: dict[str, dict[str, Any]] = {
     "png": {},
     "pdf": {"CreationDate": None},
@@ -63,21 +63,21 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 _PNG_DPI = 200
 
-# matplotlib's rc_context swaps global settings; two threads in it at once would leave
-# one's settings behind in the other's.
+# matplotlib's rc_context changes global settings: two threads in it at once would overwrite
+# each other's.
 _LOCK = threading.RLock()
 forks.wait_for(_LOCK)
 
 
 @contextmanager
 def context() -> Iterator[None]:
-    """Parkade's style, inside the block or the decorated function only."""
+    """Use parkade's style inside the block or the decorated function only."""
     with _LOCK, mpl.rc_context(RC):
         yield
 
 
 class _NotebookFigure(Figure):
-    """A Figure that a notebook can show although pyplot knows nothing of it."""
+    """A Figure that notebooks can display without pyplot."""
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -88,26 +88,26 @@ class _NotebookFigure(Figure):
 
 @context()
 def new_figure(width: float = COLUMN, height: float = COLUMN) -> Figure:
-    """An empty figure of this size in inches, apart from pyplot's global state."""
+    """An empty figure of this size in inches, independent of pyplot."""
     figure = _NotebookFigure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def sequence(count: int) -> list[Any]:
-    """Colours for an ordered series, dark to light, that differ in every kind of vision."""
+    """Colours for an ordered series, dark to light, safe for colour-blind readers."""
     return [mpl.colormaps["viridis"](0.9 * i / max(1, count - 1)) for i in range(count)]
 
 
 def axes(ax: Axes | None, width: float = COLUMN, height: float = COLUMN) -> Axes:
-    """`ax`, or if it is None the axes of a new figure."""
+    """`ax`, or the axes of a new figure if it is None."""
     if ax is None:
         return new_figure(width, height).add_subplot()
     if not isinstance(ax, Axes):
         raise InputError(f"ax must be a matplotlib Axes, got {type(ax).__name__}; leave it out")
     if ax.name != "rectilinear":
         raise InputError(
-            f"ax must be ordinary 2-D axes, got the projection {ax.name!r}; make it without one"
+            f"ax must be ordinary 2-D axes, got the projection {ax.name!r}; make axes without one"
         )
     return ax
 
@@ -150,30 +150,30 @@ def number(value: float) -> str:
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Write `figure` to a .png (200 dpi), .pdf or .svg file, whole or not at all, and close it.
+    """Write `figure` to a .png (200 dpi), .pdf or .svg file, atomically, and close it.
 
     Returns
     -------
     Path
-        Where it was written.
+        The path of the file.
     """
     if not isinstance(figure, Figure):
         raise InputError(
             f"plots.save needs a matplotlib Figure, got {type(figure).__name__}; "
-            "of Axes pass ax.figure"
+            "for Axes pass ax.figure"
         )
     target = Path(path)
     kind = target.suffix.lower().removeprefix(".")
     if kind not in _METADATA:
         allowed = ", ".join(f".{name}" for name in _METADATA)
-        raise InputError(f"cannot write {target}: a figure's file must end in one of {allowed}")
-    # In memory first: Matplotlib's PDF hides an error of the disk behind one of its own.
+        raise InputError(f"cannot write {target}: the file name must end in one of {allowed}")
+    # In memory first: Matplotlib's PDF backend hides disk errors behind its own.
     drawn = io.BytesIO()
     with context():
         figure.savefig(drawn, format=kind, dpi=_PNG_DPI, metadata=_METADATA[kind])
     with atomic_write(target) as file:
         file.write(drawn.getbuffer())
-    # Only a figure that the user made with pyplot is kept alive by it.
+    # pyplot keeps figures alive that the user made with it.
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         pyplot.close(figure)

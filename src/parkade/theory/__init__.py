@@ -1,6 +1,6 @@
-"""What is known in theory: final configurations, centres, guarantees and energies.
+"""Theoretical predictions: final configurations, centres, guarantees and energies.
 
-After Karagodin, Polyanskiy, Rigollet, *Clustering in Causal Attention Masking*, NeurIPS 2024
+From Karagodin, Polyanskiy, Rigollet, *Clustering in Causal Attention Masking*, NeurIPS 2024
 (arXiv 2411.04990).
 """
 

@@ -1,8 +1,8 @@
-"""How many strong Rényi centres to expect: caps of the sphere, and samples of any law.
+"""The expected number of strong Rényi centres, for uniform tokens and for samples of any law.
 
 A strong Rényi centre is a token farther than δ from every earlier one. Among independent
-tokens with law μ, token k is one with probability ∫ (1 − μ(B_δ(x)))^{k−1} dμ(x); everything
-here follows (Karagodin, Polyanskiy, Rigollet 2024, Lemma C.1).
+tokens with law μ, token k is one with probability ∫ (1 − μ(B_δ(x)))^{k−1} dμ(x). Everything
+here follows from that (Karagodin, Polyanskiy, Rigollet 2024, Lemma C.1).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from parkade.base.types import Array
 from parkade.theory.final import final_configuration
 from parkade.theory.ranges import like, separations
 
-_CHUNK = 2**22  # distances in memory at once
+_CHUNK = 2**22  # distances held in memory at once
 
 
 class Estimate(NamedTuple):
@@ -35,11 +35,11 @@ def cap_fraction(delta: float, d: int) -> float: ...
 @overload
 def cap_fraction(delta: ArrayLike, d: int) -> Any: ...
 def cap_fraction(delta: ArrayLike, d: int) -> Any:
-    """The share σ(B_δ) of the sphere S^{d-1} that lies within the angle δ of a point.
+    """The fraction σ(B_δ) of the sphere S^{d-1} within the angle δ of a point.
 
-    σ = δ/π for d=2, sin²(δ/2) for d=3 (the paper prints an extra factor 3), and in general
+    σ = δ/π for d=2 and sin²(δ/2) for d=3 (the paper prints an extra factor 3). In general it is
     ½ I_{sin²δ}((d−1)/2, ½) for δ ≤ π/2, with the regularised incomplete beta function, and
-    the complement of the opposite cap beyond.
+    the complement of the opposite cap for larger δ.
 
     Parameters
     ----------
@@ -50,7 +50,8 @@ def cap_fraction(delta: ArrayLike, d: int) -> Any:
 
     Returns
     -------
-    float or array, like `delta`; small shares keep their relative precision (1e-13 at d=768).
+    float or array, like `delta`
+        Small fractions keep their relative precision (1e-13 at d=768).
 
     Examples
     --------
@@ -71,7 +72,7 @@ def cap_fraction(delta: ArrayLike, d: int) -> Any:
     a = (d - 1) / 2
     near = np.minimum(angle, math.pi - angle)
     sine, cosine = np.sin(near) ** 2, np.cos(near) ** 2
-    # I_x has an infinite slope at x = 1, so beyond π/4 it is taken from the other end.
+    # I_x has an infinite slope at x = 1, so beyond π/4 use the complementary function.
     small = 0.5 * np.where(
         sine < cosine, special.betainc(a, 0.5, sine), special.betaincc(0.5, a, cosine)
     )
@@ -85,8 +86,8 @@ def expected_strong_centers(delta: ArrayLike, d: int, n: int | None = None) -> A
 def expected_strong_centers(delta: ArrayLike, d: int, n: int | None = None) -> Any:
     """The expected number of strong Rényi centres of uniformly distributed tokens.
 
-    Σ_{k=1}^{n} (1−σ)^{k−1} = (1 − (1−σ)^n)/σ for n tokens and 1/σ without end, with the
-    share σ of a cap (Lemma C.1). With δ = cβ^{-1/2} it grows like β^{(d−1)/2}.
+    It is Σ_{k=1}^{n} (1−σ)^{k−1} = (1 − (1−σ)^n)/σ for n tokens and 1/σ in the limit, with the
+    fraction σ of a cap (Lemma C.1). With δ = cβ^{-1/2} it grows like β^{(d−1)/2}.
 
     Parameters
     ----------
@@ -111,22 +112,22 @@ def expected_strong_centers(delta: ArrayLike, d: int, n: int | None = None) -> A
             return like(delta, 1 / share)
         n = check.positive_int("n", n)
         count = -np.expm1(n * np.log1p(-share)) / share
-    # A share below the smallest float: every token is a centre.
+    # If the fraction underflows, every token is a centre.
     return like(delta, np.where(share > 0, count, float(n)))
 
 
 def expected_strong_centers_of_sample(tokens: ArrayLike, delta: float, n: int) -> Estimate:
-    """The expected number of strong Rényi centres of `n` tokens, whatever their law.
+    """The expected number of strong Rényi centres of `n` tokens of any law.
 
     Estimates ∫ Σ_{k=1}^{n} (1 − μ(B_δ(x)))^{k−1} dμ(x) (Lemma C.1) from m > n independent
-    `tokens` of the law μ. Averaged over all choices of k−1 other tokens, the chance that
-    none is within δ of token i is C(m−1−c, k−1)/C(m−1, k−1), with the number c of others
-    that are. Summed over k, token i contributes
+    `tokens` of the law μ. Let c be the number of other tokens within δ of token i. Averaged
+    over all choices of k−1 other tokens, the probability that none of them is within δ of
+    token i is C(m−1−c, k−1)/C(m−1, k−1). Summed over k, token i contributes
 
         ( m − (m−n) C(m−1−c, n)/C(m−1, n) ) / (c+1),
 
     and the estimate is the mean over i: the expected count if n of the tokens are drawn at
-    random, without replacement. It is a U-statistic, so it has no bias.
+    random, without replacement. It is a U-statistic, so it is unbiased.
 
     Parameters
     ----------
@@ -135,18 +136,18 @@ def expected_strong_centers_of_sample(tokens: ArrayLike, delta: float, n: int) -
     delta : float
         The separation, an angle in (0, π].
     n : int
-        Number of tokens asked about. There is no limit n → ∞ here: it would be the mean of
-        1/μ(B_δ), which no finite sample bounds, since rare regions count most.
+        Number of tokens. The limit n → ∞ is not supported: it would be the mean of 1/μ(B_δ),
+        which no finite sample bounds, since rare regions count most.
 
     Returns
     -------
     Estimate
-        `value`, and its standard `error` by the jackknife, whose square is not too small on
+        `value`, and its standard `error` from the jackknife, whose square is not too small on
         average (Efron and Stein 1981). It is reliable if m is several times n.
 
     Notes
     -----
-    Compares all pairs: time of order m²·d.
+    Compares all pairs, in a time of order m²·d.
 
     Examples
     --------
@@ -167,7 +168,7 @@ def expected_strong_centers_of_sample(tokens: ArrayLike, delta: float, n: int) -
         )
     counts = np.concatenate([near.sum(axis=1) for _, near in _balls(x, angle)])
     value = float(_contributions(m, n)[counts].mean())
-    # Without token i, the others lose one neighbour where i was it.
+    # Without token i, each of its neighbours has one neighbour less.
     reduced = _contributions(m - 1, n)
     kept = reduced[np.minimum(counts, m - 2)]
     change = np.where(counts > 0, reduced[np.maximum(counts, 1) - 1] - kept, 0.0)
@@ -181,7 +182,7 @@ def expected_strong_centers_of_sample(tokens: ArrayLike, delta: float, n: int) -
 def effective_exponent(V: ArrayLike, *, tol: float = SNAP) -> float:
     """The conjectured exponent of β in the number of metastable clusters: (d₁−1)/2.
 
-    Tokens first collapse on the span of the d₁ leading eigenvectors of V and then cluster
+    Tokens first collapse onto the span of the d₁ leading eigenvectors of V and then cluster
     as in that dimension (Karagodin, Polyanskiy, Rigollet 2024, section 5; a conjecture).
 
     Parameters
@@ -206,7 +207,7 @@ def effective_exponent(V: ArrayLike, *, tol: float = SNAP) -> float:
 
 
 def _balls(x: Array, angle: float) -> Any:
-    """For some rows at a time: a slice, and which *other* tokens are within `angle`."""
+    """For each chunk of rows: a slice, and which *other* tokens are within `angle`."""
     from scipy.spatial.distance import cdist
 
     some = max(1, _CHUNK // len(x))
@@ -219,9 +220,9 @@ def _balls(x: Array, angle: float) -> Any:
 
 
 def _contributions(m: int, n: int) -> Array:
-    """What a token with c = 0, 1, …, m−1 others within δ contributes, for m ≥ n."""
+    """The contribution of a token with c = 0, 1, …, m−1 others within δ, for m ≥ n."""
     c = np.arange(m)
-    # C(m−1−c, n)/C(m−1, n) = Π_{i<c} (1 − n/(m−1−i)): zero once a factor is.
+    # C(m−1−c, n)/C(m−1, n) = Π_{i<c} (1 − n/(m−1−i)), zero from the first zero factor on.
     ratio = np.ones(m)
     ratio[1:] = np.cumprod(np.maximum(0.0, 1 - n / np.arange(m - 1, 0, -1)))
     total: Array = (m - (m - n) * ratio) / (c + 1)

@@ -1,4 +1,4 @@
-"""When frozen centres capture every token: the window of Theorem 5.2, and what fits it."""
+"""When frozen centres capture every token: the window of Theorem 5.2."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Window:
     Attributes
     ----------
     holds : bool or None
-        Whether the theorem applies; None if some values were left for `capture_window` to find.
+        Whether the theorem applies; None if some values were missing.
     N, c, eps, beta : float or None
-        As given, or a choice with which all conditions hold; None where there is none.
+        As given, or chosen so that all conditions hold; None if no choice was found.
     solved : tuple of str
-        Which of them were found, not given.
+        The names of the missing values that were found.
     limits : tuple of two floats, or None
-        If one value was missing: the open interval of those that fit.
+        If one value was missing: the open interval of the values that fit.
     conditions : list of Condition
         Both sides of each inequality at these values; empty if some are missing.
     sentence : str
@@ -48,26 +48,26 @@ def capture_window(
     eps: float | None = None,
     beta: float | None = None,
 ) -> Window:
-    """Whether frozen centres capture all tokens, or what would make them (Theorem 5.2).
+    """Whether frozen centres capture all tokens, or which values are needed (Theorem 5.2).
 
-    On the circle with Q = K = V = I, freeze tokens θ_j, pairwise farther than cβ^{-1/2}, which
-    enter every sum with weight a_j ≥ 1, and let N = n + Σ a_j with n free tokens. If
+    On the circle with Q = K = V = I, freeze tokens θ_j that are pairwise farther than cβ^{-1/2}
+    apart and enter every sum with weight a_j ≥ 1. Let N = n + Σ a_j with n free tokens. If
 
         c > 2+2ε,  N·h((c−1−2ε)β^{-1/2}) < h(εβ^{-1/2}),  −N·g((c−2ε)β^{-1/2}) < g(εβ^{-1/2}),
 
     then almost surely every free token converges to within εβ^{-1/2} of some θ_j (Karagodin,
     Polyanskiy, Rigollet 2024; the paper prints the last inequality without its minus sign).
-    Implied is that cβ^{-1/2} is an angle, at most π.
+    The theorem implies that cβ^{-1/2} is an angle, at most π.
 
     Parameters
     ----------
     N, c, eps, beta : float, optional
-        Those that are known. With all four the conditions are checked. With one missing,
-        its range is found: the largest whole N, the smallest c, the smallest β of the last
-        interval of them, the ε with most to spare. With more missing, a set that fits is suggested:
-        ε = 0.05 (or
-        others if it does not), then c from the paper's sufficient set (c ≥ 5.5+2ε, β ≥ (c−1−2ε)²/2,
-        N < e^{3(c−1−2ε)²/8}·ε/(c−1)) or the nearest that β allows, then the rest.
+        The known values. With all four, check the conditions. With one missing, find its range
+        and choose the largest whole N, the smallest c, the smallest β of the last interval, or
+        the ε with the largest margin. With more missing, suggest a set that fits: ε = 0.05 (or
+        others if that fails), then c from the paper's sufficient set (c ≥ 5.5+2ε,
+        β ≥ (c−1−2ε)²/2, N < e^{3(c−1−2ε)²/8}·ε/(c−1)) or the nearest one that β allows, then
+        the rest.
 
     Returns
     -------
@@ -86,7 +86,8 @@ def capture_window(
     known = {k: positive(k, v, *_RANGES[k]) for k, v in given.items() if v is not None}
     if "N" in known and known["N"] < 2:
         raise InputError(
-            f"N must be at least 2, one free token and one frozen of weight 1, got {known['N']:g}"
+            "N must be at least 2, one free token and one frozen token of weight 1, got "
+            f"{known['N']:g}"
         )
     missing = [k for k in given if k not in known]
     limits = None

@@ -11,12 +11,12 @@ import numpy as np
 from parkade.base.types import Array
 from parkade.theory.windows import g, h
 
-_EPS = (0.05, 0.1, 0.2, 0.4, 0.02, 0.01, 1e-3)  # tried if it is not the only one missing
-_INSIDE = 1e-9  # how far inside an open interval a value is chosen: rounding must not matter
+_EPS = (0.05, 0.1, 0.2, 0.4, 0.02, 0.01, 1e-3)  # tried if ε and other values are missing
+_INSIDE = 1e-9  # relative margin inside an open interval, to be safe from rounding
 
 
 class Condition(NamedTuple):
-    """One inequality, left < right (or ≤, for the last), and whether it holds."""
+    """One inequality, left < right (≤ for the last one), and whether it holds."""
 
     name: str
     left: float
@@ -43,7 +43,7 @@ def _fits(v: dict[str, float]) -> bool:
 
 
 def _log_bound(v: dict[str, float]) -> float:
-    """Logarithm of the supremum of the N that fit c, ε and β; −inf if none does."""
+    """Logarithm of the supremum of the N that fit c, ε and β; −inf if none fits."""
     c, eps, beta = v["c"], v["eps"], v["beta"]
     root = math.sqrt(beta)
     y, z, e = (c - 1 - 2 * eps) / root, (c - 2 * eps) / root, eps / root
@@ -60,7 +60,7 @@ def _log_bound(v: dict[str, float]) -> float:
             math.log(abs(math.cos(x) - beta * math.sin(x) ** 2)) - 2 * beta * math.sin(x / 2) ** 2
         )
 
-    # g(z) < 0: z is beyond the maximum of h, which is below β^{-1/2}, and z > 2β^{-1/2}.
+    # g(z) < 0: z > 2β^{-1/2} is beyond the maximum of h, which is below β^{-1/2}.
     return min(log_h(e) - log_h(y), log_g(e) - log_g(z))
 
 
@@ -69,7 +69,7 @@ def _slack(v: dict[str, float]) -> float:
 
 
 def _edge(good: float, bad: float, fits: Callable[[float], bool]) -> float:
-    """The last value that fits on the way from `good` to `bad`, to rounding."""
+    """The last value that fits on the way from `good` to `bad`, up to rounding."""
     for _ in range(200):
         middle = (good + bad) / 2
         if middle in (good, bad):
@@ -81,7 +81,7 @@ def _edge(good: float, bad: float, fits: Callable[[float], bool]) -> float:
 def _stretch(
     grid: Array, slack: Array, i: int, fits: Callable[[float], bool]
 ) -> tuple[float, float]:
-    """The interval around grid[i], which fits, in which all do; its ends by bisection."""
+    """The interval of fitting values around grid[i], which fits; its ends by bisection."""
     bad = np.flatnonzero(~(slack > 0))
     below, above = bad[bad < i], bad[bad > i]
     low, high = float(grid[0]), float(grid[-1])
@@ -107,8 +107,8 @@ def _solve_n(v: dict[str, float]) -> Solution:
 
 
 def _solve_c(v: dict[str, float]) -> Solution:
-    # Beyond c = 2+2ε both sides that depend on c fade as it grows, as h is largest below β^{-1/2}
-    # and g smallest below 1.82β^{-1/2}, whatever β: if any c fits, the largest does.
+    # For c > 2+2ε both sides that depend on c decrease with c, since for every β the maximum of h
+    # is below β^{-1/2} and the minimum of g below 1.82β^{-1/2}: if any c fits, the largest does.
     low, high = 2 + 2 * v["eps"], math.pi * math.sqrt(v["beta"]) * (1 - 1e-15)
     if low >= high or _slack({**v, "c": high}) <= 0:
         return None, None
@@ -117,7 +117,7 @@ def _solve_c(v: dict[str, float]) -> Solution:
 
 
 def _solve_beta(v: dict[str, float]) -> Solution:
-    # What fits need not be one interval, nor reach to infinity: take the last one.
+    # The β that fit may form several intervals, bounded or not: take the last one.
     grid = np.geomspace((v["c"] / math.pi) ** 2 * (1 + 1e-12), 1e12 * v["c"] ** 2, 2000)
     slack = np.array([_slack({**v, "beta": float(b)}) for b in grid])
     good = np.flatnonzero(slack > 0)
@@ -149,7 +149,7 @@ SOLVE: dict[str, Callable[[dict[str, float]], Solution]] = {
 
 
 def suggest(given: dict[str, float]) -> dict[str, float]:
-    """A set that fits, if two or more values are missing; `given` if none was found."""
+    """A set of values that fits, if two or more are missing; `given` if none is found."""
     for eps in [given["eps"]] if "eps" in given else _EPS:
         v = _fill({**given, "eps": eps})
         if len(v) == 4 and _fits(v):
@@ -158,7 +158,7 @@ def suggest(given: dict[str, float]) -> dict[str, float]:
 
 
 def _fill(v: dict[str, float]) -> dict[str, float]:
-    """`v`, which has ε, with the other missing values where they could be found."""
+    """`v`, which has ε, with the other missing values filled in where possible."""
     eps = v["eps"]
     if "c" not in v:
         c = 5.5 + 2 * eps

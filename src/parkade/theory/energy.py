@@ -1,4 +1,4 @@
-"""The energies that causal attention lowers: one for each token, of the tokens before it."""
+"""Sequential energies: one for each token, a function of the tokens up to it."""
 
 from __future__ import annotations
 
@@ -19,27 +19,26 @@ def sequential_energies(
     frozen: ArrayLike | None = None,
     frozen_weights: ArrayLike | None = None,
 ) -> Array:
-    """E_k = −(1/β) Σ_{j<k} e^{β(⟨x_k,x_j⟩−1)}, the energy of each token among its elders.
+    """E_k = −(1/β) Σ_{j<k} e^{β(⟨x_k,x_j⟩−1)}, the energy of each token given the earlier ones.
 
-    Causal attention with Q = K = V = I is no gradient flow, but a sequential one: token k
-    moves by dx_k/dt = −(1/Z_k) grad_k E_k, Z_k = Σ_{j≤k} e^{β(⟨x_k,x_j⟩−1)}, the gradient
-    taken on the sphere (Karagodin, Polyanskiy, Rigollet 2024, Lemma 5.3, there on the
-    circle). So E_k never increases while the earlier tokens are at rest; when they move, it
-    may.
+    Causal attention with Q = K = V = I is not a gradient flow, but a sequential one: token k
+    moves by dx_k/dt = −(1/Z_k) grad_k E_k, Z_k = Σ_{j≤k} e^{β(⟨x_k,x_j⟩−1)}, with the gradient
+    on the sphere (Karagodin, Polyanskiy, Rigollet 2024, Lemma 5.3, stated for the circle). So
+    E_k never increases while the earlier tokens are at rest. When they move, it may increase.
 
     Parameters
     ----------
     tokens : (..., n, d) array
-        Unit vectors, in sequence order; leading axes are independent systems, or times.
+        Unit vectors, in sequence order; leading axes are independent systems or times.
     beta : float
         Inverse temperature β > 0.
     frozen, frozen_weights : (m, d) and (m,) arrays, optional
-        Fixed tokens that everybody attends to, and their weights (1 by default): they add
+        Fixed tokens that all tokens attend to, and their weights (1 by default). They add
         −(1/β) Σ_j a_j e^{β(⟨x_k,θ_j⟩−1)} to every energy, and the sum to Z_k.
 
     Returns
     -------
-    (..., n) array; zero for the first token if none is frozen.
+    (..., n) array; zero for the first token if there are no frozen ones.
 
     Examples
     --------
@@ -59,7 +58,7 @@ def sequential_energies(
     if frozen is not None:
         fixed = check.tokens(frozen, x.shape[-1], "frozen")
     elif frozen_weights is not None:
-        raise InputError("frozen_weights came without frozen tokens; pass frozen as well")
+        raise InputError("got frozen_weights without frozen tokens; pass frozen as well")
     else:
         fixed = np.empty((0, x.shape[-1]))
     result = np.empty(x.shape[:-1])

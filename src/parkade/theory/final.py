@@ -1,4 +1,4 @@
-"""Where all tokens end up: the table of final configurations, read from V alone."""
+"""Where all tokens end up: the final configuration as a function of V alone."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from parkade.theory.table import Kind, Status, complex_pair, gap_in_words, real_
 
 @dataclass(frozen=True, eq=False)
 class FinalConfiguration:
-    """What the spectrum of V predicts for t → ∞, and how sure that is.
+    """What the spectrum of V predicts for t → ∞, and how certain that is.
 
     Attributes
     ----------
     kind : str
         "one point", "two points", "cloud", "two clouds", "rotation", or "outside".
     eigenvalue : float or complex
-        The one of largest real part; of a pair, that with positive imaginary part.
+        The one with the largest real part; of a pair, the one with positive imaginary part.
     dim : int
-        Dimension of its eigenspace L (of a complex pair: of the real planes).
+        Dimension of its eigenspace L (for a complex pair: of the real planes).
     basis : (d, dim) array
         An orthonormal basis of L.
     status : str
         "theorem", "conjecture", "observed" (in the paper's experiments), or
         "outside the table".
     gap : float
-        From the largest real part to the next; inf if there is no other.
+        The difference between the largest real part and the next; inf if there is no other.
     sentence : str
-        What is predicted and why.
+        The prediction and the reason for it.
     """
 
     kind: Kind
@@ -46,10 +46,10 @@ class FinalConfiguration:
     status: Status
     gap: float
     sentence: str
-    projection: Array = field(repr=False)  # on L along V's other invariant subspaces
+    projection: Array = field(repr=False)  # onto L along V's other invariant subspaces
 
     def limit(self, first_token: ArrayLike) -> Array:
-        """The predicted limit points, given where the first token starts.
+        """The predicted limit points, given the start of the first token.
 
         Parameters
         ----------
@@ -59,9 +59,9 @@ class FinalConfiguration:
         Returns
         -------
         (m, d) array
-            One point: the projection of the first token on L, normalised. (Along the other
-            invariant subspaces, so that it is Lemma 3.1's limit; that is the orthogonal
-            projection if V keeps L^⊥.) Two points: ±ξ, the first token's limit first.
+            One point: the projection of the first token onto L, normalised. It is along the
+            other invariant subspaces, so it is Lemma 3.1's limit; if L^⊥ is invariant under V,
+            it is the orthogonal projection. Two points: ±ξ, the first token's limit first.
 
         Examples
         --------
@@ -72,17 +72,17 @@ class FinalConfiguration:
         x = one_token("first_token", first_token, len(self.basis))
         if self.kind not in ("one point", "two points"):
             raise InputError(
-                f"there is no predicted limit point, the final configuration being of the kind "
+                f"there is no predicted limit point for a final configuration of kind "
                 f"{self.kind!r}; see its sentence"
             )
         shadow = self.projection @ x
         size = float(np.linalg.norm(shadow))
-        # The projection has rounding errors of about its norm: below, there is no direction.
+        # Smaller values are rounding errors of the projection and have no direction.
         if size <= 1e-14 * float(np.linalg.norm(self.projection, 2)):
             if self.kind == "one point":
                 raise InputError(
                     "first_token must have a part in the leading eigenspace, got one without; "
-                    "turn it by any small angle"
+                    "rotate it by any small angle"
                 )
             shadow, size = self.basis[:, 0], 1.0
         point = shadow / size
@@ -91,7 +91,7 @@ class FinalConfiguration:
     def angles(self, tokens: ArrayLike) -> Array:
         """The angle between each token and the leading eigenspace L, from 0 to π/2.
 
-        Takes unit vectors, (n, d) or (..., n, d), and gives (n,) or (..., n).
+        Takes unit vectors, (n, d) or (..., n, d), and returns (n,) or (..., n).
 
         Examples
         --------
@@ -108,9 +108,9 @@ class FinalConfiguration:
 
 
 def final_configuration(V: ArrayLike, *, tol: float = SNAP) -> FinalConfiguration:
-    """The final configuration that the spectrum of the value matrix `V` decides.
+    """The final configuration determined by the spectrum of the value matrix `V`.
 
-    With λ the eigenvalue of largest real part and L its eigenspace (Karagodin, Polyanskiy,
+    λ is the eigenvalue with the largest real part and L its eigenspace (Karagodin, Polyanskiy,
     Rigollet 2024, Lemma 3.1, Theorem 4.1 and Table 1; Q, K and β do not matter):
 
     ======  ============  =====================================  ===============
@@ -124,22 +124,23 @@ def final_configuration(V: ArrayLike, *, tol: float = SNAP) -> FinalConfiguratio
     a ± ib                rotation in the plane of the pair      observed (a > 0)
     ======  ============  =====================================  ===============
 
-    The paper conjectures one point for V that keeps L^⊥ (and is weaker there). If V does
-    not keep it, the first token still converges to a point of L, by Lemma 3.1, but that the
-    others follow is stated nowhere: `kind` remains, `status` is "outside the table". Outside
-    altogether are λ = 0, a complex pair with a ≤ 0, a leading eigenvalue with too few
-    eigenvectors (a Jordan block), and different ones with the same real part.
+    The paper conjectures one point if L^⊥ is invariant under V (which is weaker there).
+    Otherwise the first token still converges to a point of L, by Lemma 3.1, but the paper does
+    not state that the others follow: `kind` is the same, `status` is "outside the table".
+    These cases have no row at all: λ = 0, a complex pair with a ≤ 0, a leading eigenvalue with
+    too few eigenvectors (a Jordan block), and different leading eigenvalues with the same real
+    part.
 
     Parameters
     ----------
     V : (d, d) or (d,) array
-        The value matrix; a vector stands for a diagonal one.
+        The value matrix; a vector means a diagonal one.
     tol : float
         Eigenvalues count as equal if |λ_i − λ_j| ≤ tol·‖V‖·√(κ_i κ_j), with their condition
-        numbers κ (1 if V is normal), at most 1e-3·‖V‖; and as zero likewise. Singular values
-        of V − λI on the leading invariant subspace of dimension k count as zero up to
-        k·tol·‖V‖·‖P‖, P the projection on it along the others. The default is what
-        `parkade.simulate` takes for equal in long runs.
+        numbers κ (1 if V is normal), at most 1e-3·‖V‖. The same bound decides which count as
+        zero. Singular values of V − λI on the leading invariant subspace of dimension k count
+        as zero up to k·tol·‖V‖·‖P‖, where P is the projection onto it along the others. The
+        default is the tolerance that `parkade.simulate` uses in long runs.
 
     Returns
     -------
@@ -172,8 +173,8 @@ def final_configuration(V: ArrayLike, *, tol: float = SNAP) -> FinalConfiguratio
     real_part = lead[0].value.real if abs(lead[0].value.real) > lead[0].tolerance else 0.0
     listed = ", ".join(f"{real_part:.6g}{g.value.imag:+.6g}i" for g in lead)
     text = (
-        f"V has different leading eigenvalues of the same real part ({listed}): outside the table; "
-        "the first token approaches their span without coming to rest (Lemma 3.1)."
+        f"V has different leading eigenvalues with the same real part ({listed}): outside the "
+        "table; the first token approaches their span without coming to rest (Lemma 3.1)."
         + gap_in_words(found)
     )
     return _result("outside", "outside the table", text, value, lead, found.gap)

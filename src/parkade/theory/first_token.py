@@ -19,26 +19,26 @@ _SKEWEST = 1e4
 """Eigenvectors with a larger condition number are not used: errors grow by this factor."""
 
 _LATEST = 1e305
-"""The largest |t|·‖V‖: beyond, exponents overflow."""
+"""The largest |t|·‖V‖: beyond it exponents overflow."""
 
 _SHORT = 100.0
-"""Times up to this over ‖V‖ are short enough for scaling and squaring."""
+"""Up to this |t|·‖V‖ scaling and squaring is used."""
 
 
 def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
-    """Where the first token is: x(t) = e^{tV}x/|e^{tV}x| (Lemma 3.1).
+    """The path of the first token: x(t) = e^{tV}x/|e^{tV}x| (Lemma 3.1).
 
-    Nobody precedes it, so dx/dt = P_x(Vx), whatever Q, K and β. It approaches the span of
+    No token precedes it, so dx/dt = P_x(Vx) for any Q, K and β. It approaches the span of
     the eigenvectors whose eigenvalue has the largest real part.
 
     Parameters
     ----------
     V : (d, d) or (d,) array
-        The value matrix; a vector stands for a diagonal one.
+        The value matrix; a vector means a diagonal one.
     x1 : (d,) array
         Its start, a unit vector.
     times : (T,) array
-        Any times, also negative ones.
+        Any times, negative ones included.
 
     Returns
     -------
@@ -46,14 +46,15 @@ def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
 
     Notes
     -----
-    Where V has well-conditioned eigenvectors (condition number κ < 1e4), it is a sum over
-    them, with an error of about 1e-16·κ·(1 + |t|·‖V‖), or 1e-16·κ once one has prevailed.
-    Otherwise (Jordan blocks, or nearly) the matrix exponential is used up to |t| = 100/‖V‖,
-    and beyond the closed form with polynomials in t.
-    Eigenvalues that `final_configuration` takes for equal are made so, the short times of
-    Jordan blocks excepted. Else their rounding, of 1e-16 or in a block of size k of
-    1e-16^{1/k}, would in time become their difference. Where they do differ, by less than
-    about 1e-6 in a nearly defective V, that costs an error of up to 1e-6.
+    If V has well-conditioned eigenvectors (condition number κ < 1e4), the path is a sum over
+    them, with an error of about 1e-16·κ·(1 + |t|·‖V‖), or 1e-16·κ once one term dominates.
+    Otherwise (exact or near Jordan blocks) the matrix exponential is used up to
+    |t| = 100/‖V‖, and the closed form with polynomials in t beyond.
+
+    Eigenvalues that `final_configuration` treats as equal are made equal, except at the short
+    times of Jordan blocks. Otherwise their rounding errors, 1e-16 or 1e-16^{1/k} in a block of
+    size k, would grow with time. If they really differ, by less than about 1e-6 in a nearly
+    defective V, this causes an error of up to 1e-6.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
     if norm > 0 and latest > _LATEST / max(norm, 1.0):
         raise InputError(
             f"times must have |t|·‖V‖ ≤ {_LATEST:g}, got t={latest:g} and ‖V‖={norm:g}; "
-            "choose smaller ones"
+            "choose smaller times"
         )
     values, vectors = np.linalg.eigh(m) if np.array_equal(m, m.T) else np.linalg.eig(m)
     if np.linalg.cond(vectors) < _SKEWEST:
@@ -96,11 +97,11 @@ def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
 
 
 def _polynomial(group: Group, x: Array) -> Complex:
-    """Columns v_0, v_1, … with e^{t(V−λI)}Px = Σ_j t^j v_j, P the projection on the group."""
+    """Columns v_0, v_1, … with e^{t(V−λI)}Px = Σ_j t^j v_j, P the projection onto the group."""
     v = group.frame.conj().T @ (group.projection @ x)
     columns, power = [v], group.excess
     for j in range(1, group.size):
-        # The powers of a nilpotent matrix end in zeros; here, in rounding.
+        # Powers of a nilpotent matrix become zero; in floating point, rounding errors.
         if np.linalg.norm(power, 2) <= group.tolerance * np.linalg.norm(group.excess, 2) ** (j - 1):
             break
         columns.append(power @ v / math.factorial(j))
@@ -110,11 +111,11 @@ def _polynomial(group: Group, x: Array) -> Complex:
 
 
 def _combine(t: Array, rates: Complex, parts: list[Complex]) -> Array:
-    """Direction of Re Σ_i e^{t·rate_i} Σ_j t^j part_ij at each time, without overflow."""
+    """The direction of Re Σ_i e^{t·rate_i} Σ_j t^j part_ij at each time, without overflow."""
     terms, sizes = [], []
     for rate, part in zip(rates, parts, strict=True):
         j = np.arange(part.shape[1])
-        # All powers relative to the highest, or to the lowest for |t| < 1.
+        # Powers relative to the highest one, or to the lowest for |t| < 1.
         top = np.where(np.abs(t) > 1, j[-1], 0)
         scale = np.where(t == 0, 1.0, np.abs(t))
         with np.errstate(under="ignore"):
@@ -127,8 +128,8 @@ def _combine(t: Array, rates: Complex, parts: list[Complex]) -> Array:
         )
         with np.errstate(divide="ignore"):
             sizes.append(np.log(size) + top * np.log(scale))
-    # Only the ratios of the terms matter: the largest becomes one, at each time. Rates are
-    # compared before they are multiplied by t, so that equal ones cancel exactly.
+    # Only the ratios of the terms matter: scale the largest to one at each time. Rates are
+    # subtracted before the multiplication by t, so that equal ones cancel exactly.
     leading = np.where(t < 0, rates.real.min(), rates.real.max())
     log = np.array(sizes) + (rates.real[:, None] - leading) * t
     weights = np.exp(log - log.max(axis=0))

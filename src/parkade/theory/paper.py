@@ -1,4 +1,4 @@
-"""The parameters of the paper's figures, for those who draw them again or start from them."""
+"""The parameters of the paper's figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 
 class Parameters(NamedTuple):
-    """What a figure was made with; Q = K = I."""
+    """The parameters of a figure; Q = K = I."""
 
     d: int
     n: int
@@ -26,7 +26,7 @@ TABLE_1: dict[str, tuple[float, ...]] = {
     "V = diag(−1, −1, −2)": (-1, -1, -2),
     "V = diag(−1, −2, −2)": (-1, -2, -2),
 }
-"""A value matrix for every row of Table 1, by the name it has in figures."""
+"""A value matrix for every row of Table 1, by its name in figures."""
 
 PANELS: dict[str, ArrayLike] = {
     **TABLE_1,
@@ -35,7 +35,7 @@ PANELS: dict[str, ArrayLike] = {
 """The value matrices of Figure 1: those of Table 1, and one that rotates."""
 
 FIGURE_2 = Parameters(d=2, n=200, beta=64.0, t_end=150.0)
-"""Of Figure 3, too."""
+"""Also used for Figure 3."""
 
 SEPARATION = 4.0
 """The paper's c: centres are separated by δ = cβ^{-1/2}."""

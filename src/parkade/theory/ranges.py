@@ -1,4 +1,4 @@
-"""Checks of ranges that only the theory needs; the others are in `parkade.check`."""
+"""Range checks that only the theory needs; the others are in `parkade.base.check`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def separations(name: str, value: Any, *, above_zero: bool) -> Array:
 
 
 HUGE = 1e300
-"""The largest β, ε or c: twice as much is a number still."""
+"""The largest β, ε or c: small multiples of it do not overflow."""
 
 
 def non_negative(name: str, value: Any) -> float:
@@ -38,7 +38,7 @@ def non_negative(name: str, value: Any) -> float:
 
 
 def positive(name: str, value: Any, least: float = 0.0, most: float = HUGE) -> float:
-    """`value` as a float > 0 that is from `least` to `most`."""
+    """`value` as a float > 0 in [`least`, `most`]."""
     result = check.positive(name, value)
     if not least <= result <= most:
         raise InputError(f"{name} must lie in [{least:g}, {most:g}], got {result:g}")
@@ -46,16 +46,16 @@ def positive(name: str, value: Any, least: float = 0.0, most: float = HUGE) -> f
 
 
 def square(name: str, value: Any) -> Array:
-    """A (d, d) matrix, or a vector that stands for a diagonal one; d ≥ 2."""
+    """A (d, d) matrix from a matrix or a vector (a diagonal); d ≥ 2."""
     m = check.array(name, value)
     if m.ndim not in (1, 2):
         raise InputError(
             f"{name} must be a d×d matrix or a vector of length d (a diagonal), got shape "
-            f"{m.shape}; a multiple of the identity needs its d, as in 2 * numpy.eye(3)"
+            f"{m.shape}; for a multiple of the identity pass, for example, 2 * numpy.eye(3)"
         )
     if m.shape[0] != m.shape[-1]:
         raise InputError(
-            f"{name} must be a square matrix, got shape {m.shape}; a vector stands for a diagonal"
+            f"{name} must be a square matrix, got shape {m.shape}; for a diagonal pass a vector"
         )
     return check.matrix(name, m, check.dimension(m.shape[0]))
 
@@ -70,5 +70,5 @@ def one_token(name: str, value: Any, d: int) -> Array:
 
 
 def like(value: Any, result: Array) -> Any:
-    """`result` as a float if `value` was a number, and as it is otherwise."""
+    """`result` as a float if `value` is a number, unchanged otherwise."""
     return float(result) if np.ndim(value) == 0 else result

@@ -1,12 +1,12 @@
 """Rényi's parking problem, and the expected number of Rényi centres on the circle.
 
-Cars of length one park at random on a street of length x, each uniformly among the places
-that are left for it, until none is. Their expected number M(x) is zero for x < 1 and
+Cars of length one park at random on a street of length x, each uniformly among the free
+places, until no more fit. Their expected number M(x) is zero for x < 1 and satisfies
 
     M(x+1) = 1 + (2/x) ∫_0^x M(u) du,
 
 since the first car leaves two independent streets (Rényi 1958). M(x) approaches
-m·(x+1) − 1 faster than any exponential, with the parking constant m.
+m·(x+1) − 1 faster than any exponential, where m is the parking constant.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from parkade.base.types import Array
 from parkade.theory.ranges import like, separations
 
 PARKING_CONSTANT = 0.7475979202534114
-"""m = ∫_0^∞ exp(−2 ∫_0^t (1−e^{−u})/u du) dt, the share of a long street that is parked on."""
+"""m = ∫_0^∞ exp(−2 ∫_0^t (1−e^{−u})/u du) dt, the occupied fraction of a long street."""
 
 _LAST = 27  # from here on the asymptote is exact: its error is below (2e/x)^(x−3/2) ~ 1e-18
-_DEGREE = 20  # coefficients fall by 1/7 each
+_DEGREE = 20  # each coefficient is about 1/7 of the previous one
 
 
 @overload
@@ -35,7 +35,7 @@ def parking_function(x: float) -> float: ...
 @overload
 def parking_function(x: ArrayLike) -> Any: ...
 def parking_function(x: ArrayLike) -> Any:
-    """Rényi's M(x): the expected number of unit cars on a street of length `x`, once full.
+    """Rényi's M(x): the expected number of unit cars on a full street of length `x`.
 
     Parameters
     ----------
@@ -44,8 +44,9 @@ def parking_function(x: ArrayLike) -> Any:
 
     Returns
     -------
-    float or array, like `x`, with a relative error below 1e-14: closed forms for x < 4,
-    Chebyshev interpolation of Rényi's integral equation up to 27, and the asymptote beyond.
+    float or array, like `x`
+        The relative error is below 1e-14. Uses closed forms for x < 4, Chebyshev
+        interpolation of Rényi's integral equation up to 27, and the asymptote beyond.
 
     Examples
     --------
@@ -80,10 +81,10 @@ def expected_renyi_centers(delta: ArrayLike) -> Any: ...
 def expected_renyi_centers(delta: ArrayLike) -> Any:
     """The expected number of Rényi centres of infinitely many uniform tokens on the circle.
 
-    The first token is a centre. The others must be farther than δ from it, so the next one
-    is uniform on an arc of length 2π − 2δ, as is the left end of a car of length δ that
-    parks on a street of length 2π − δ. So the number is 1 + M(2π/δ − 1). (At δ = π no
-    second centre fits: the number is 1.)
+    The first token is a centre. The others must be farther than δ from it, so the next centre
+    is uniform on an arc of length 2π − 2δ. So is the left end of a car of length δ that parks
+    on a street of length 2π − δ, and the number is 1 + M(2π/δ − 1). At δ = π no second centre
+    fits, and the number is 1.
 
     Parameters
     ----------
@@ -107,16 +108,16 @@ def expected_renyi_centers(delta: ArrayLike) -> Any:
 
 @cache
 def _pieces() -> Array:
-    """Chebyshev coefficients of M less its asymptote on [4, 5], [5, 6], …, up to `_LAST`.
+    """Chebyshev coefficients of M minus its asymptote on [4, 5], [5, 6], …, up to `_LAST`.
 
-    The difference D is small, so its rounding does not show in M. As the asymptote solves
-    Rényi's equation too, D(x+1) = (2/x) ∫_0^x D.
+    The difference D is small, so its rounding errors do not affect M. The asymptote solves
+    Rényi's equation as well, so D(x+1) = (2/x) ∫_0^x D.
     """
     from numpy.polynomial import chebyshev
 
     angles = (np.arange(_DEGREE + 1) + 0.5) * math.pi / (_DEGREE + 1)
     points = np.cos(angles)
-    place = (points + 1) / 2  # within a unit interval
+    place = (points + 1) / 2  # mapped to [0, 1]
     basis = np.cos(np.outer(np.arange(_DEGREE + 1), angles))
     basis[0] /= 2
     transform = 2 / (_DEGREE + 1) * basis  # from values at the points to coefficients
@@ -125,7 +126,7 @@ def _pieces() -> Array:
     known = transform @ (parking_function(3 + place) - _asymptote(3 + place))
     pieces = []
     for k in range(3, _LAST - 1):
-        # On [k+1, k+2]: D(x+1) = (2/x) (∫_0^k D + ∫_k^x D), half of dx per unit of s.
+        # On [k+1, k+2]: D(x+1) = (2/x) (∫_0^k D + ∫_k^x D), with dx = ds/2.
         integral = chebyshev.chebint(known, lbnd=-1) / 2
         values = 2 * (below + chebyshev.chebval(points, integral)) / (k + place)
         below += float(chebyshev.chebval(1.0, integral))
@@ -139,7 +140,7 @@ def _asymptote(x: Array) -> Array:
 
 
 def _evaluate(coefficients: Array, s: Array) -> Array:
-    """Chebyshev series, one row of coefficients for each argument."""
+    """Evaluate Chebyshev series, one row of coefficients for each argument."""
     from numpy.polynomial import chebyshev
 
     result: Array = np.sum(coefficients * chebyshev.chebvander(s, _DEGREE), axis=-1)

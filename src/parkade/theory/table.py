@@ -1,4 +1,4 @@
-"""The table of final configurations, row by row, and what lies outside it."""
+"""The table of final configurations, row by row, and the cases outside it."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def real_leader(V: Array, found: Spectrum, lead: Group) -> Verdict:
         return (
             "one point",
             "outside the table",
-            f"{head} but does not keep its orthogonal complement: outside the table; if the others "
-            f"follow the first token (Lemma 3.1), {point} along V's other subspaces.{tail}",
+            f"{head} whose orthogonal complement is not invariant: outside the table; if the "
+            f"others follow the first token (Lemma 3.1), {point} along V's other subspaces.{tail}",
         )
     stated = len(found.means) == d and bool((found.means.imag == 0).all() and _positive(found))
     how = "conjecture" if stated else "extends the conjecture, which is for distinct positive ones"

@@ -4,8 +4,8 @@ On the circle with Q = K = V = I, a token at the angle x from another is pulled 
 
     h(x) = e^{β(cos x − 1)} sin x,    g(x) = h′(x) = e^{β(cos x − 1)} (cos x − β sin²x).
 
-The pull grows up to about β^{-1/2}, and beyond fades like a Gaussian: far apart, tokens hardly
-feel each other (Karagodin, Polyanskiy, Rigollet 2024, section 5).
+The pull grows up to about β^{-1/2} and then decays like a Gaussian: distant tokens hardly
+interact (Karagodin, Polyanskiy, Rigollet 2024, section 5).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from parkade.theory.ranges import like, non_negative, positive
 
 
 class Extreme(NamedTuple):
-    """Where a function is largest or smallest, and its value there."""
+    """The location of a maximum or minimum, and the value there."""
 
     at: float
     value: float
@@ -68,7 +68,7 @@ def g(x: ArrayLike, beta: float) -> Any:
 
 
 def h_max(beta: float) -> Extreme:
-    """Where on [0, π] the pull is largest: β sin²x = cos x, so cos x = (√(4β²+1) − 1)/(2β).
+    """The maximum of the pull on [0, π]: β sin²x = cos x, so cos x = (√(4β²+1) − 1)/(2β).
 
     By symmetry |h| has the same maximum on [−π, π].
 
@@ -87,9 +87,9 @@ def h_max(beta: float) -> Extreme:
 
 
 def g_min(beta: float) -> Extreme:
-    """Where on [0, π] the slope of the pull is smallest: cos x = (√(4β²+5) − 3)/(2β).
+    """The minimum of the slope of the pull on [0, π]: cos x = (√(4β²+5) − 3)/(2β).
 
-    For β ≤ 1/3 that is no cosine, and the minimum is at π. The maximum is always g(0) = 1.
+    For β ≤ 1/3 there is no such x, and the minimum is at π. The maximum is always g(0) = 1.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def g_min(beta: float) -> Extreme:
 def smallest_c(beta: float) -> float:
     """The separation beyond which Lemma 5.1 applies, in units of β^{-1/2}.
 
-    √β·arccos((−1+√(4β²+1))/(2β)): where the pull is largest. It is below 1 for every β
+    It is √β·arccos((−1+√(4β²+1))/(2β)), where the pull is largest. It is below 1 for every β
     and approaches 1 as β grows.
 
     Examples
@@ -125,13 +125,13 @@ def smallest_c(beta: float) -> float:
 
 
 def strong_center_guarantee(tokens: ArrayLike, beta: float, eps: float) -> StrongCenters:
-    """How long each token is guaranteed to stay almost where it starts (Lemma 5.1).
+    """How long each token is guaranteed to stay near its start (Lemma 5.1).
 
     On the circle with Q = K = V = I: if the s-th token (s = 1, 2, …) starts farther than
     c(1+2ε)β^{-1/2} from all earlier ones, and c exceeds `smallest_c`, then it moves less than
-    εcβ^{-1/2} before the time T = εcβ^{-1/2} / (s·h(cβ^{-1/2})). Every c from `smallest_c` up to
-    the distance·√β/(1+2ε) is admissible; the largest is taken, which gives the longest time
-    (x/h(x) increases) and the largest radius.
+    εcβ^{-1/2} before the time T = εcβ^{-1/2} / (s·h(cβ^{-1/2})). Every c from `smallest_c` to
+    distance·√β/(1+2ε) is admissible. The largest c is used: it gives the longest time (x/h(x)
+    increases) and the largest radius.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def strong_center_guarantee(tokens: ArrayLike, beta: float, eps: float) -> Stron
         Unit vectors, in sequence order.
     beta : float
     eps : float
-        ε > 0: the radius as a share of cβ^{-1/2}.
+        ε > 0: the radius in units of cβ^{-1/2}.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def strong_center_guarantee(tokens: ArrayLike, beta: float, eps: float) -> Stron
     time = np.full(len(x), np.inf)
     order = np.arange(2, len(x) + 1)
     with np.errstate(over="ignore", divide="ignore"):
-        # In logarithms, since the pull may underflow where the time does not overflow.
+        # In logarithms: the pull may underflow where the time does not overflow.
         log_h = np.log(np.sin(angle[1:])) - 2 * beta * np.sin(angle[1:] / 2) ** 2
         time[1:] = np.exp(np.log(radius[1:]) - np.log(order) - log_h)
     radius[0] = 0.0
@@ -172,10 +172,11 @@ def strong_center_guarantee(tokens: ArrayLike, beta: float, eps: float) -> Stron
 
 
 def simple_time(c: float, beta: float, eps: float, s: int) -> float:
-    """The simple lower bound of Lemma 5.1's time: ε e^{c²/2 − c⁴/(24β)}/s.
+    """The simple lower bound for Lemma 5.1's time: ε e^{c²/2 − c⁴/(24β)}/s.
 
-    It holds because 1 − cos x ≥ x²/2 − x⁴/24 and sin x ≤ x, so for every angle x = cβ^{-1/2}
-    below π. It is close for c⁴ ≪ 24β, poor beyond, and falls with c from c = √(6β) on.
+    It follows from 1 − cos x ≥ x²/2 − x⁴/24 and sin x ≤ x, so it holds for every angle
+    x = cβ^{-1/2} below π. It is tight for c⁴ ≪ 24β, poor for larger c, and decreases in c for
+    c > √(6β).
 
     Examples
     --------
@@ -190,7 +191,7 @@ def simple_time(c: float, beta: float, eps: float, s: int) -> float:
             f"c·β^(-1/2) must be an angle below π, got {c / math.sqrt(beta):g}; lower c or raise "
             "beta"
         )
-    exponent = c * c * (0.5 - (c / math.sqrt(beta)) ** 2 / 24)  # c⁴ might overflow
+    exponent = c * c * (0.5 - (c / math.sqrt(beta)) ** 2 / 24)  # c⁴ may overflow
     return eps / s * math.exp(exponent) if exponent < 709 else math.inf
 
 
