@@ -101,8 +101,8 @@ def test_ctrl_c_is_one_line_from_our_first_line_on(here, delay):
     command = [sys.executable, "-X", "importtime", "-m", "parkade", "timeline", "--t-end", "1e200"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
-        while not running.stderr.readline().endswith(" parkade.errors\n"):
-            pass
+        while not (line := running.stderr.readline()).endswith(" parkade.base.errors\n"):
+            assert line, "parkade.base.errors was never imported"
         time.sleep(delay)
         running.send_signal(signal.SIGINT)
         rest = running.stderr.read()
