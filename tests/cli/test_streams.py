@@ -102,7 +102,7 @@ def test_ctrl_c_is_one_line_from_our_first_line_on(here, delay):
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
         while not (line := running.stderr.readline()).endswith(" parkade.base.errors\n"):
-            assert line, "the command ended without this import"
+            assert line, "parkade.base.errors was never imported"
         time.sleep(delay)
         running.send_signal(signal.SIGINT)
         rest = running.stderr.read()
