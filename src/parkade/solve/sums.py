@@ -15,9 +15,13 @@ from parkade.model.attention import Attention
 
 SumsOption: TypeAlias = Literal["auto", "direct", "harmonic"]
 
-_PER_TOL, _COARSEST, _FINEST = 1e-5, 1e-10, 1e-14
-_LARGEST = 100_000  # harmonics
-_SMALLEST = 1e-280  # β: ratios of its powers must be numbers
+# The error that harmonic sums may have in a mean: a share of tol, within limits.
+_PER_TOL = 1e-5  # far below the error of a step: errors of sums add up over time
+_COARSEST = 1e-10  # however large tol is: a few harmonics more cost little
+_FINEST = 1e-14  # about what float64 can give
+
+_LARGEST = 100_000  # harmonics: a table of some megabytes
+_SMALLEST = 1e-280  # β: ratios of its powers must not overflow
 _NAMES = {2: "Fourier sums, {} modes", 3: "spherical harmonics, {} of them"}
 
 
@@ -54,10 +58,12 @@ def choose(
     `whole` tells that the matrix of all weights is needed.
     """
     from parkade.engine.harmonic import ROUNDING
+    from parkade.engine.pairwise import seconds as pairwise_seconds
+    from parkade.engine.series import SERIES
 
     frozen = float(np.sum(frozen_weights))
     pairs = n * (n + 2.0 * len(frozen_weights)) / (2 if model.mask == "causal" else 1)
-    direct = 1.75e-10 * pairs * (model.d + 8)
+    direct = pairwise_seconds(pairs, model.d)
     if option == "direct":
         return Sums("direct", "asked for", direct)
     obstacle = _obstacle(model, whole=whole)
@@ -65,29 +71,27 @@ def choose(
         if option == "harmonic":
             raise InputError(f"harmonic sums cannot be used: {obstacle}; use sums='direct'")
         return Sums("direct", obstacle, direct)
-    from parkade.engine.features import DIMENSIONS
-
-    functions = DIMENSIONS[model.d]
+    series = SERIES[model.d]
     rate = model.beta * float((model.K.T @ model.Q)[0, 0])
     accuracy = min(_COARSEST, max(_FINEST, _PER_TOL * tol))
     if option == "auto" and _PER_TOL * tol < _FINEST:
         return Sums("direct", f"tol={tol:g} asks for more than harmonic sums give", direct)
     if option == "auto" and ROUNDING * frozen > accuracy:
         return Sums("direct", f"harmonic sums would drown in frozen weights of {frozen:g}", direct)
-    # Half of the error for what is left out; but a token that has more than accuracy/ROUNDING
-    # others to bear is summed directly.
+    # Half of the error is for what is left out. No less than ROUNDING/4: a token with more than
+    # accuracy/ROUNDING others is summed directly.
     tail = max(accuracy / (2 * (n + frozen)), ROUNDING / 4)
     passes = 1 if model.mask == "causal" else 2
-    size = functions.least_size(rate, tail)  # a table may be too large to be tried
+    size = series.rough_size(rate, tail)  # before the table, which may be too large to make
     if option == "harmonic" and size > _LARGEST:
         raise InputError(
             f"harmonic sums cannot be used: β={rate:g} needs some {size:.2g} harmonics, and the "
             f"limit is {_LARGEST:g}; use sums='direct'"
         )
-    if size > _LARGEST or (option == "auto" and passes * functions.seconds(size, n) > direct):
+    if size > _LARGEST or (option == "auto" and passes * series.seconds(size, n) > direct):
         return Sums("direct", f"faster for n={n} tokens", direct)
     table = _table(model.d, rate, tail)
-    cost = passes * functions.seconds(table.shape[1], n)
+    cost = passes * series.seconds(table.shape[1], n)
     if option == "auto" and cost > direct:
         return Sums("direct", f"faster for n={n} tokens", direct)
     reason = "asked for" if option == "harmonic" else f"faster for n={n} tokens"
@@ -96,10 +100,9 @@ def choose(
 
 @lru_cache(maxsize=32)
 def _table(d: int, beta: float, tail: float) -> Array:
-    from parkade.engine.features import DIMENSIONS
+    from parkade.engine.series import SERIES
 
-    table: Array = DIMENSIONS[d].table(beta, tail)
-    return table
+    return SERIES[d].table(beta, tail)
 
 
 def _obstacle(model: Attention, *, whole: bool) -> str:
