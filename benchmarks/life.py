@@ -15,7 +15,10 @@ import numpy as np
 
 import parkade as pk
 from parkade.base.types import Array
-from parkade.engine import METHODS, threads
+from parkade.engine import threads
+from parkade.engine.clock import STEP
+from parkade.engine.integrator import Goal, Steps
+from parkade.engine.methods import METHODS
 from parkade.engine.system import unrolled
 from parkade.solve.lower import prepare
 from parkade.solve.options import Method
@@ -69,13 +72,14 @@ def _step(model: pk.Attention, x0: Array, method: str) -> float:
     n, d = x0.shape
     count, t_end = 20, 1.0
     system, dims = prepare(model), unrolled(d)
-    chunk = np.empty(count), np.empty((count, n, d)), np.empty((count, engine.DENSE, n, d))
+    goal, dense = Goal(t_end, 1e-6, fixed=True), np.empty((count, engine.dense, n, d))
+    steps = Steps(np.empty(count), np.empty((count, n, d)), dense)
     with threads.single_threaded_blas():
         x, work = x0.copy(), engine.workspace(n, d, causal=True)
-        engine.start(system, dims, x, work, t_end, 1e-6)
-        work.clock[engine.STEP] = t_end / count
+        engine.start(system, dims, x, work, goal)
+        work.clock[STEP] = t_end / count
         begun = time.perf_counter()
-        engine.advance(system, dims, x, work, t_end, 1e-6, True, *chunk)
+        engine.advance(system, dims, x, work, goal, steps)
         return (time.perf_counter() - begun) / count
 
 

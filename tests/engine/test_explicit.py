@@ -10,7 +10,9 @@ from scipy.optimize import brentq
 from support.common import EPS, random_model, random_rotation, slope, worst
 
 import parkade as pk
-from parkade.engine import explicit
+from parkade.engine.clock import STEP
+from parkade.engine.explicit import EXPLICIT
+from parkade.engine.integrator import Goal, Steps
 from parkade.engine.system import unrolled
 from parkade.solve.lower import prepare
 
@@ -51,12 +53,12 @@ def two_tokens(beta, x0, t):
 def fixed_steps(model, x0, t_end, steps):
     """`steps` equal steps to t_end: their dense output and ends, (steps, …)."""
     system, dims = prepare(model), unrolled(model.d)
-    x, work = x0.copy(), explicit.workspace(*x0.shape, causal=True)
-    explicit.start(system, dims, x, work, t_end, 1e-6)
-    work.clock[explicit.STEP] = t_end / steps
+    x, work, goal = x0.copy(), EXPLICIT.workspace(*x0.shape, causal=True), Goal(t_end, 1e-6, True)
+    EXPLICIT.start(system, dims, x, work, goal)
+    work.clock[STEP] = t_end / steps
     times, tokens = np.empty(steps), np.empty((steps, *x0.shape))
-    dense = np.empty((steps, explicit.DENSE, *x0.shape))
-    count = explicit.advance(system, dims, x, work, t_end, 1e-6, True, times, tokens, dense)
+    dense = np.empty((steps, EXPLICIT.dense, *x0.shape))
+    count = EXPLICIT.advance(system, dims, x, work, goal, Steps(times, tokens, dense))
     assert count == steps
     np.testing.assert_allclose(times, np.linspace(0, t_end, steps + 1)[1:], rtol=1e-14)
     return tokens, dense
@@ -100,7 +102,7 @@ def test_dense_output_has_order_four(case, theta):
     for h in sizes:
         tokens, dense = fixed_steps(model, x0, h, 1)
         inside = np.empty_like(x0)
-        explicit.interpolate(theta, x0, tokens[0], dense[0], inside)
+        EXPLICIT.interpolate(theta, x0, tokens[0], dense[0], inside)
         errors.append(worst(inside, exact(x0, theta * h)))
     assert min(errors) > 10 * EPS
     assert slope(sizes, errors) > 4.7

@@ -24,7 +24,8 @@ from support.harmonics import (
 
 import parkade as pk
 from parkade.engine import harmonic, pairwise
-from parkade.engine.features import CHUNK, DIMENSIONS
+from parkade.engine.running import CHUNK, FOLD, GROUP
+from parkade.engine.series import SERIES
 from parkade.engine.system import unrolled
 from parkade.engine.velocity import velocity, velocity_batch
 from parkade.solve.lower import prepare
@@ -222,7 +223,7 @@ def test_errors_are_within_the_estimate(kind, beta, mask, d):
     causal = mask == "causal"
     for n in (10, 500):
         x = place(kind, n, d, seed=n)
-        table = DIMENSIONS[d].table(beta, 1e-18)
+        table = SERIES[d].table(beta, 1e-18)
         model = pk.Attention(d, beta, V=V, mask=mask)
         fast = velocity(prepare(model, table=table, accuracy=np.inf), x)
         exact, others = reference(x, causal, beta, V)
@@ -240,7 +241,7 @@ def test_errors_of_large_sums_are_within_the_estimate(d):
     x = place("adversarial", n, d)
     x[-few:] = -np.eye(d)[0] + 0.2 * rng.standard_normal((few, d))
     x = pk.sphere.normalize(x)
-    table = DIMENSIONS[d].table(beta, 1e-18)
+    table = SERIES[d].table(beta, 1e-18)
     model = pk.Attention(d, beta)
     fast = velocity(prepare(model, table=table, accuracy=np.inf), x)
     exact = np.empty_like(x)
@@ -280,7 +281,7 @@ def test_who_is_summed_directly(other, mass, accuracy, lone):
 @masks
 def test_bits_do_not_depend_on_threads_or_batches(mask):
     n = 40_000
-    assert n > 2 * harmonic.GROUP  # or there is nothing to share out
+    assert n > 2 * GROUP  # or there is nothing to share out
     x = np.stack([place("uniform", n, 2), place("clustered", n, 2)])
     _, fast = systems(pk.Attention(2, 9.0, mask=mask), n)
     serial = np.empty_like(x)
@@ -297,7 +298,7 @@ def test_bits_do_not_depend_on_threads_or_batches(mask):
 @masks
 def test_bits_on_the_sphere_do_not_depend_on_threads(mask):
     n = 20_000
-    assert n > harmonic.GROUP
+    assert n > GROUP
     x = place("clustered", n, 3)
     frozen, weights = place("uniform", 70, 3), np.linspace(1, 5, 70)
     _, fast = systems(pk.Attention(3, 1.0, mask=mask), n, frozen, weights)
@@ -312,7 +313,7 @@ def test_first_rows_do_not_depend_on_later_tokens(d):
     x = place("clustered", 700, d)
     _, fast = systems(pk.Attention(d, 20.0), len(x))
     whole = velocity(fast, x)
-    for cut in (1, CHUNK - 1, CHUNK + 1, harmonic.FOLD, harmonic.FOLD + 5, 600):
+    for cut in (1, CHUNK - 1, CHUNK + 1, FOLD, FOLD + 5, 600):
         assert np.array_equal(velocity(fast, x[:cut]), whole[:cut])
         elsewhere = np.concatenate([x[:cut], -x[cut:]])
         assert np.array_equal(velocity(fast, elsewhere)[:cut], whole[:cut])
@@ -321,7 +322,7 @@ def test_first_rows_do_not_depend_on_later_tokens(d):
 def test_the_first_groups_do_not_depend_on_later_tokens():
     x = place("uniform", 40_000, 2)
     _, fast = systems(pk.Attention(2, 9.0), len(x))
-    cut = harmonic.GROUP + 1000
+    cut = GROUP + 1000
     assert np.array_equal(velocity(fast, x[:cut]), velocity(fast, x)[:cut])
 
 

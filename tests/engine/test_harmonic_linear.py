@@ -11,11 +11,13 @@ from support.harmonics import (
     systems,
     values,
 )
+from support.jacobians import inverse_columns
 
 import parkade as pk
-from parkade.engine import harmonic_linear, linear, simd, solve
-from parkade.engine.simd import LOG2E
-from parkade.engine.system import unrolled
+from parkade.engine import harmonic_linear, pairwise_linear, substitution
+from parkade.engine.linearization import allocate, padded
+from parkade.engine.substitution import Equations
+from parkade.engine.system import LOG2E, unrolled
 
 # --- the linearised flow -----------------------------------------------------------------
 
@@ -23,10 +25,10 @@ from parkade.engine.system import unrolled
 def linearized(model, x, frozen=None, weights=None):
     """The linearisation by direct and by harmonic sums, each with its system."""
     direct, fast = systems(model, len(x), frozen, weights, accuracy=1e-12)
-    expected = linear.allocate(*x.shape, causal=True)
-    linear.linearize(direct, direct.A / LOG2E, x, expected)
-    found = linear.allocate(*x.shape, causal=True, stores=False)
-    harmonic_linear.linearize(fast, unrolled(model.d), fast.A / LOG2E, x, found)
+    expected = allocate(*x.shape, causal=True)
+    pairwise_linear.linearize(direct, direct.query / LOG2E, x, expected)
+    found = allocate(*x.shape, causal=True, stores=False)
+    harmonic_linear.linearize(fast, unrolled(model.d), fast.query / LOG2E, x, found)
     return (direct, expected), (fast, found)
 
 
@@ -35,15 +37,14 @@ def solutions(pair, other, x, right, shift):
     n, d = x.shape
     results = []
     for kind, (system, lin) in enumerate((pair, other)):
-        count = -(-(d - 1) // simd.WIDTH) * simd.WIDTH
-        inverses, u = np.empty((n, d - 1, count)), np.zeros((d, linear.padded(n)))
-        solve.invert(lin.blocks, shift, inverses)
+        u = np.zeros((d, padded(n)))
+        equations = Equations(lin, inverse_columns(lin.blocks, shift), right, u)
         if kind == 0:
-            solve.solve(system, lin, inverses, right, u)
+            substitution.solve(system, equations)
         else:
             dims = unrolled(d)
             changes = harmonic_linear.no_changes(system, dims)
-            harmonic_linear.solve_rows(system, dims, x, lin, inverses, right, u, 0, n, changes)
+            harmonic_linear.solve_rows(system, dims, x, equations, 0, n, changes)
         results.append(np.ascontiguousarray(u[:, :n].T))
     return results
 
@@ -67,7 +68,7 @@ def test_linearisation_is_that_of_direct_sums(held, kind, name, beta, d):
         model = pk.Attention(d, beta, V=values(name, d))
         pair, other = linearized(model, x, frozen, weights)
         expected, found = pair[1], other[1]
-        for part in ("shares", "pull", "mean", "velocity", "blocks"):
+        for part in ("shares", "queries", "mean", "velocity", "blocks"):
             one, two = getattr(found, part), getattr(expected, part)
             assert np.abs(one - two).max() <= 1e-11 * max(np.abs(two).max(), 1e-3), part
         assert np.array_equal(found.axes, expected.axes)

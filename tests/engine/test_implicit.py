@@ -9,28 +9,28 @@ from scipy.linalg import expm
 from support.common import random_model, random_rotation
 
 import parkade as pk
-from parkade.engine import METHODS
+from parkade.engine.clock import STEP
+from parkade.engine.implicit import IMPLICIT
+from parkade.engine.integrator import Goal, Steps
 from parkade.engine.system import unrolled
 from parkade.solve.lower import prepare
 from parkade.solve.options import Hooks, Options
 from parkade.solve.solver import Solver
-
-implicit = METHODS["implicit"]
 
 
 def fixed_steps(model, x0, t_end, count):
     """Tokens after `count` equal steps, and in the middle of the last one."""
     n, d = x0.shape
     system, dims = prepare(model), unrolled(d)
-    x, work = x0.copy(), implicit.workspace(n, d, causal=model.mask == "causal")
-    implicit.start(system, dims, x, work, t_end, 1e-6)
-    work.clock[implicit.STEP] = t_end / count
-    chunk = np.empty(count), np.empty((count, n, d)), np.empty((count, implicit.DENSE, n, d))
-    taken = implicit.advance(system, dims, x, work, t_end, 1e-6, True, *chunk)
-    assert taken == count
-    before = x0 if count == 1 else chunk[1][-2]
+    x, work = x0.copy(), IMPLICIT.workspace(n, d, causal=model.mask == "causal")
+    goal, dense = Goal(t_end, 1e-6, True), np.empty((count, IMPLICIT.dense, n, d))
+    IMPLICIT.start(system, dims, x, work, goal)
+    work.clock[STEP] = t_end / count
+    steps = Steps(np.empty(count), np.empty((count, n, d)), dense)
+    assert IMPLICIT.advance(system, dims, x, work, goal, steps) == count
+    before = x0 if count == 1 else steps.tokens[-2]
     middle = np.empty_like(before)
-    implicit.interpolate(0.4, before, chunk[1][-1], chunk[2][-1], middle)
+    IMPLICIT.interpolate(0.4, before, steps.tokens[-1], dense[-1], middle)
     return x, middle
 
 

@@ -12,7 +12,7 @@ import xarray
 from support.common import random_model
 
 import parkade as pk
-from parkade.engine import METHODS
+from parkade.engine.methods import METHODS
 from parkade.runs.interpolation import DENSE
 
 FROZEN = {"frozen": [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]], "frozen_weights": [2.0, 0.5]}
@@ -280,7 +280,7 @@ def test_loading_a_run_without_checksums():
 
 
 def test_dense_output_is_as_long_as_the_engines_make_it():
-    assert {name: engine.DENSE for name, engine in METHODS.items()} == DENSE
+    assert {name: engine.dense for name, engine in METHODS.items()} == DENSE
 
 
 class Bomb:

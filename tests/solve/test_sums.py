@@ -22,7 +22,7 @@ import parkade as pk
 from parkade.base.errors import InaccurateSumsError
 from parkade.cli import app
 from parkade.engine import harmonic
-from parkade.engine.features import DIMENSIONS
+from parkade.engine.series import SERIES
 from parkade.engine.stages import workspace_bytes
 from parkade.engine.system import unrolled
 from parkade.engine.velocity import velocity
@@ -215,7 +215,7 @@ def wrong_coefficients(monkeypatch):
     """Coefficients that are wrong by 1e-6."""
 
     def table(d, beta, tail):
-        good = DIMENSIONS[d].table(beta, tail)
+        good = SERIES[d].table(beta, tail)
         rows = slice(0, 5) if d == 2 else slice(1, 3)
         good[rows] *= 1 + 1e-6
         return good

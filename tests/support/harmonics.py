@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import parkade as pk
-from parkade.engine.features import DIMENSIONS
+from parkade.engine.series import SERIES
 from parkade.solve.lower import prepare
 from support.common import random_model
 
@@ -22,7 +22,7 @@ def systems(model, n, frozen=None, weights=None, accuracy=ACCURACY):
     """The model with direct and with harmonic sums, as `parkade.sums` would make them."""
     rate = model.beta * (model.K.T @ model.Q)[0, 0]
     mass = n if weights is None else n + np.sum(weights)
-    table = DIMENSIONS[model.d].table(rate, accuracy / (2 * mass))
+    table = SERIES[model.d].table(rate, accuracy / (2 * mass))
     direct = prepare(model, frozen, weights)
     return direct, prepare(model, frozen, weights, table=table, accuracy=accuracy)
 

@@ -103,7 +103,7 @@ def while_running_with_blas():
 def while_compiling():
     import numba
 
-    import parkade.engine  # noqa: F401
+    import parkade.engine.jit  # noqa: F401
 
     def compile_something():
         @numba.njit

@@ -1,8 +1,5 @@
-"""Everything compiled. Nothing above this package knows about Numba."""
+"""Everything compiled. Nothing above this package knows about Numba.
 
-from parkade.engine import balls, energy, explicit, implicit, neighbours
-
-METHODS = {"explicit": explicit, "implicit": implicit}
-"""Integrators by name: modules with workspace, start, advance, interpolate and constants."""
-
-__all__ = ["METHODS", "balls", "energy", "neighbours"]
+Import its modules one by one: some of them (`integrator`, `series`, `system`, `tableau`) load
+without Numba. `methods` has the integrators, `velocity` the velocities.
+"""

@@ -18,7 +18,7 @@ from parkade.engine.jit import njit
 Indices = NDArray[np.int64]
 
 BLOCKED, CENTER, STRONG = 0, 1, 2
-"""What becomes of a token; a strong centre is a centre, too."""
+"""What becomes of a token; a strong centre is also a centre."""
 
 _PRIMES = (
     np.uint64(0x9E3779B97F4A7C15),
@@ -42,7 +42,7 @@ def _within(x: Array, y: Array, sign: float, bound: float) -> bool:
 def mapped(x: Array, root: Array) -> Array:
     """The product of x and root, every row by itself.
 
-    BLAS may round a row by where it stands, and would tell equal tokens apart.
+    BLAS may round a row differently by its place, so that equal tokens would not stay equal.
     """
     n, d = x.shape
     out = np.zeros((n, d))
@@ -55,7 +55,7 @@ def mapped(x: Array, root: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def by_scan(x: Array, sign: float, bound: float, strong: bool) -> tuple[NDArray[np.uint8], int]:
-    """What becomes of each token, and the pairs looked at: centres against all that is left."""
+    """What becomes of each token, and the pairs looked at: centres against all tokens left."""
     n = x.shape[0]
     fate = np.zeros(n, dtype=np.uint8)
     waiting = np.arange(n)  # tokens without a centre, in order, in the first `left` places
@@ -105,8 +105,8 @@ def by_cells(
     has all of its ball (sign −1) within `reach` along each axis. Rounding cannot lose a token:
     it is monotone, so y ≥ x − reach lies in the cell of the rounded x − reach or after it.
 
-    Cells are hashed into a table, so they may be as many and as small as they like. A ball then
-    sees tokens of cells elsewhere, too, or a token twice, which changes nothing.
+    Cells are hashed into a table, so there may be any number of them, of any size. A ball may
+    then also see tokens of cells elsewhere, or a token twice, which changes nothing.
     """
     n, d = x.shape
     slots = 4

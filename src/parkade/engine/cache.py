@@ -1,16 +1,16 @@
-"""Files to be run: checked for damage, in a directory that only we can write.
+"""Files of machine code: checked for damage, in a directory that only this user can write.
 
-Machine code from a cache is unpickled and executed, so whoever can write it can do what this
-user can do. Two guards, against two things:
+Machine code from a cache is unpickled and executed, so anyone who can write it can do what this
+user can do. There are two guards:
 
 - *Other users*: the directory and its files must belong to us and must not be writable by
   anybody else, and the directory must not be a link. One that fails is not used. The owner of
-  a file is asked for once it is open, so it does not help to swap directories in between.
+  a file is checked after it is opened, so swapping directories in between does not help.
 - *Damage* (a full disk, a crash, a flipped bit): a file begins with a digest of its name and of
   the rest, which is checked before anything else is done with it. A damaged file counts as
-  missing, and is written anew.
+  missing, and is written again.
 
-Whoever can write as this user can also write digests, and needs no cache to do harm.
+Anyone who can write as this user can also write digests, and needs no cache to do harm.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DIGEST_BYTES = 32
 
 
 def private_directory(name: str) -> Path | None:
-    """The first place for a cache of this name that only we can write, if there is one."""
+    """The first place for a cache of this name that only this user can write, if there is one."""
     for place in places():
         with suppress(OSError):
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def private_directory(name: str) -> Path | None:
 def places() -> Iterator[Path]:
     """Where caches are looked for, in this order."""
     for root in (os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), "~/.cache"):
-        with suppress(RuntimeError):  # nobody's home
+        with suppress(RuntimeError):  # there is no home directory
             if root:
                 yield Path(root).expanduser().absolute() / "parkade"
     with suppress(OSError):  # there is no temporary directory
@@ -50,14 +50,14 @@ def places() -> Iterator[Path]:
 
 
 def _make_private(path: Path) -> bool:
-    """Make a directory, unless it is there; say whether we, and nobody else, can write it."""
+    """Make a directory if it is missing; return whether only this user can write it."""
     with suppress(FileExistsError):
         path.mkdir(mode=0o700)
     return _is_ours(path.lstat(), stat.S_ISDIR) and os.access(path, os.W_OK)
 
 
 def read(path: Path) -> memoryview | None:
-    """What was written, or None if it is not there, damaged or not ours."""
+    """The content of a file, or None if it is missing, damaged or not ours."""
     try:
         with path.open("rb") as file:
             if not _is_ours(os.fstat(file.fileno()), stat.S_ISREG):
@@ -70,9 +70,9 @@ def read(path: Path) -> memoryview | None:
 
 
 def write(path: Path, payload: bytes) -> None:
-    """Write a file that is there as a whole or not at all, whoever else writes it just now.
+    """Write a file as a whole or not at all, even if other processes write it at the same time.
 
-    Nothing is flushed to the disk: what a crash leaves behind is found to be damaged.
+    Nothing is flushed to the disk: what a crash leaves behind is found damaged when it is read.
     """
     temporary = f"{path}.{secrets.token_hex(8)}"
     try:
@@ -96,7 +96,7 @@ def _digest(name: str, payload: bytes | memoryview) -> bytes:
 
 
 def _is_ours(found: os.stat_result, kind: Callable[[int], bool]) -> bool:
-    """Whether this is what it should be, and we alone can write it."""
+    """Whether this is of the right kind, and only this user can write it."""
     if not kind(found.st_mode):
         return False
     if not hasattr(os, "geteuid"):  # Windows, where the profile of a user is private

@@ -15,9 +15,19 @@ from typing import NamedTuple
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.engine.jit import njit
-from parkade.engine.simd import LOG2E
-from parkade.engine.system import System
+from parkade.engine.clock import (
+    ERROR,
+    MOTION,
+    REJECTED,
+    STEP,
+    TIME,
+    TRUSTED,
+    new_clock,
+    note_motion,
+)
+from parkade.engine.integrator import Goal, Integrator, Steps
+from parkade.engine.jit import interpreted, njit
+from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.tableau import DORMAND_PRINCE
 from parkade.engine.vectors import (
     REACH,
@@ -27,26 +37,17 @@ from parkade.engine.vectors import (
     largest,
     noise_speed,
     normalize,
-    note_motion,
 )
 from parkade.engine.velocity import evaluate
 
-ORDER = 5
-STAGES = 6
-"""Velocities per step: the seventh stage is shared with the next step."""
-
-DENSE = 3
-"""Arrays per step that dense output needs besides both ends."""
-
+_ORDER = 5
 _A, _E, _D = DORMAND_PRINCE.A, DORMAND_PRINCE.error, DORMAND_PRINCE.dense
 
 # Step controller (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II (1996),
 # section IV.2): h ← h · 0.9 err^-α err_old^β.
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 10.0
 _BETA = 0.04
-_ALPHA = 1 / ORDER - 0.75 * _BETA
-
-TIME, STEP, ERROR, REJECTED, MOTION = 0, 1, 2, 3, 4  # places in Work.clock
+_ALPHA = 1 / _ORDER - 0.75 * _BETA
 
 
 class Work(NamedTuple):
@@ -60,7 +61,7 @@ class Work(NamedTuple):
 
 def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
     """Room for a run of n tokens in dimension d."""
-    return Work(np.zeros(5), np.empty((7, n, d)), np.empty((n, d)), np.empty((n, d)))
+    return Work(new_clock(), np.empty((7, n, d)), np.empty((n, d)), np.empty((n, d)))
 
 
 @njit(cache=True, nogil=True)
@@ -101,15 +102,9 @@ def _dense(h: float, x: Array, y: Array, stages: Array, out: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def start(
-    system: System,
-    dims: tuple[int, ...],
-    x: Array,
-    work: Work,
-    t_end: float,
-    tol: float,
-) -> None:
+def start(system: System, dims: Dims, x: Array, work: Work, goal: Goal) -> None:
     """Set the clock to time 0 with a first step, and the first stage to the velocity."""
+    t_end, tol, _ = goal
     v, w = work.stages[0], work.stages[1]
     evaluate(system, dims, x, v)
     speed = largest(v)
@@ -120,45 +115,35 @@ def start(
     _difference(w, v, 1.0, w)
     bend = max(largest(w) / h, speed)
     if bend > 0:
-        h = min(100 * h, (0.01 * tol / bend) ** (1 / ORDER), t_end)
-    h = min(h, REACH * LOG2E / max(frobenius(system.A) * speed, 1e-300))
+        h = min(100 * h, (0.01 * tol / bend) ** (1 / _ORDER), t_end)
+    h = min(h, REACH * LOG2E / max(frobenius(system.query) * speed, 1e-300))
     work.clock[TIME] = 0.0
     work.clock[STEP] = h
     work.clock[ERROR] = 1e-4
     work.clock[REJECTED] = 0.0
     work.clock[MOTION] = 0.0
+    work.clock[TRUSTED] = np.inf
 
 
 @njit(cache=True, nogil=True)
-def advance(
-    system: System,
-    dims: tuple[int, ...],
-    x: Array,
-    work: Work,
-    t_end: float,
-    tol: float,
-    fixed: bool,
-    times: Array,
-    tokens: Array,
-    dense: Array,
-) -> int:
-    """Take steps from `x`, which is updated, until t_end or until the output is full.
+def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps: Steps) -> int:
+    """Take steps from `x`, which is updated, until t_end or until `steps` is full.
 
-    `times`, `tokens` and `dense` receive the end and the dense-output arrays of each step;
-    the return value says how many were taken, or -1 if the step size collapsed. With
-    `fixed`, every step has the size on the clock and none is rejected.
+    The return value says how many were taken, or -1 if the step size collapsed.
 
-    Large systems run the uncompiled function (``advance.py_func``), whose velocities are
-    shared out to all cores; the result is the same, bit for bit.
+    As Python runs this function, velocities are shared out to all cores; the result is the
+    same, bit for bit.
     """
     clock, stages, y, error = work
-    noise = noise_speed(system.V, system.accuracy)
+    t_end, tol, fixed = goal
+    times, tokens, dense = steps
+    noise = noise_speed(system.value, system.accuracy)
     count = 0
     rejected = False
     while count < times.size and clock[TIME] < t_end:
         t = clock[TIME]
         h = clock[STEP]
-        # Reach t_end exactly, without a sliver of a step at the end.
+        # Reach t_end exactly, without a tiny step at the end.
         last = t + 1.000001 * h >= t_end
         if last:
             h = t_end - t
@@ -188,7 +173,7 @@ def advance(
         speed = largest(stages[0])
         copy(stages[6], stages[0])
         clock[TIME] = t_end if last else t + h
-        note_motion(clock, MOTION, t, clock[TIME], speed, noise, tol)
+        note_motion(clock, t, clock[TIME], speed, noise, tol)
         times[count] = clock[TIME]
         copy(y, tokens[count])
         count += 1
@@ -205,3 +190,16 @@ def interpolate(theta: float, start: Array, end: Array, dense: Array, out: Array
             step = end[k, c] - x + (1 - theta) * (dense[0, k, c] + theta * inner)
             out[k, c] = x + theta * step
     normalize(out)
+
+
+EXPLICIT = Integrator(
+    name="explicit",
+    order=_ORDER,
+    stages=6,  # the seventh is the first of the next step
+    dense=3,
+    workspace=workspace,
+    start=start,
+    advance=advance,
+    advance_on_all_cores=interpreted(advance),
+    interpolate=interpolate,
+)

@@ -6,11 +6,11 @@ For tokens at angles φ_j and Δ = φ_j − φ_k the weights are a Fourier serie
 
 (M. Abramowitz, I. A. Stegun, Handbook of Mathematical Functions, 1964, eq. 9.6.34), whose terms
 factorise: with z = x + iy, Σ_j cos mΔ = Re conj(z_k^m) S_m, where S_m = Σ_j z_j^m is the same for
-all k, or under the causal mask a running sum. w sin Δ, w (cos Δ − 1) and whatever else the forces
-and their derivatives need are such series with other coefficients.
+all k, or under the causal mask a running sum. w sin Δ, w (cos Δ − 1) and everything else that the
+forces and their derivatives need are such series with other coefficients.
 
-A token at a time, with the modes in the vector lanes. The coefficients of large m vanish like
-exp(-m²/2β): some 70 modes are exact to rounding at β = 64.
+Tokens are taken one at a time, with the modes in the vector lanes. The coefficients of large m
+vanish like exp(-m²/2β): some 70 modes are exact to rounding at β = 64.
 """
 
 from __future__ import annotations
@@ -39,10 +39,9 @@ from parkade.engine.emit import (
     total,
     vector,
 )
-from parkade.engine.jit import njit
-from parkade.engine.tangent import FUSED
-
-LANES = 8  # modes side by side: two AVX2 registers, so that powers and sums all fit
+from parkade.engine.jit import FUSED, njit
+from parkade.engine.running import Chunk, Running
+from parkade.engine.series import LANES
 
 Complex: TypeAlias = tuple[Value, Value]
 
@@ -50,40 +49,6 @@ Complex: TypeAlias = tuple[Value, Value]
 # Σ w (cos Δ − 1) sin Δ, then the numbers m. Odd functions are series of sines.
 _ODD = (False, True, False, False, True)
 _NUMBER = len(_ODD)
-
-
-def table(beta: float, tail: float) -> Array:
-    """Coefficients of as many modes as leave out less than `tail` of each sum."""
-    from scipy.special import ive
-
-    most = 16 + int(np.sqrt(2 * beta * 800)) + LANES
-    m = np.arange(most + 4.0)
-    c: Array = np.asarray(ive(m, beta), dtype=np.float64)
-
-    def times_cosine(a: Array) -> Array:  # of a function given by the coefficients of cosines
-        product: Array = 0.5 * (np.concatenate([a[1:2], a[:-1]]) + np.append(a[1:], 0.0))
-        return product
-
-    sine = m * c / beta  # (w sin Δ, a series of sines: odd in m)
-    sine_cosine = 0.5 * (np.append(0.0, sine[:-1]) + np.append(sine[1:], 0.0))
-    twice = times_cosine(times_cosine(c))
-    rows = np.stack([c, sine, times_cosine(c) - c, c - twice, sine_cosine - sine, m])
-    rows[:_NUMBER, 1:] *= 2.0
-    # What is left out after M modes, for the slowest of the series.
-    left = np.cumsum(np.abs(rows[:_NUMBER, ::-1]), axis=1)[:, ::-1].max(axis=0)
-    count = int(np.argmax(left <= tail)) if (left <= tail).any() else most
-    size = -(-max(count, 1) // LANES) * LANES
-    return np.ascontiguousarray(rows[:, :size])
-
-
-def least_size(beta: float, tail: float) -> int:
-    """A little less than the columns of a table, for the asking."""
-    return int(np.sqrt(2 * beta * -np.log(tail)))
-
-
-def seconds(size: int, n: int) -> float:
-    """About what one velocity of n tokens takes on one core, with a table of `size` columns."""
-    return n * (2e-8 + 6e-10 * size)
 
 
 @njit(cache=True, nogil=True)
@@ -119,6 +84,7 @@ def _make_sums(count: int, *, join: bool = False, change: bool = False, based: b
     taken to be zero, and the sums to be local.
     """
 
+    # Eight parameters: an intrinsic takes arrays one by one, and the first is Numba's own.
     @intrinsic
     def sums(
         typing: Any, x: Any, y: Any, step: Any, state: Any, table: Any, scratch: Any, out: Any
@@ -199,31 +165,22 @@ _two_local_sums = _make_sums(2, join=True, based=False)
 _two_changes, _three_changes = (_make_sums(count, change=True) for count in (2, 3))
 
 
-@njit(cache=True, nogil=True)
-def leaves_near() -> bool:
-    """Whether sums among the tokens of a chunk are left to the caller."""
-    return False
+LEAVES_NEAR = False
+"""Whether sums among the tokens of a chunk are left to the caller."""
 
 
 @njit(cache=True, nogil=True)
 def far_sums(
-    table: Array,
-    x: Array,
-    lo: int,
-    hi: int,
-    scratch: Array,
-    state: Array,
-    out: Array,
-    radial: bool,
-    join: bool,
-    based: bool,
+    running: Running, chunk: Chunk, out: Array, radial: bool, join: bool, based: bool
 ) -> None:
-    """Sums over the tokens in the state, for the tokens lo ≤ k < hi one by one.
+    """Sums over the tokens in the state, for the tokens of a chunk one by one.
 
-    Sets out[k − lo] to Σ w, Σ w (t − 1) and the vector Σ w (x_j − t x), where t = ⟨x_j, x⟩; the
+    Sets rows of out to Σ w, Σ w (t − 1) and the vector Σ w (x_j − t x), where t = ⟨x_j, x⟩; the
     second only if `radial`, else to 0. With `join` each token is then added to the local sums.
     If not `based`, the base is known to be zero.
     """
+    table, state, scratch = running
+    x, lo, hi = chunk
     sums = scratch[2]
     for k in range(lo, hi):
         a, b = x[k, 0], x[k, 1]
@@ -240,20 +197,13 @@ def far_sums(
 
 
 @njit(cache=True, nogil=True)
-def far_second(
-    table: Array,
-    x: Array,
-    lo: int,
-    hi: int,
-    scratch: Array,
-    state: Array,
-    out: Array,
-    second: Array,
-) -> None:
-    """`far_sums`, radial and with joining, and second[k − lo] = Σ w δ (Pδ)ᵀ.
+def far_second(running: Running, chunk: Chunk, out: Array, second: Array) -> None:
+    """`far_sums`, radial and with joining, and in `second` the matrices Σ w δ (Pδ)ᵀ.
 
     Here δ = x_j − x, and P projects on the tangent space.
     """
+    table, state, scratch = running
+    x, lo, hi = chunk
     sums = scratch[2]
     for k in range(lo, hi):
         a, b = x[k, 0], x[k, 1]
@@ -267,11 +217,10 @@ def far_second(
 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
-def add_features(
-    table: Array, x: Array, mass: Array, lo: int, hi: int, scratch: Array, state: Array
-) -> None:
-    """Add mass_j z_j^m of the tokens lo ≤ j < hi to the local sums."""
-    for j in range(lo, hi):
+def add_features(running: Running, x: Array, mass: Array) -> None:
+    """Add mass_j z_j^m of the tokens to the local sums."""
+    table, state, scratch = running
+    for j in range(x.shape[0]):
         _powers_only(x[j, 0], x[j, 1], 0.0, state, table, scratch, scratch[2])
         for part in range(2):
             power, local = scratch[part], state[2 + part]
@@ -279,24 +228,16 @@ def add_features(
                 local[m] += mass[j] * power[m]
 
 
-# Inlined: the call would cost as much as the sums.
-@njit(cache=True, nogil=True, inline="always")
-def far_changes(
-    table: Array,
-    x: Array,
-    u: Array,
-    lo: int,
-    hi: int,
-    scratch: Array,
-    state: Array,
-    out: Array,
-    radial: bool,
-) -> None:
-    """How the sums of token lo = hi − 1 change if all before it, j, move by u[:, j].
+# Inlined by LLVM: the call would cost as much as the sums.
+@njit(cache=True, nogil=True, forceinline=True)
+def far_changes(running: Running, chunk: Chunk, u: Array, out: Array, radial: bool) -> None:
+    """How the sums of token lo = hi − 1 change if every token j before it moves by u[:, j].
 
     To be called for one token after the other: the state holds the changes up to token lo − 2, and
     the scratch the powers of token lo − 1.
     """
+    table, state, scratch = running
+    x, lo, _ = chunk
     a, b = x[lo, 0], x[lo, 1]
     step = x[lo - 1, 0] * u[1, lo - 1] - x[lo - 1, 1] * u[0, lo - 1] if lo > 0 else 0.0
     sums = scratch[2]

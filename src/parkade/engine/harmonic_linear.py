@@ -2,8 +2,8 @@
 
 If token j moves by u_j, a sum over j of a function of x_j changes by the sum of its derivatives
 along the u_j: the same harmonic sums, with the changes of the features in the place of the
-features. A forward substitution (see `solve`) keeps running sums of the changes of the tokens
-solved for so far. The blocks J_kk need second moments, which are one more series each.
+features. A forward substitution (see `substitution`) keeps running sums of the changes of the
+tokens solved for so far. The blocks J_kk need second moments, which are one more series each.
 
 Tokens that `harmonic` sums directly are summed directly here as well: lone tokens keep the
 relative precision of their forces, of their blocks and of what they feel from others.
@@ -16,52 +16,35 @@ from typing import NamedTuple
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.engine.features import (
-    CHUNK,
-    far_changes,
-    far_second,
-    leaves_near,
-    make_scratch,
-)
+from parkade.engine.basis import basis
 from parkade.engine.harmonic import (
-    FOLD,
-    GROUP,
-    begin,
-    close_group,
+    Keys,
+    begin_ledger,
+    begin_sums,
     dot,
-    fold,
     groups,
     is_lone,
     make_room,
     weigh,
 )
-from parkade.engine.jit import njit
-from parkade.engine.linear import Linearization, set_blocks, set_keys
-from parkade.engine.simd import LOG2E
-from parkade.engine.solve import finish, finish_room
-from parkade.engine.system import System
-from parkade.engine.tangent import SUMS
+from parkade.engine.jit import SUMS, njit
+from parkade.engine.linearization import Linearization, set_blocks, set_keys
+from parkade.engine.running import CHUNK, FOLD, GROUP, Chunk, Group, Running, close_group, fold
+from parkade.engine.substitution import Equations, finish, finish_room
+from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.threads import share_out
 from parkade.engine.vectors import scalar
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def _add_second(
-    rate: float,
-    keys: Array,
-    masses: Array,
-    x: Array,
-    lo: int,
-    hi: int,
-    room: Array,
-    sums: Array,
-    second: Array,
+    keys: Keys, x: Array, lo: int, hi: int, room: Array, sums: Array, second: Array
 ) -> None:
     """Add Σ w and Σ w δ to `sums`, Σ w δ δᵀ to `second`, over the keys lo ≤ j < hi, δ = x_j − x."""
     d = x.size
     for start in range(lo, hi, room.shape[1]):
         count = min(hi, start + room.shape[1]) - start
-        weigh(rate, keys, masses, x, start, start + count, room)
+        weigh(keys, x, start, start + count, room)
         total = 0.0
         for j in range(count):
             total += room[0, j]
@@ -80,29 +63,23 @@ def _add_second(
 
 @njit(cache=True, nogil=True)
 def _linearize_rows(
-    system: System,
-    dims: tuple[int, ...],
-    beta_a: Array,
-    x: Array,
-    lin: Linearization,
-    lo: int,
-    hi: int,
-    ledger: Array,
+    system: System, dims: Dims, beta_query: Array, x: Array, lin: Linearization, group: Group
 ) -> None:
     """What `linearize` does before `set_blocks`, for a group of tokens; see `harmonic.rows`."""
     d = len(dims)
-    state = np.zeros((4, system.table.shape[1]))
-    scratch, room = make_scratch(dims, system.table), make_room(d)
+    lo, hi, ledger = group
+    running, room = begin_sums(system, dims), make_room(d)
     far, far_moment = np.empty((CHUNK, 2 + d)), np.empty((CHUNK, d, d))
-    sums, second, nothing = np.empty(1 + d), np.empty((d, d)), np.empty(0)
-    fixed = np.ascontiguousarray(system.frozen.T)
-    frozen = system.weights.sum()
-    near, rate = leaves_near(dims), system.A[0, 0]
+    sums, second = np.empty(1 + d), np.empty((d, d))
+    keys = Keys(system.query[0, 0], lin.keys, np.empty(0))
+    fixed = Keys(keys.rate, np.ascontiguousarray(system.frozen.T), system.frozen_weights)
+    frozen = system.frozen_weights.sum()
+    near = basis(dims).LEAVES_NEAR
     for k0 in range(lo, hi, CHUNK):
         k1 = min(hi, k0 + CHUNK)
         if k0 % FOLD == 0:
-            fold(state, ledger)
-        far_second(dims, system.table, x, k0, k1, scratch, state, far, far_moment)
+            fold(running.state, ledger)
+        basis(dims).far_second(running, Chunk(x, k0, k1), far, far_moment)
         for k in range(k0, k1):
             i = k - k0
             sums[0] = far[i, 0]
@@ -111,7 +88,7 @@ def _linearize_rows(
                 for e in range(d):
                     second[c, e] = far_moment[i, c, e]
             if near and k0 < k:
-                _add_second(rate, lin.keys, nothing, x[k], k0, k, room, sums, second)
+                _add_second(keys, x[k], k0, k, room, sums, second)
             lin.lone[k] = is_lone(sums[0], frozen + k, system.accuracy)
             if lin.lone[k]:
                 for c in range(1 + d):
@@ -119,42 +96,41 @@ def _linearize_rows(
                 for c in range(d):
                     for e in range(d):
                         second[c, e] = 0.0
-                _add_second(rate, lin.keys, nothing, x[k], 0, k, room, sums, second)
-                m = len(system.weights)
+                _add_second(keys, x[k], 0, k, room, sums, second)
+                m = len(system.frozen_weights)
                 if m > 0:
-                    _add_second(rate, fixed, system.weights, x[k], 0, m, room, sums, second)
+                    _add_second(fixed, x[k], 0, m, room, sums, second)
             z = 1.0 / (1.0 + sums[0])
             lin.shares[0, k], lin.shares[1, k] = z, z * sums[0]
             for c in range(d):
                 lin.mean[k, c] = z * sums[1 + c]
-                lin.pull[k, c] = beta_a[0, 0] * x[k, c]
+                lin.queries[k, c] = beta_query[0, 0] * x[k, c]
             # Blocks only act on tangent vectors: what the far part lacks does not matter.
             for c in range(d):
                 for e in range(d):
                     moment = z * second[c, e] - lin.mean[k, c] * lin.mean[k, e]
                     lin.moments[c, k, e] = moment
     if hi < x.shape[0]:
-        fold(state, ledger)
+        fold(running.state, ledger)
 
 
 @njit(cache=True, nogil=True)
-def linearize(
-    system: System, dims: tuple[int, ...], beta_a: Array, x: Array, lin: Linearization
-) -> None:
-    """Fill `lin` at the tokens `x`, under the causal mask; `beta_a` is βKᵀQ."""
+def linearize(system: System, dims: Dims, beta_query: Array, x: Array, lin: Linearization) -> None:
+    """Fill `lin` at the tokens `x`, under the causal mask; `beta_query` is βKᵀQ."""
     n = x.shape[0]
     set_keys(x, lin)
-    ledger = begin(system, dims)
+    ledger = begin_ledger(system, dims)
     for lo in range(0, n, GROUP):
-        _linearize_rows(system, dims, beta_a, x, lin, lo, min(n, lo + GROUP), ledger)
+        group = Group(lo, min(n, lo + GROUP), ledger)
+        _linearize_rows(system, dims, beta_query, x, lin, group)
         close_group(ledger)
-    set_blocks(system, beta_a, x, lin)
+    set_blocks(system, beta_query, x, lin)
 
 
 def linearize_shared(
     system: System,
-    dims: tuple[int, ...],
-    beta_a: Array,
+    dims: Dims,
+    beta_query: Array,
     x: Array,
     lin: Linearization,
     threads: int | None = None,
@@ -163,32 +139,24 @@ def linearize_shared(
     set_keys(x, lin)
     share_out(
         (
-            (_linearize_rows, system, dims, beta_a, x, lin, *group, ledger)
-            for group, ledger in groups(system, dims, x, threads)
+            (_linearize_rows, system, dims, beta_query, x, lin, group)
+            for group in groups(system, dims, x, threads)
         ),
         threads,
     )
-    set_blocks(system, beta_a, x, lin)
+    set_blocks(system, beta_query, x, lin)
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def _add_changed(
-    rate: float,
-    keys: Array,
-    x: Array,
-    u: Array,
-    lo: int,
-    hi: int,
-    room: Array,
-    sums: Array,
+    keys: Keys, x: Array, u: Array, lo: int, hi: int, room: Array, sums: Array
 ) -> None:
     """Add Σ w a_j and Σ w [u_j + (x_j − x) a_j] with a_j = β⟨x, u_j⟩ over lo ≤ j < hi to `sums`."""
     d = x.size
-    nothing = np.empty(0)
-    beta = rate / LOG2E
+    beta = keys.rate / LOG2E
     for start in range(lo, hi, room.shape[1]):
         count = min(hi, start + room.shape[1]) - start
-        weigh(rate, keys, nothing, x, start, start + count, room)
+        weigh(keys, x, start, start + count, room)
         weights, along = room[0], room[1 + d]
         for j in range(count):
             along[j] = 0.0
@@ -210,62 +178,58 @@ def _add_changed(
 
 
 class Changes(NamedTuple):
-    """Running sums of the changes of tokens, as `fold` and `far_changes` keep them."""
+    """Sums of the changes of tokens: how they are carried from one block of tokens to the next."""
 
-    state: Array
+    running: Running
     ledger: Array
-    scratch: Array
 
 
 @njit(cache=True, nogil=True)
-def no_changes(system: System, dims: tuple[int, ...]) -> Changes:
+def no_changes(system: System, dims: Dims) -> Changes:
     """No token has moved yet."""
-    size = system.table.shape[1]
-    return Changes(np.zeros((4, size)), np.zeros((8, size)), make_scratch(dims, system.table))
+    return Changes(begin_sums(system, dims), np.zeros((8, system.table.shape[1])))
 
 
 @njit(cache=True, nogil=True)
 def solve_rows(
     system: System,
-    dims: tuple[int, ...],
+    dims: Dims,
     x: Array,
-    lin: Linearization,
-    inverses: Array,
-    right: Array,
-    u: Array,
+    equations: Equations,
     lo: int,
     hi: int,
     changes: Changes,
 ) -> None:
-    """Solve (diagonal − J) u = right by forward substitution; see `parkade.engine.solve.solve`.
+    """Solve for the tokens lo ≤ k < hi by forward substitution, as `substitution.solve` does.
 
-    For the tokens lo ≤ k < hi, lo a multiple of FOLD, after those before them.
+    The tokens before them must be solved for, and lo must be a multiple of FOLD.
     """
     d = len(dims)
-    near, rate = leaves_near(dims), system.A[0, 0]
+    lin, u = equations.lin, equations.u
+    near = basis(dims).LEAVES_NEAR
     chunk = CHUNK if near else 1
-    state, ledger, scratch = changes
-    room = make_room(d)
+    running, ledger = changes
+    keys, room = Keys(system.query[0, 0], lin.keys, np.empty(0)), make_room(d)
     far, sums, pushed = np.empty((CHUNK, 2 + d)), np.empty(1 + d), np.empty(d)
-    work = finish_room(d, inverses)
-    v_scalar = scalar(system.V)
+    work = finish_room(d, equations.inverses)
+    v_scalar = scalar(system.value)
     for k0 in range(lo, hi, chunk):
         k1 = min(hi, k0 + chunk)
         if k0 % FOLD == 0:
-            fold(state, ledger)
-        far_changes(dims, system.table, x, u, k0, k1, scratch, state, far, v_scalar == 0.0)
+            fold(running.state, ledger)
+        basis(dims).far_changes(running, Chunk(x, k0, k1), u, far, v_scalar == 0.0)
         for k in range(k0, k1):
             if lin.lone[k]:
                 for c in range(1 + d):
                     sums[c] = 0.0
-                _add_changed(rate, lin.keys, x[k], u, 0, k, room, sums)
+                _add_changed(keys, x[k], u, 0, k, room, sums)
             else:
                 sums[0] = far[k - k0, 0]
                 for c in range(d):
                     sums[1 + c] = far[k - k0, 2 + c] + far[k - k0, 1] * x[k, c]
                 if near and k0 < k:
-                    _add_changed(rate, lin.keys, x[k], u, k0, k, room, sums)
+                    _add_changed(keys, x[k], u, k0, k, room, sums)
             # p_kk = 1/Z_k
             for c in range(d):
                 pushed[c] = lin.shares[0, k] * (sums[1 + c] - sums[0] * lin.mean[k, c])
-            finish(system.V, v_scalar, lin.keys, lin.axes, inverses, k, pushed, right, u, work)
+            finish(system.value, v_scalar, equations, k, pushed, work)

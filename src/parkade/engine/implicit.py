@@ -1,18 +1,18 @@
-"""RODAS4P: for causal attention, an implicit step for about the price of an explicit one.
+"""RODAS4P: for causal attention, an implicit step costs about three explicit ones.
 
-The causal Jacobian is block lower triangular (`linear`), so the linear systems of a Rosenbrock
-method are solved by forward substitution, and steps grow with the time scale of the motion:
-a run to t = 1e60 takes some thousand steps.
+The causal Jacobian is block lower triangular (`linearization`), so the linear systems of a
+Rosenbrock method are solved by forward substitution, and steps grow with the time scale of the
+motion: a run to t = 1e60 takes some thousand steps.
 
 Each step works in the gnomonic chart at its start, x = (x⁰ + v)/|x⁰ + v| with v ⊥ x⁰, in
 which norms do not drift and the method keeps its order.
 
-An implicit step damps what it does not resolve, growth as well as decay, and would freeze a
-token near an unstable equilibrium for ever. Steps are therefore limited to h·g ≤ 1, where g
+An implicit step damps what it does not resolve, growth as well as decay, and would hold a
+token near an unstable equilibrium forever. Steps are therefore limited to h·g ≤ 1, where g
 is the largest growth rate of a token. But a token may sit on such an equilibrium exactly, or
 drift along with one: if it stays in its place while perturbations should have grown by
 e^800, more than any float64 can hold, there are none, and it is released from the limit
-until it has gone elsewhere.
+until it moves away.
 
 Where V does not attract (`System.floor`), tokens rest where large forces cancel, often free to
 move in some direction. What rounding leaves of their forces would carry them along, further
@@ -28,13 +28,22 @@ from __future__ import annotations
 import numpy as np
 
 from parkade.base.types import Array
+from parkade.engine.clock import (
+    ERROR,
+    OLD_STEP,
+    REJECTED,
+    STEP,
+    TIME,
+    TRUSTED,
+    note_motion,
+)
+from parkade.engine.full_jacobian import assemble
+from parkade.engine.integrator import Goal, Integrator, Steps
 from parkade.engine.jacobian import linearize
-from parkade.engine.jit import njit
-from parkade.engine.simd import LOG2E
-from parkade.engine.solve import abscissa, assemble, growth
-from parkade.engine.stages import STAGES, Work, combine, quieten, stages
-from parkade.engine.stages import workspace as workspace
-from parkade.engine.system import System
+from parkade.engine.jit import interpreted, njit
+from parkade.engine.small_matrices import abscissa, growth
+from parkade.engine.stages import STAGES, Work, combine, quieten, stages, workspace
+from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.tableau import RODAS4P
 from parkade.engine.vectors import (
     REACH,
@@ -43,11 +52,9 @@ from parkade.engine.vectors import (
     largest,
     noise_speed,
     normalize,
-    note_motion,
 )
 
-ORDER = 4
-DENSE = 2
+_DENSE = 2
 
 _H, _END = RODAS4P.dense, RODAS4P.end
 
@@ -56,28 +63,19 @@ _RELEASE = 800.0  # e-foldings after which a token that stays has nothing to gro
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of B x, relative
 _PLACE = 0.05  # how far a token may drift and still stay in its place
 
-# Places in Work.clock.
-TIME, STEP, ERROR, OLD_STEP, REJECTED, MOTION, TRUSTED = 0, 1, 2, 3, 4, 5, 6
-
 
 @njit(cache=True, nogil=True)
-def start(
-    system: System,
-    dims: tuple[int, ...],
-    x: Array,
-    work: Work,
-    t_end: float,
-    tol: float,
-) -> None:
+def start(system: System, dims: Dims, x: Array, work: Work, goal: Goal) -> None:
     """Set the clock to time 0 with a cautious first step."""
+    t_end, tol, _ = goal
     work.clock[:] = 0.0
     work.growth[:] = 0.0
     work.noise[:] = 0.0
     work.doubt[:] = 0.0
     copy(x, work.place)
     # No token is faster than |Vμ| + |Bx|; |μ| ≤ 2.
-    speed = 2.0 * frobenius(system.V) + frobenius(system.B)
-    reach = REACH * LOG2E / max(frobenius(system.A), 1e-300)
+    speed = 2.0 * frobenius(system.value) + frobenius(system.own_value)
+    reach = REACH * LOG2E / max(frobenius(system.query), 1e-300)
     work.clock[STEP] = min(t_end, min(0.1 * tol**0.25, reach) / max(speed, 1e-300))
     work.clock[ERROR] = 1.0
     work.clock[TRUSTED] = np.inf
@@ -86,13 +84,13 @@ def start(
 @njit(cache=True, nogil=True)
 def _find_noise(system: System, x: Array, work: Work) -> None:
     """Set the speed that rounding may give each token, and velocities below it to zero."""
-    size = 2.0 * frobenius(system.V)
+    size = 2.0 * frobenius(system.value)
     for k in range(x.shape[0]):
         square = 0.0
         for r in range(x.shape[1]):
             total = 0.0
             for c in range(x.shape[1]):
-                total += system.B[r, c] * x[k, c]
+                total += system.own_value[r, c] * x[k, c]
             square += total * total
         work.noise[k] = system.floor * size * work.lin.shares[1, k] + _ROUNDING * np.sqrt(square)
     quieten(work.noise, work.lin.velocity, 0, x.shape[0])
@@ -114,12 +112,12 @@ def _doubt(work: Work, t: float, h: float, tol: float) -> None:
 
 @njit(cache=True, nogil=True)
 def _limit(system: System, work: Work, h: float, rates: Array) -> float:
-    """The step that keeps every bound token's growth below e; `rates` gets those in the way.
+    """The step that keeps the growth of every bound token below e; `rates` gets its rates.
 
-    Nor is it much longer than the time passed, where the motion is a power of time.
+    Where the motion is a power of time, it is also not much longer than the time passed.
     """
     if system.stretch < np.inf:
-        h = min(h, system.stretch * (work.clock[TIME] + 1.0 / max(frobenius(system.V), 1e-300)))
+        h = min(h, system.stretch * (work.clock[TIME] + 1.0 / max(frobenius(system.value), 1e-300)))
     limit = h
     if not system.causal:
         g = growth(work.whole, max(1.0 / h, work.noise.max()))
@@ -169,32 +167,23 @@ def _longest(u: Array, n: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def advance(
-    system: System,
-    dims: tuple[int, ...],
-    x: Array,
-    work: Work,
-    t_end: float,
-    tol: float,
-    fixed: bool,
-    times: Array,
-    tokens: Array,
-    dense: Array,
-) -> int:
-    """Take steps from `x` until t_end or until the output is full; see `explicit.advance`.
+def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps: Steps) -> int:
+    """Take steps from `x` until t_end or until `steps` is full; see `explicit.advance`.
 
     Steps may be too short to change t: at t = 1e50 a merge still takes a time of order one.
-    Here, too, the uncompiled function uses all cores, where sums are harmonic.
+    As Python runs this function, harmonic sums are shared out to all cores.
     """
+    t_end, tol, fixed = goal
+    times, tokens, dense = steps
     n = x.shape[0]
     clock, u = work.clock, work.u
-    beta_a = system.A / LOG2E
-    noise = noise_speed(system.V, system.accuracy)
+    beta_query = system.query / LOG2E
+    noise = noise_speed(system.value, system.accuracy)
     rates = np.zeros(n)
     nothing = np.zeros_like(x)
     count = 0
     while count < times.size and clock[TIME] < t_end:
-        linearize(system, dims, beta_a, x, work.lin)
+        linearize(system, dims, beta_query, x, work.lin)
         if not system.causal:
             assemble(system, work.lin, work.whole)
         if system.floor > 0.0:
@@ -235,11 +224,11 @@ def advance(
         _settle(work, h, rates)
         if system.floor > 0.0 and system.causal:
             _doubt(work, t, h, tol)
-        for i in range(DENSE):
+        for i in range(_DENSE):
             combine(_H[i], 1.0, u, nothing, dense[count, i], 0, n)
         copy(work.y, x)
         clock[TIME] = t_end if last else t + h
-        note_motion(clock, MOTION, t, clock[TIME], speed, noise, tol)
+        note_motion(clock, t, clock[TIME], speed, noise, tol)
         times[count] = clock[TIME]
         copy(x, tokens[count])
         count += 1
@@ -260,3 +249,16 @@ def interpolate(theta: float, start: Array, end: Array, dense: Array, out: Array
             inner = dense[0, k, c] + theta * dense[1, k, c]
             out[k, c] = x + theta * (chart + (1 - theta) * inner)
     normalize(out)
+
+
+IMPLICIT = Integrator(
+    name="implicit",
+    order=4,
+    stages=STAGES,
+    dense=_DENSE,
+    workspace=workspace,
+    start=start,
+    advance=advance,
+    advance_on_all_cores=interpreted(advance),
+    interpolate=interpolate,
+)

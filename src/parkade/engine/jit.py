@@ -23,6 +23,12 @@ from parkade.engine import cache as files
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+FUSED = {"contract"}
+"""Fast-math flags that let the compiler fuse multiplications and additions."""
+
+SUMS = {"reassoc", "contract", "nsz"}
+"""Flags that also let it split a sum over vector lanes."""
+
 
 def njit(*, cache: bool = False, **options: Any) -> Callable[[Function], Function]:
     """`numba.njit`; with `cache`, machine code is kept from process to process."""
@@ -34,15 +40,20 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Function], Functio
             if _internals and hasattr(dispatcher, "_cache"):
                 dispatcher._cache = _CheckedCache(function)
             else:
-                # Numba's own cache would do, but what is not checked is not run.
-                _give_up(f"Numba {numba.__version__} does it in an unknown way", _OTHER_NUMBA)
+                # Numba's own cache would work, but it runs files without checking them.
+                _give_up(f"Numba {numba.__version__} keeps it in an unknown way", _OTHER_NUMBA)
         return cast(Function, dispatcher)
 
     return compiled
 
 
+def interpreted(function: Function) -> Function:
+    """A compiled function as Python runs it: what it calls is compiled, or shared out to cores."""
+    return cast(Function, getattr(function, "py_func", function))
+
+
 class _CheckedCache:
-    """What a dispatcher of Numba asks for machine code, and gives it to."""
+    """The cache of one function, with the methods that a dispatcher of Numba calls."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         module = function.__module__.rpartition(".")[2]
@@ -66,7 +77,7 @@ class _CheckedCache:
             path.unlink(missing_ok=True)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled function, or None if it is not there or damaged."""
+        """The compiled function, or None if it is missing or damaged."""
         target_context.refresh()
         directory = _directory()
         if directory is None or not self._enabled:
@@ -88,7 +99,7 @@ class _CheckedCache:
         directory = _directory()
         if directory is None:
             looked = ", ".join(map(str, files.places()))
-            _give_up(f"none of {looked} is a directory that you, and nobody else, can write")
+            _give_up(f"none of {looked} is a directory that only you can write")
             return
         try:
             if not data.lifted and not data.library.has_dynamic_globals:
@@ -111,7 +122,7 @@ def _key(sig: Any, codegen: Any) -> tuple[Any, ...]:
 
 
 def _digest_of_sources() -> str:
-    """The name of a cache that belongs to exactly these sources; "" if they are not there.
+    """The name of a cache that belongs to exactly these sources; "" if there are none.
 
     Numba notices edits of the file a compiled function lives in, but not of the files of
     the functions it calls; a name made from all of them cannot be stale.
@@ -123,7 +134,7 @@ def _digest_of_sources() -> str:
     return digest.hexdigest()[:16] if sources else ""
 
 
-_NAME = _digest_of_sources()  # now: an edit may come between this import and the first run
+_NAME = _digest_of_sources()  # at import, since the sources may be edited before the first run
 
 
 @functools.cache
@@ -137,10 +148,10 @@ _OTHER_NUMBA = "install another version of Numba"
 
 
 def _give_up(reason: str, remedy: str = _OTHER_PLACE) -> None:
-    """Keep nothing any more, and say so once."""
+    """Stop keeping machine code, and say so once."""
     if not _given_up:
         _given_up.append(reason)
-        tell.get()(f"compiled code is not kept, and made again each time ({reason}); {remedy}")
+        tell.get()(f"compiled code is not kept, so each process compiles it ({reason}); {remedy}")
 
 
 class _Internals(NamedTuple):
@@ -151,7 +162,7 @@ class _Internals(NamedTuple):
 
 
 def _find_internals() -> _Internals | None:
-    """None if this version of Numba is not made as we know it."""
+    """None if this version of Numba is different inside."""
     try:
         from numba.core.caching import _Cache
         from numba.core.compiler import CompileResult

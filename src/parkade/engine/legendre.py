@@ -18,22 +18,20 @@ There are no roots, no poles, and no overflow for L ≤ 1000. With M_lm = Σ_j m
          = [P H P + (β (W + R) − ⟨∇W, x⟩) P] / β² + x (P∇R − N)ᵀ / β,
 
 ∇ and H the gradient and Hessian of the polynomial W in R³, P the projection on the tangent space.
-All is linear in the moments M: if tokens move by u_j, these change by Σ_j ⟨∇f_lm(x_j), u_j⟩, and
-W, R and N of the changes are the changes of W, R and N at a fixed x. A `state` (4, size) has, real
-and imaginary, the moments (rows 0, 1) and local ones to be added (2, 3); see `harmonic`. Pairs
-(l, m) are in the order of m, then of l.
+Everything is linear in the moments M: if tokens move by u_j, these change by
+Σ_j ⟨∇f_lm(x_j), u_j⟩, and W, R and N of the changes are the changes of W, R and N at a fixed x.
+The moments are in `Running.state`; pairs (l, m) are in the order of m, then of l.
 """
 
-from decimal import Decimal, localcontext
-from math import comb, log, sqrt
+from __future__ import annotations
 
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.engine.jit import njit
-from parkade.engine.tangent import FUSED, SUMS
+from parkade.engine.jit import FUSED, SUMS, njit
+from parkade.engine.running import CHUNK, Chunk, Running
 
-CHUNK = 64  # tokens taken together, side by side in vector loops; idle lanes are computed, too
+# CHUNK tokens are taken together, side by side in vector loops; idle lanes are computed as well.
 # Scratch is flat. First, rows of CHUNK numbers at constant places, which the compiler sees not to
 # overlap: 2z, what it lacks, x₁, x₂; D_lm for four l; ζ^m (maybe times a mass), ζ^(m−1), ζ^(m−2);
 # five complex sums over l (or factors of D_lm); nine complex results. Then, rows of L + 4 numbers:
@@ -41,37 +39,6 @@ CHUNK = 64  # tokens taken together, side by side in vector loops; idle lanes ar
 _Z2, _LACK, _X, _Y, _D, _POWER, _SUM, _OUT = (CHUNK * row for row in (0, 1, 2, 3, 4, 8, 14, 24))
 _COLUMNS = 42 * CHUNK
 _W, _R, _WZ, _RZ, _WZZ, _ALL = 0, 2, 4, 6, 8, 10
-
-
-def table(beta: float, tail: float) -> Array:
-    """What compiled code needs: factors of the recurrence, α for W, α for R, and β: (4, size).
-
-    L is the least degree beyond which W, N and R lack at most `tail` each; S may lack L/β as much.
-    """
-    reach = max(1.0, -log(tail))
-    degrees = range(2 * int(sqrt(2 * beta * reach) + reach) + 20)
-    with localcontext(prec=60):  # da/dβ is a second difference; ratios of i_l are stable downwards
-        b, ratio = Decimal(beta), [Decimal(0)]
-        for deg in reversed(degrees):
-            ratio.append(1 / ((2 * deg + 3) / b + ratio[-1]))
-        i = [(1 - (-2 * b).exp()) / (2 * b)]  # e^{−β} i_l
-        for deg in degrees:
-            i.append(i[-1] * ratio[-1 - deg])
-        a = np.array([float((2 * d + 1) * i[d]) for d in degrees])
-        r = [float((d + 1) * (i[d + 1] - i[d]) - d * (i[d] - i[d - 1])) for d in degrees]
-    bounds = np.stack([a, np.arange(len(a)) * a / beta, np.abs(r)])[:, ::-1]  # |P∇P_l| ≤ l
-    top = max(0, int(np.count_nonzero(np.cumsum(bounds, axis=1).max(axis=0) > tail)) - 1)
-    result = np.full((4, (top + 1) * (top + 2) // 2), float(beta))
-    for deg in range(top + 1):
-        low, middle, binomial = deg - 1, comb(2 * deg, deg), comb(2 * deg, deg)
-        for m in range(deg + 1):
-            place = m * (2 * top + 3 - m) // 2 + deg - m
-            # From 1 and 0, −1 makes D_mm = 1. Of integers, nothing but the division rounds.
-            result[0, place] = -1.0 if m == deg else 4 * (low**2 - m**2) / (4 * low**2 - 1)
-            norm = (2 if m else 1) * middle * binomial / (1 << (4 * deg - 2 * m))
-            result[1:3, place] = norm * a[deg], norm * r[deg]
-            binomial = binomial * (deg - m) // (deg + m + 1)
-    return result
 
 
 @njit(cache=True, nogil=True)
@@ -149,13 +116,13 @@ def _sum_tokens(table: Array, m: int, down: int, flat: Array, factor: int, state
 
 
 @njit(cache=True, nogil=True)
-def add_features(
-    table: Array, x: Array, mass: Array, lo: int, hi: int, scratch: Array, state: Array
-) -> None:
-    """Add the features of the tokens lo ≤ j < hi, times their masses, to the sums."""
-    for start in range(lo, hi, CHUNK):
-        _load(x, start, hi, scratch)
-        for i in range(min(hi - start, CHUNK)):
+def add_features(running: Running, x: Array, mass: Array) -> None:
+    """Add the features of the tokens, times their masses, to the local sums."""
+    table, state, scratch = running
+    n = x.shape[0]
+    for start in range(0, n, CHUNK):
+        _load(x, start, n, scratch)
+        for i in range(min(n - start, CHUNK)):
             scratch[_POWER + i] = mass[start + i]
         for m in range(degree(table.shape[1]) + 1):
             _sum_tokens(table, m, 0, scratch, _POWER, state)
@@ -163,10 +130,9 @@ def add_features(
 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
-def _add_changes(
-    table: Array, x: Array, u: Array, lo: int, hi: int, scratch: Array, state: Array
-) -> None:
-    """Add Σ ⟨∇f_lm(x_j), u_j⟩ over lo ≤ j < hi to the sums; u is (3, n or more)."""
+def _add_changes(running: Running, x: Array, u: Array, lo: int, hi: int) -> None:
+    """Add Σ ⟨∇f_lm(x_j), u_j⟩ over lo ≤ j < hi to the local sums; u is (3, n or more)."""
+    table, state, scratch = running
     for start in range(lo, hi, CHUNK):
         _load(x, start, hi, scratch)
         for m in range(1, degree(table.shape[1]) + 1):
@@ -207,18 +173,11 @@ def _collect(flat: Array, down: int, factor: float, which: int, result: int) -> 
 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
-def _evaluate(
-    table: Array,
-    x: Array,
-    lo: int,
-    hi: int,
-    scratch: Array,
-    state: Array,
-    out: Array,
-    second: Array,
-) -> None:
+def _evaluate(running: Running, chunk: Chunk, out: Array, second: Array) -> None:
     """Set out (CHUNK, 5) to W, R and N, and second (CHUNK, 3, 3), unless it is empty, to S."""
-    top, beta, flat, full = degree(table.shape[1]), table[3, 0], scratch, second.size > 0
+    table, state, flat = running
+    x, lo, hi = chunk
+    top, beta, full = degree(table.shape[1]), table[3, 0], second.size > 0
     stride = top + 4
     _load(x, lo, hi, flat)
     for m in range(top + 1):
@@ -280,82 +239,42 @@ def _evaluate(
 
 
 @njit(cache=True, nogil=True)
-def _join(table: Array, x: Array, lo: int, hi: int, scratch: Array, state: Array) -> None:
-    add_features(table, x[lo:hi], np.ones(hi - lo), 0, hi - lo, scratch, state)
+def _join(running: Running, chunk: Chunk) -> None:
+    x, lo, hi = chunk
+    add_features(running, x[lo:hi], np.ones(hi - lo))
+
+
+LEAVES_NEAR = True
+"""Whether sums among the tokens of a chunk are left to the caller."""
 
 
 @njit(cache=True, nogil=True)
 def far_sums(
-    table: Array,
-    x: Array,
-    lo: int,
-    hi: int,
-    scratch: Array,
-    state: Array,
-    out: Array,
-    radial: bool,
-    join: bool,
-    based: bool,
+    running: Running, chunk: Chunk, out: Array, radial: bool, join: bool, based: bool
 ) -> None:
-    """Set out (CHUNK, 5) to W, R and N at the tokens lo ≤ k < hi ≤ lo + CHUNK.
+    """Set out (CHUNK, 5) to W, R and N at the tokens of a chunk.
 
-    Nothing is cheaper to leave out, whatever `radial` and `based` say. With `join` the tokens are
-    then added to the local sums: sums among them are left to the caller.
+    All three are always computed, whatever `radial` and `based` say: leaving one out would save
+    nothing. With `join` the tokens are then added to the local sums.
     """
-    _evaluate(table, x, lo, hi, scratch, state, out, np.empty((0, 3, 3)))
+    _evaluate(running, chunk, out, np.empty((0, 3, 3)))
     if join:
-        _join(table, x, lo, hi, scratch, state)
+        _join(running, chunk)
 
 
 @njit(cache=True, nogil=True)
-def far_second(
-    table: Array,
-    x: Array,
-    lo: int,
-    hi: int,
-    scratch: Array,
-    state: Array,
-    out: Array,
-    second: Array,
-) -> None:
+def far_second(running: Running, chunk: Chunk, out: Array, second: Array) -> None:
     """Do as `far_sums` with joining, and set second (CHUNK, 3, 3) to S."""
-    _evaluate(table, x, lo, hi, scratch, state, out, second)
-    _join(table, x, lo, hi, scratch, state)
+    _evaluate(running, chunk, out, second)
+    _join(running, chunk)
 
 
 @njit(cache=True, nogil=True)
-def far_changes(
-    table: Array,
-    x: Array,
-    u: Array,
-    lo: int,
-    hi: int,
-    scratch: Array,
-    state: Array,
-    out: Array,
-    radial: bool,
-) -> None:
-    """How W, R and N at the tokens lo ≤ k < hi change if all before lo, j, move by u[:, j].
+def far_changes(running: Running, chunk: Chunk, u: Array, out: Array, radial: bool) -> None:
+    """How W, R and N at the tokens of a chunk change if every token j before it moves by u[:, j].
 
     To be called for one chunk after the other: the state holds the changes up to the last but one.
     """
-    if lo > 0:
-        _add_changes(table, x, u, lo - CHUNK, lo, scratch, state)
-    _evaluate(table, x, lo, hi, scratch, state, out, np.empty((0, 3, 3)))
-
-
-@njit(cache=True, nogil=True)
-def leaves_near() -> bool:
-    """Whether sums among the tokens of a chunk are left to the caller."""
-    return True
-
-
-def least_size(beta: float, tail: float) -> int:
-    """A little less than the columns of a table, for the asking."""
-    top = int(sqrt(2 * beta * -log(tail)))
-    return (top + 1) * (top + 2) // 2
-
-
-def seconds(size: int, n: int) -> float:
-    """About what one velocity of n tokens takes on one core, with a table of `size` columns."""
-    return n * (2.6e-7 + 1e-9 * size)
+    if chunk.lo > 0:
+        _add_changes(running, chunk.x, u, chunk.lo - CHUNK, chunk.lo)
+    _evaluate(running, chunk, out, np.empty((0, 3, 3)))

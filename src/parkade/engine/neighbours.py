@@ -1,4 +1,4 @@
-"""Who is close to whom: compiled searches over tokens and over the times of a run."""
+"""Which tokens are close to each other: compiled searches over tokens and times of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from parkade.engine.jit import njit
 
 Indices = NDArray[np.int64]
 
-_SURE = 1e-9  # scalar products farther than this from cos r settle who is near
+_SURE = 1e-9  # scalar products farther than this from cos r decide which tokens are near
 
 
 @njit(cache=True, nogil=True)
@@ -61,7 +61,7 @@ def components(x: Array, radius: float) -> Indices:
                         labels[j] = first
                         queue[end] = j
                         end += 1
-                    # Whoever has a label is never looked at again: tight clusters are cheap.
+                    # A token with a label is never looked at again: tight clusters are cheap.
                     left -= 1
                     waiting[i] = waiting[left]
                 else:
@@ -86,7 +86,7 @@ def _returns(
 ) -> bool:
     """Whether token j is near token `to` again at some index from `since` to time `until`.
 
-    A run that ends before that gives it the benefit of the doubt.
+    If the run ends before that, the answer is yes.
     """
     for i in range(since, times.size):
         if times[i] > until:
@@ -100,10 +100,10 @@ def _returns(
 def last_alone(times: Array, tokens: Array, chord: float, persistence: float) -> Indices:
     """For each token, the last index of its last lasting time alone; -1 if there is none.
 
-    Alone is a token farther than `chord` (squared) from every earlier one. It lasts if it
-    was so from the start, if it goes on from t to `persistence`·t or longer, or if the token
-    does not return, before as long again, to the one it left. The first token is alone to
-    the end.
+    A token is alone while it is farther than `chord` (squared) from every earlier one. Such a
+    time lasts if it begins at the start, if it goes on from t to `persistence`·t or longer, or
+    if the token does not return, before as long again, to the one it left. The first token is
+    alone to the end.
     """
     steps, n = times.size, tokens.shape[1]
     last = np.full(n, -1)

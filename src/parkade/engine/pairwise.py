@@ -1,16 +1,19 @@
 """Direct attention sums, causal and full: tiles of queries for small d, BLAS for large.
 
-Forces are computed without cancellation. With a_k = β KᵀQ x_k, p_kj the softmax of
-⟨a_k, x_j⟩ over the tokens k attends to, λ the largest real part of V's spectrum:
+Forces are computed without cancellation. With the query a_k = β KᵀQ x_k of token k, p_kj the
+softmax of ⟨a_k, x_j⟩ over the keys x_j that it attends to, λ the largest real part of V's spectrum
+and B = V − λI:
 
-    μ_k = Σ_j p_kj (x_j − x_k),     q_k = V μ_k + (V − λI) x_k,     dx_k/dt = P_k q_k.
+    μ_k = Σ_j p_kj (x_j − x_k),     q_k = V μ_k + B x_k,     dx_k/dt = P_k q_k.
 
-The radial λ x_k is dropped on paper instead of being projected away in floating point, and
-a token's own term in μ_k is exactly zero. A lone token that feels a force of 1e-50 from
+V and B are `System.value` and `System.own_value`; queries are kept in base 2, as log2(e) a_k.
+
+The radial λ x_k is left out of the formula instead of being projected away in floating point,
+and a token's own term in μ_k is exactly zero. A lone token that feels a force of 1e-50 from
 far away therefore feels it with full relative precision.
 
 The score of a token with itself is the reference: weights are exp(⟨a_k, x_j − x_k⟩), so
-Z_k ≥ 1 and nothing can underflow that matters. Where a weight could overflow (large β with
+Z_k ≥ 1 and what underflows does not matter. Where a weight could overflow (large β with
 Q, K ≠ I), scores are shifted by the largest one.
 """
 
@@ -31,21 +34,29 @@ from parkade.engine.simd import (
     tile_plain,
     tile_weighted,
 )
-from parkade.engine.system import System
+from parkade.engine.system import Dims, System
 
 _ROWS, _COLUMNS = 128, 256  # BLAS tiles: both operands and the weights stay in the L2 cache
 CHUNK = 128  # rows per task: a multiple of _ROWS, so that tiles do not depend on it
 
+# Rough cost of one pair (token, key) on one core with AVX2: its d coordinates cost about as much
+# as each other, and the exponential and the sum of the weights as much as 8 more.
+_COORDINATE_SECONDS = 1.75e-10
+_EXPONENTIAL_COORDINATES = 8
+
+
+def seconds(pairs: float, d: int) -> float:
+    """About what direct sums over so many pairs take on one core."""
+    return _COORDINATE_SECONDS * pairs * (d + _EXPONENTIAL_COORDINATES)
+
 
 @njit(cache=True, nogil=True)
-def velocity_rows(
-    system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array
-) -> None:
+def velocity_rows(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Array) -> None:
     """Velocities of the tokens lo ≤ k < hi."""
     rows(system, dims, x, lo, hi, out)
 
 
-def rows(system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array) -> None:
+def rows(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Array) -> None:
     """Write the velocities of tokens lo ≤ k < hi to `out`: compiled for small or large d."""
     raise TypeError("rows is called from compiled code only")
 
@@ -65,11 +76,9 @@ def _choose_rows(system: Any, dims: Any, x: Any, lo: Any, hi: Any, out: Any) -> 
     return with_tiles if small else with_blas
 
 
-# What is not finite stays so, and its step is rejected.
+# The error model of NumPy: what is not finite stays so, and its step is rejected.
 @njit(cache=True, nogil=True, error_model="numpy")
-def _means_tiles(
-    system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array
-) -> None:
+def _means_tiles(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Array) -> None:
     """μ_k for small d, LANES queries at a time."""
     d = len(dims)
     n = x.shape[0]
@@ -89,7 +98,7 @@ def _means_tiles(
             for c in range(d):
                 a = 0.0
                 for e in range(d):
-                    a += system.A[c, e] * x[k, e]
+                    a += system.query[c, e] * x[k, e]
                 block[c, lane] = x[k, c]
                 block[d + c, lane] = a
                 block[2 * d + 1 + c, lane] = 0.0
@@ -102,11 +111,12 @@ def _means_tiles(
         if wide:
             _shift_tile(system, dims, x, k0, count, block)
         if system.causal:
-            tile_plain(flat, x, system.weights, 0, k0, k0, dims)
-            tile_causal(flat, x, system.weights, k0, k1, k0, dims)
+            tile_plain(flat, x, system.frozen_weights, 0, k0, k0, dims)
+            tile_causal(flat, x, system.frozen_weights, k0, k1, k0, dims)
         else:
-            tile_plain(flat, x, system.weights, 0, n, k0, dims)
-        tile_weighted(flat, system.frozen, system.weights, 0, len(system.weights), k0, dims)
+            tile_plain(flat, x, system.frozen_weights, 0, n, k0, dims)
+        m = len(system.frozen_weights)
+        tile_weighted(flat, system.frozen, system.frozen_weights, 0, m, k0, dims)
         for lane in range(count):
             total = block[3 * d + 1, lane]
             for c in range(d):
@@ -114,12 +124,10 @@ def _means_tiles(
 
 
 @njit(cache=True, nogil=True)
-def _shift_tile(
-    system: System, dims: tuple[int, ...], x: Array, k0: int, count: int, block: Array
-) -> None:
+def _shift_tile(system: System, dims: Dims, x: Array, k0: int, count: int, block: Array) -> None:
     """Set the shift of each marked lane to minus its largest score.
 
-    Lane by lane, so that a token's result does not depend on who shares its tile.
+    Lane by lane, so that a token's result does not depend on the others in its tile.
     """
     d = len(dims)
     for lane in range(LANES):
@@ -141,7 +149,7 @@ def _shift_tile(
 
 
 @njit(cache=True, nogil=True)
-def project(system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, out: Array) -> None:
+def project(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Array) -> None:
     """μ_k → P_k (V μ_k + B x_k), in place."""
     d = len(dims)
     q = np.empty(d)
@@ -150,14 +158,14 @@ def project(system: System, dims: tuple[int, ...], x: Array, lo: int, hi: int, o
         for c in range(d):
             total = 0.0
             for e in range(d):
-                total += system.V[c, e] * out[k, e] + system.B[c, e] * x[k, e]
+                total += system.value[c, e] * out[k, e] + system.own_value[c, e] * x[k, e]
             q[c] = total
             radial += total * x[k, c]
         for c in range(d):
             out[k, c] = q[c] - radial * x[k, c]
 
 
-# What is not finite stays so, and its step is rejected.
+# The error model of NumPy: what is not finite stays so, and its step is rejected.
 @njit(cache=True, nogil=True, error_model="numpy")
 def _means_blas(system: System, x: Array, lo: int, hi: int, out: Array) -> None:
     """μ_k for large d: scores and sums by matrix products, exp in between.
@@ -174,7 +182,7 @@ def _means_blas(system: System, x: Array, lo: int, hi: int, out: Array) -> None:
     for k0 in range(lo, hi, _ROWS):
         k1 = min(hi, k0 + _ROWS)
         r = k1 - k0
-        a = np.dot(x[k0:k1], system.A.T)
+        a = np.dot(x[k0:k1], system.query.T)
         for i in range(r):
             length = 0.0
             dot = 0.0
@@ -215,7 +223,7 @@ def _means_blas(system: System, x: Array, lo: int, hi: int, out: Array) -> None:
                 if wide[i]:
                     _raise_shift(s[i], own, shift, other, out[k0 + i], i)
                 for j in range(j1 - j0):
-                    s[i, j] = system.weights[j0 + j] * exp2(s[i, j] - own[i] - shift[i])
+                    s[i, j] = system.frozen_weights[j0 + j] * exp2(s[i, j] - own[i] - shift[i])
                     other[i] += s[i, j]
             np.dot(s, system.frozen[j0:j1], part[:r])
             out[k0:k1] += part[:r]
@@ -243,7 +251,7 @@ def _raise_shift(
 
 @njit(cache=True, nogil=True)
 def _project_blas(system: System, x: Array, lo: int, hi: int, out: Array) -> None:
-    q = np.dot(out[lo:hi], system.V.T) + np.dot(x[lo:hi], system.B.T)
+    q = np.dot(out[lo:hi], system.value.T) + np.dot(x[lo:hi], system.own_value.T)
     for k in range(lo, hi):
         radial = 0.0
         for c in range(x.shape[1]):

@@ -1,4 +1,4 @@
-"""The multiply-adds per second this machine is capable of: the yardstick of the kernels."""
+"""The peak rate of multiply-adds of this machine, with which the kernels are compared."""
 
 from __future__ import annotations
 

@@ -30,9 +30,6 @@ LANES = 16
 WIDTH = 4
 """Numbers that a row operation takes at once; rows are padded to a multiple."""
 
-LOG2E = 1.4426950408889634
-"""log2(e). Scores are kept in base 2, so that weights are 2^score."""
-
 MAX_SCORE = 800.0
 """Base-2 scores above this need a shift: 2^800 times any number of tokens is finite."""
 
@@ -86,6 +83,7 @@ exp2: Any = _exp2
 
 
 def _make_tile(*, masked: bool, weighted: bool) -> Any:
+    # Eight parameters: an intrinsic takes arrays one by one, and the first is Numba's own.
     @intrinsic
     def tile(
         typing_context: Any,

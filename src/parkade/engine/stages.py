@@ -15,20 +15,23 @@ from numba.extending import overload
 from parkade.base import check
 from parkade.base.types import Array
 from parkade.engine import harmonic, harmonic_linear, pairwise
-from parkade.engine.features import DIMENSIONS
-from parkade.engine.jit import njit
-from parkade.engine.linear import Linearization, allocate, padded
+from parkade.engine.basis import DIMENSIONS
+from parkade.engine.clock import new_clock
+from parkade.engine.full_jacobian import factorize, solve_whole
+from parkade.engine.jit import FUSED, njit
+from parkade.engine.linearization import Linearization, allocate, padded
+from parkade.engine.running import GROUP, Group, close_group
 from parkade.engine.simd import WIDTH
-from parkade.engine.solve import factorize, invert, solve, solve_whole
-from parkade.engine.system import System
+from parkade.engine.small_matrices import invert
+from parkade.engine.substitution import Equations, solve
+from parkade.engine.system import Dims, System
 from parkade.engine.tableau import RODAS4P
-from parkade.engine.tangent import FUSED
 from parkade.engine.threads import pipeline
 from parkade.engine.vectors import copy, normalize
 
 STAGES = 6
 BLOCK = 4096
-"""Tokens that a stage is ahead of the next; a divisor of `harmonic.GROUP`."""
+"""Tokens that a stage is ahead of the next; a divisor of `running.GROUP`."""
 
 _A, _C, _GAMMA = RODAS4P.A, RODAS4P.C, RODAS4P.gamma
 
@@ -52,7 +55,9 @@ class Work(NamedTuple):
 
 
 def workspace_bytes(n: int, d: int, *, causal: bool, stores: bool = True) -> float:
-    """Memory a run takes."""
+    """Memory that a run takes."""
+    # All weights, half of them under the causal mask; the whole Jacobian and its factors; four d×d
+    # matrices per token (moments, products, blocks, inverses), its stages and some 20 vectors.
     weights, whole = (4.0 * n * n, 0.0) if causal else (8.0 * n * n, 16.0 * (n * (d - 1.0)) ** 2)
     return (weights if stores else 0.0) + whole + 8.0 * n * d * (4 * d + 20 + STAGES)
 
@@ -67,7 +72,7 @@ def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
     size = d - 1
     whole = 0 if causal else n * size  # full attention is one block that holds all tokens
     return Work(
-        clock=np.zeros(7),
+        clock=new_clock(),
         growth=np.zeros(n),
         place=np.zeros((n, d)),
         noise=np.zeros(n),
@@ -86,15 +91,16 @@ def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
 class Lane(NamedTuple):
     """What a stage carries from one block of tokens to the next, with harmonic sums."""
 
-    keys: Array  # (d, n): the tokens of this stage
+    stage: int
+    transposed: Array  # (d, n): the tokens of this stage
     ledger: Array  # of their sums
     changes: harmonic_linear.Changes
 
 
 @njit(cache=True, nogil=True)
-def _lane(system: System, dims: tuple[int, ...], n: int) -> Lane:
-    keys, ledger = np.empty((len(dims), n)), harmonic.begin(system, dims)
-    return Lane(keys, ledger, harmonic_linear.no_changes(system, dims))
+def _lane(system: System, dims: Dims, n: int, stage: int) -> Lane:
+    transposed, ledger = np.empty((len(dims), n)), harmonic.begin_ledger(system, dims)
+    return Lane(stage, transposed, ledger, harmonic_linear.no_changes(system, dims))
 
 
 @njit(cache=True, nogil=True, fastmath=FUSED)
@@ -148,18 +154,12 @@ def quieten(noise: Array, velocity: Array, lo: int, hi: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _block(
-    system: System,
-    dims: tuple[int, ...],
-    x: Array,
-    work: Work,
-    h: float,
-    s: int,
-    lo: int,
-    hi: int,
-    lane: Lane,
+    system: System, dims: Dims, x: Array, work: Work, h: float, lane: Lane, block: int
 ) -> None:
-    """Stage s of the tokens lo ≤ k < hi, with harmonic sums, after that of all before them."""
-    y, slope = work.y, work.slope
+    """The stage of a lane for a block of tokens, with harmonic sums, after the blocks before it."""
+    s, y, slope = lane.stage, work.y, work.slope
+    lo = block * BLOCK
+    hi = min(x.shape[0], lo + BLOCK)
     if s == 0:
         copy(work.lin.velocity[lo:hi], slope[lo:hi])
     else:
@@ -167,31 +167,31 @@ def _block(
         normalize(y[lo:hi])
         for c in range(len(dims)):
             for k in range(lo, hi):
-                lane.keys[c, k] = y[k, c]
-        harmonic.rows(system, dims, y, lane.keys, lo, hi, lane.ledger, slope)
+                lane.transposed[c, k] = y[k, c]
+        group = Group(lo, hi, lane.ledger)
+        harmonic.rows(system, dims, y, lane.transposed, group, slope)
         if system.floor > 0.0:
             quieten(work.noise, slope, lo, hi)
-        if hi % harmonic.GROUP == 0:
-            harmonic.close_group(lane.ledger)
+        if hi % GROUP == 0:
+            close_group(lane.ledger)
         _to_chart(x, y, slope, lo, hi)
         combine(_C[s, :s], 1.0 / h, work.u, slope, slope, lo, hi)
-    harmonic_linear.solve_rows(
-        system, dims, x, work.lin, work.inverses, slope, work.u[s], lo, hi, lane.changes
-    )
+    equations = Equations(work.lin, work.inverses, slope, work.u[s])
+    harmonic_linear.solve_rows(system, dims, x, equations, lo, hi, lane.changes)
 
 
 @njit(cache=True, nogil=True)
-def _by_blocks(system: System, dims: tuple[int, ...], x: Array, work: Work, h: float) -> None:
+def _by_blocks(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
     n = x.shape[0]
     invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
     for s in range(STAGES):
-        lane = _lane(system, dims, n)
-        for lo in range(0, n, BLOCK):
-            _block(system, dims, x, work, h, s, lo, min(n, lo + BLOCK), lane)
+        lane = _lane(system, dims, n, s)
+        for block in range(-(-n // BLOCK)):
+            _block(system, dims, x, work, h, lane, block)
 
 
 @njit(cache=True, nogil=True)
-def _directly(system: System, dims: tuple[int, ...], x: Array, work: Work, h: float) -> None:
+def _directly(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
     n = x.shape[0]
     if system.causal:
         invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
@@ -209,12 +209,12 @@ def _directly(system: System, dims: tuple[int, ...], x: Array, work: Work, h: fl
             _to_chart(x, work.y, work.slope, 0, n)
             combine(_C[s, :s], 1.0 / h, work.u, work.slope, work.slope, 0, n)
         if system.causal:
-            solve(system, work.lin, work.inverses, work.slope, work.u[s])
+            solve(system, Equations(work.lin, work.inverses, work.slope, work.u[s]))
         else:
             solve_whole(work.lin, work.factors, work.pivots, work.slope, work.u[s])
 
 
-def stages(system: System, dims: tuple[int, ...], x: Array, work: Work, h: float) -> None:
+def stages(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
     """Solve the six stages of a step of size h into work.u.
 
     From the interpreter, harmonic sums are shared out to all cores.
@@ -224,11 +224,10 @@ def stages(system: System, dims: tuple[int, ...], x: Array, work: Work, h: float
         return
     n = len(x)
     invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
-    lanes = [_lane(system, dims, n) for _ in range(STAGES)]
+    lanes = [_lane(system, dims, n, s) for s in range(STAGES)]
 
     def advance(s: int, block: int) -> None:
-        lo = block * BLOCK
-        _block(system, dims, x, work, h, s, lo, min(n, lo + BLOCK), lanes[s])
+        _block(system, dims, x, work, h, lanes[s], block)
 
     pipeline(advance, STAGES, -(-n // BLOCK))
 

@@ -1,30 +1,48 @@
-"""A model in the form the compiled code wants."""
+"""A model in the form that the compiled code needs, in the language of attention.
+
+Token k makes a *query*, and every token it attends to offers a *key* and a *value*:
+
+    query   A x_k with A = log2(e) β KᵀQ, so that scores are in base 2,
+    keys    the tokens x_j themselves, and the frozen ones,
+    values  V x_j, of the tokens and of the frozen ones.
+
+The score of token k with key j is ⟨A x_k, x_j⟩, its weight 2^score, which counts once for a token
+and `frozen_weights` times for a frozen one. K and Q only appear together, so the keys need no
+matrix: the query has all of it. Values are summed first and multiplied by V afterwards, once
+per token instead of once per pair.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from parkade.base.types import Array
 
+LOG2E = 1.4426950408889634
+"""log2(e). Scores are kept in base 2, so that weights are 2^score."""
+
 SMALL_D = 8
 """From this dimension on, two matrix products per tile beat vector loops."""
+
+Dims: TypeAlias = tuple[int, ...]
+"""A tuple whose *length* tells the compiler the dimension; see `unrolled`."""
 
 
 class System(NamedTuple):
     """The matrices, frozen tokens and mask of a model, and how its sums are computed."""
 
-    A: Array  # log2(e) β KᵀQ: scores in base 2
-    V: Array
-    B: Array  # V − λI, less the generator of a turning frame
-    frozen: Array  # (m, d)
-    weights: Array  # (m,)
-    causal: bool
+    query: Array  # log2(e) β KᵀQ: takes x_k to its query
+    value: Array  # V: takes a mean of keys to the mean of their values
+    own_value: Array  # V − λI, less the generator of a turning frame: acts on x_k itself
+    frozen: Array  # (m, d): keys besides the tokens
+    frozen_weights: Array  # (m,): how many tokens each of them stands for
+    causal: bool  # whether the keys of token k are those of the tokens j ≤ k
     table: Array  # coefficients of harmonic sums; no columns: direct sums
     accuracy: float  # largest error that harmonic sums may have in a mean μ_k
     floor: float  # forces below this share of the terms they are made of are rounding; or 0
     stretch: float  # largest step as a multiple of the time passed; or infinite
 
 
-def unrolled(d: int) -> tuple[int, ...]:
+def unrolled(d: int) -> Dims:
     """A tuple whose *length* tells the compiler a small d as a constant; (0,) for large d."""
     return (0,) * d if d < SMALL_D else (0,)

@@ -16,10 +16,7 @@ run along memory.
 from __future__ import annotations
 
 from parkade.base.types import Array
-from parkade.engine.jit import njit
-
-FUSED = {"contract"}  # let the compiler fuse multiplications and additions
-SUMS = {"reassoc", "contract", "nsz"}  # and split a sum over vector lanes
+from parkade.engine.jit import SUMS, njit
 
 
 @njit(cache=True, nogil=True)
@@ -66,7 +63,7 @@ def from_tangent(x: Array, p: int, z: Array, v: Array) -> None:
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def matrix_to_tangent(x: Array, p: int, matrix: Array, w: Array, left: Array, out: Array) -> None:
-    """Set out (d-1, d-1) to a matrix (d, d), which is spoiled, in tangent coordinates."""
+    """Set out (d-1, d-1) to a matrix (d, d) in tangent coordinates; the matrix is overwritten."""
     d = x.size
     scale = 1.0 / (1.0 + abs(x[p]))
     for c in range(d):

@@ -24,8 +24,8 @@ def cores() -> int:
 def share_out(calls: Iterable[tuple[Any, ...]], threads: int | None = None) -> None:
     """Make calls (function, *arguments) on several threads and wait for all of them.
 
-    Threads of our own, and not parallel loops of Numba: these cannot be cached inside other
-    cached functions, and not every one of their threading layers bears two runs at once.
+    These are threads of Python, not parallel loops of Numba, which cannot be cached inside other
+    cached functions, and whose threading layers do not all allow two runs at once.
     """
     count = cores() if threads is None else threads
     if count == 1:
@@ -58,11 +58,11 @@ def pipeline(
                     advance(stage, block)
                     done[stage].release()
         except BaseException:
-            for semaphore in done:  # nobody is to wait for what will not come
+            for semaphore in done:  # no thread may wait for a call that is never made
                 semaphore.release(stages * blocks)
             raise
 
-    # Threads of its own: one that waits must not keep another from being run.
+    # Not the shared pool: a thread that waits must not keep other work from running.
     with ThreadPoolExecutor(count, thread_name_prefix="parkade-stages") as pool:
         for future in [pool.submit(work, first) for first in range(count)]:
             future.result()
@@ -77,11 +77,11 @@ forks.in_child(_pool.cache_clear)  # a child has the pools, but not their thread
 
 
 class _SingleThreadedBlas:
-    """Matrix products run on the calling thread while anybody is inside.
+    """While any thread is inside, matrix products run on the calling thread.
 
     Our own threads already share out the tiles, and a product split over threads might
     round differently on another machine. The setting belongs to the whole process, so the
-    first to come in makes it and the last to leave undoes it.
+    first thread to enter makes it and the last one to leave undoes it.
     """
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class _SingleThreadedBlas:
                 self._limit.restore_original_limits()
 
     def _stay_alone(self) -> None:
-        """Let go of what the threads of the parent, which a child does not have, are inside."""
+        """Forget the threads of the parent, which a child does not have."""
         mine = [thread for thread in self._inside if thread == threading.get_ident()]
         if self._inside and not mine:
             self._limit.restore_original_limits()

@@ -1,6 +1,6 @@
 """Small loops over arrays of tokens.
 
-Loops, here and elsewhere, where NumPy has a short form: array expressions compile slowly.
+They are loops even where NumPy has a short form, because array expressions compile slowly.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from parkade.engine.jit import njit
 REACH = 4.0
 """How far, in units of 1/(β|KᵀQ|), the fastest token may go in the first step of a run.
 
-Forces change on this scale. Later steps grow from the first one, and their errors tell.
+Forces change on this scale. Later steps grow from the first one, limited by their errors.
 """
 
 _BLOCK = 512
@@ -36,20 +36,8 @@ def largest(v: Array) -> float:
 
 @njit(cache=True, nogil=True)
 def noise_speed(V: Array, accuracy: float) -> float:
-    """A speed of tokens that rounding, or the inaccuracy of their means, may give them."""
+    """The speed that rounding, or the inaccuracy of means, may give to a token."""
     return max(max(16 * _EPSILON, accuracy) * frobenius(V), 1e-300)  # V may be zero
-
-
-@njit(cache=True, nogil=True)
-def note_motion(
-    clock: Array, place: int, start: float, end: float, speed: float, noise: float, tol: float
-) -> None:
-    """Keep in clock[place] until when the model, and not rounding, has moved the tokens.
-
-    Once rounding has had the time to move them by `tol`, later motion may be its doing.
-    """
-    if speed > noise and start - clock[place] <= tol / noise:
-        clock[place] = end
 
 
 @njit(cache=True, nogil=True)

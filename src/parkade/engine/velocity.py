@@ -10,13 +10,13 @@ from numba.extending import overload
 
 from parkade.base.types import Array
 from parkade.engine import harmonic, pairwise
-from parkade.engine.features import DIMENSIONS
+from parkade.engine.basis import DIMENSIONS
 from parkade.engine.jit import njit
-from parkade.engine.system import System, unrolled
+from parkade.engine.system import Dims, System, unrolled
 from parkade.engine.threads import share_out
 
 PARALLEL_SECONDS = 4e-4
-"""Cost of one velocity from which several threads pay."""
+"""From this cost of one velocity on, several threads are faster than one."""
 
 
 def velocity(system: System, x: Array, threads: int | None = None) -> Array:
@@ -40,13 +40,13 @@ def velocity(system: System, x: Array, threads: int | None = None) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def velocity_batch(system: System, dims: tuple[int, ...], x: Array, out: Array) -> None:
+def velocity_batch(system: System, dims: Dims, x: Array, out: Array) -> None:
     """Velocities of many systems (systems, n, d), on the calling thread."""
     for s in range(x.shape[0]):
         evaluate(system, dims, x[s], out[s])
 
 
-def evaluate(system: System, dims: tuple[int, ...], x: Array, out: Array) -> None:
+def evaluate(system: System, dims: Dims, x: Array, out: Array) -> None:
     """Velocity of one system: on all cores from the interpreter, on one in compiled code."""
     if system.table.size > 0:
         harmonic.shared(system, dims, x, out)
@@ -68,9 +68,7 @@ def _evaluate(system: Any, dims: Any, x: Any, out: Any) -> Any:
     return either if len(dims) in DIMENSIONS else direct
 
 
-def _direct(
-    system: System, dims: tuple[int, ...], x: Array, out: Array
-) -> Iterator[tuple[Any, ...]]:
+def _direct(system: System, dims: Dims, x: Array, out: Array) -> Iterator[tuple[Any, ...]]:
     """Calls for parts of the rows; the last first, because in a causal system they cost most."""
     n = len(x)
     for lo in range(0, n, pairwise.CHUNK)[::-1]:

@@ -17,7 +17,7 @@ def interpolate(
     out: Array,
 ) -> None:
     """Set `out` to the tokens at time t inside a step, given by its ends and dense output."""
-    from parkade.engine import METHODS
+    from parkade.engine.methods import METHODS
 
     if t == times[1]:
         out[:] = ends[1]

@@ -13,7 +13,10 @@ from parkade.base import forks
 from parkade.base.errors import InaccurateSumsError
 from parkade.base.progress import say_if_slow
 from parkade.base.types import Array
-from parkade.engine import METHODS, harmonic, threads
+from parkade.engine import clock, harmonic, threads
+from parkade.engine.integrator import Goal, Integrator
+from parkade.engine.integrator import Steps as Room
+from parkade.engine.methods import METHODS
 from parkade.engine.stages import BLOCK
 from parkade.engine.system import SMALL_D, unrolled
 from parkade.engine.vectors import frobenius, noise_speed
@@ -36,29 +39,29 @@ class Compiled:
     ) -> None:
         n, d = x0.shape
         options, fixed, sums = problem.options, problem.fixed, plan.sums
-        self._engine: Any = METHODS[plan.method]
-        self.stages, self.dense = self._engine.STAGES, self._engine.DENSE
-        self._frame, self._t_end, self._tol = frame, options.t_end, options.tol
+        self._engine: Integrator = METHODS[plan.method]
+        self.stages, self.dense = self._engine.stages, self._engine.dense
+        self._frame, self._goal = frame, Goal(options.t_end, options.tol)
         self._system = prepare(
             problem.model, fixed.tokens, fixed.weights, frame, sums.table, sums.accuracy
         )
         self._dims = unrolled(d)
         self._advance = self._engine.advance
         if alone and _is_large(plan, n):
-            self._advance = self._engine.advance.py_func  # it shares out its sums to all cores
+            self._advance = self._engine.advance_on_all_cores
         self._x = frame.enter(x0).copy()
         self._work = self._engine.workspace(
             n, d, causal=self._system.causal, stores=sums.table is None
         )
         self._loops_only = plan.method == "explicit" and d < SMALL_D
-        self._room = np.empty(0), np.empty((0, n, d)), np.empty((0, self.dense, n, d))
+        self._room = Room(np.empty(0), np.empty((0, n, d)), np.empty((0, self.dense, n, d)))
         self._context: AbstractContextManager[None] = nullcontext()
 
     def __enter__(self) -> Compiled:
         if not self._loops_only:
             self._context = threads.single_threaded_blas()
         self._context.__enter__()
-        self._engine.start(self._system, self._dims, self._x, self._work, self._t_end, self._tol)
+        self._engine.start(self._system, self._dims, self._x, self._work, self._goal)
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -67,21 +70,19 @@ class Compiled:
     @property
     def time(self) -> float:
         """The time reached."""
-        return float(self._work.clock[self._engine.TIME])
+        return float(self._work.clock[clock.TIME])
 
     @property
     def rejected(self) -> int:
         """Steps that were tried and rejected."""
-        return int(self._work.clock[self._engine.REJECTED])
+        return int(self._work.clock[clock.REJECTED])
 
     def advance(self, most: int) -> Steps | None:
         """Take steps."""
-        if most > len(self._room[0]):
-            self._room = tuple(np.empty((most, *part.shape[1:])) for part in self._room)  # type: ignore[assignment]
-        some = tuple(part[:most] for part in self._room)
-        count = self._advance(
-            self._system, self._dims, self._x, self._work, self._t_end, self._tol, False, *some
-        )
+        if most > len(self._room.times):
+            self._room = Room(*(np.empty((most, *part.shape[1:])) for part in self._room))
+        some = Room(*(part[:most] for part in self._room))
+        count = self._advance(self._system, self._dims, self._x, self._work, self._goal, some)
         if count < 0:
             return None
         times, tokens, dense = (part[:count] for part in some)
@@ -94,7 +95,7 @@ class Compiled:
             return
         chosen = np.linspace(0, len(x) - 1, _CHECKED).astype(int)
         error = harmonic.error(system, self._dims, x, chosen)
-        if not error <= system.accuracy * max(1.0, frobenius(system.V)):
+        if not error <= system.accuracy * max(1.0, frobenius(system.value)):
             raise InaccurateSumsError(
                 f"at t={self.time:g} harmonic sums were wrong by {error:.1g} instead of "
                 f"{system.accuracy:.1g}"
@@ -108,14 +109,13 @@ class Compiled:
         between clusters are differences of rounded numbers, and once all tokens are slower than
         rounding makes them, what moves them is rounding. A single cluster stays one.
         """
-        engine, system, clock = self._engine, self._system, self._work.clock
+        system, times, goal = self._system, self._work.clock, self._goal
         if system.causal:
-            implicit = engine is METHODS["implicit"]
-            return float(clock[engine.TRUSTED]) if implicit else math.inf
-        if np.ptp(self._x, axis=0).max() < self._tol:
+            return float(times[clock.TRUSTED])
+        if np.ptp(self._x, axis=0).max() < goal.tol:
             return math.inf
-        limit = clock[engine.MOTION] + self._tol / noise_speed(system.V, system.accuracy)
-        return float(limit) if limit < self._t_end else math.inf
+        limit = times[clock.MOTION] + goal.tol / noise_speed(system.value, system.accuracy)
+        return float(limit) if limit < goal.t_end else math.inf
 
 
 def _is_large(plan: Plan, n: int) -> bool:
@@ -133,7 +133,7 @@ forks.wait_for(_warming)
 def warm_up(method: str, d: int) -> None:
     """Compile, or load from the cache, what a run needs; say so if it takes long."""
     engine = METHODS[method]
-    kind = (engine.__name__, min(d, SMALL_D))
+    kind = (engine.name, min(d, SMALL_D))
     if kind in _warm:
         return
     with _warming:
@@ -142,16 +142,15 @@ def warm_up(method: str, d: int) -> None:
             _warm.add(kind)
 
 
-def _compile(engine: Any, d: int) -> None:
+def _compile(engine: Integrator, d: int) -> None:
     dimension = f"d={d}" if d < SMALL_D else f"d≥{SMALL_D}"
     message = (
-        f"compiling the {engine.__name__.rpartition('.')[2]} engine for {dimension} "
-        "(up to a minute, once: it is cached)"
+        f"compiling the {engine.name} engine for {dimension} (up to a minute, once: it is cached)"
     )
     x = np.eye(1, d)
     work = engine.workspace(1, d, causal=True)
     system, dims = prepare(Attention(d)), unrolled(d)
-    chunk = np.empty(1), np.empty((1, 1, d)), np.empty((1, engine.DENSE, 1, d))
+    chunk = np.empty(1), np.empty((1, 1, d)), np.empty((1, engine.dense, 1, d))
     with say_if_slow(message):
-        engine.start(system, dims, x, work, 1.0, 1e-3)
-        engine.advance(system, dims, x, work, 1.0, 1e-3, False, *chunk)
+        engine.start(system, dims, x, work, Goal(1.0, 1e-3))
+        engine.advance(system, dims, x, work, Goal(1.0, 1e-3), Room(*chunk))

@@ -7,8 +7,7 @@ import numpy as np
 from parkade.base.constants import EPSILON
 from parkade.base.errors import ParkadeError
 from parkade.base.types import Array
-from parkade.engine.simd import LOG2E
-from parkade.engine.system import System
+from parkade.engine.system import LOG2E, System
 from parkade.model.head import Head
 from parkade.model.mask import Causal, Full
 from parkade.model.model import Model
@@ -52,11 +51,11 @@ def prepare(
     if not np.array_equal(A, A[0, 0] * np.eye(model.d)):  # else no frame changes it
         A = frame.enter(frame.enter(A).T).T
     return System(
-        A=np.ascontiguousarray(A),
-        V=np.ascontiguousarray(frame.V),
-        B=np.ascontiguousarray(frame.B),
+        query=np.ascontiguousarray(A),
+        value=np.ascontiguousarray(frame.V),
+        own_value=np.ascontiguousarray(frame.B),
         frozen=np.ascontiguousarray(frame.enter(fixed)),
-        weights=np.ones(len(fixed)) if weights is None else np.ascontiguousarray(weights),
+        frozen_weights=np.ones(len(fixed)) if weights is None else np.ascontiguousarray(weights),
         causal=model.triangular,
         table=np.empty((0, 0)) if table is None else table,
         accuracy=accuracy,

@@ -13,14 +13,14 @@ from parkade.base.types import Array
 from parkade.model.model import Model
 from parkade.solve.options import Problem
 
-_PER_TOL, _COARSEST, _FINEST = 1e-5, 1e-10, 1e-14  # accuracy of harmonic sums: per tol, bounds
-_LARGEST = 100_000  # harmonics
-_SMALLEST = 1e-280  # β: ratios of its powers must be numbers
-_NAMES = {2: "Fourier sums, {} modes", 3: "spherical harmonics, {} of them"}
+# The error that harmonic sums may have in a mean: a share of tol, within limits.
+_PER_TOL = 1e-5  # far below the error of a step: errors of sums add up over time
+_COARSEST = 1e-10  # however large tol is: a few harmonics more cost little
+_FINEST = 1e-14  # about what float64 can give
 
-# Seconds of direct sums per pair of tokens: a vectorised exponential takes as long as the
-# products of about eight coordinates. Measured on one core by `parkade bench velocity`.
-_PAIR_SECONDS, _EXPONENTIAL = 1.75e-10, 8
+_LARGEST = 100_000  # harmonics: a table of some megabytes
+_SMALLEST = 1e-280  # β: ratios of its powers must not overflow
+_NAMES = {2: "Fourier sums, {} modes", 3: "spherical harmonics, {} of them"}
 
 # Seconds of a naive velocity: a call into Python, and NumPy's exponentials for every pair.
 _CALL_SECONDS, _NAIVE_PAIR_SECONDS = 5e-5, 2e-8
@@ -66,12 +66,13 @@ def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = ""
     for them.
     """
     from parkade.engine.harmonic import ROUNDING
+    from parkade.engine.pairwise import seconds as pairwise_seconds
 
     model, options, weights = problem.model, problem.options, problem.fixed.weights
     mask_pairs = n * n / 2 if model.triangular else float(n * n)
     both = 1 if model.triangular else 2
     pairs = mask_pairs + n * len(weights) * both
-    direct = _PAIR_SECONDS * pairs * (model.d + _EXPONENTIAL)
+    direct = pairwise_seconds(pairs, model.d)
     asked, tol, frozen = options.sums, options.tol, float(np.sum(weights))
 
     def directly(reason: str) -> Sums:
@@ -89,8 +90,8 @@ def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = ""
         return directly(f"tol={tol:g} asks for more than harmonic sums give")
     if asked == "auto" and ROUNDING * frozen > accuracy:
         return directly(f"harmonic sums would drown in frozen weights of {frozen:g}")
-    # Half of the error for what is left out; but a token with more than accuracy/ROUNDING
-    # others to sum over is summed directly.
+    # Half of the error is for what is left out. No less than ROUNDING/4: a token with more than
+    # accuracy/ROUNDING others is summed directly.
     tail = max(accuracy / (2 * (n + frozen)), ROUNDING / 4)
     cost, table = _harmonic(problem, n, tail, direct)
     if table is None or (asked == "auto" and cost > direct):
@@ -103,29 +104,28 @@ def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = ""
 
 def _harmonic(problem: Problem, n: int, tail: float, direct: float) -> tuple[float, Array | None]:
     """The cost of harmonic sums and their coefficients; None if there are too many of them."""
-    from parkade.engine.features import DIMENSIONS
+    from parkade.engine.series import SERIES
 
     model, asked = problem.model, problem.options.sums
-    functions, rate = DIMENSIONS[model.d], _rate(model)
+    series, rate = SERIES[model.d], _rate(model)
     passes = 1 if model.triangular else 2
-    size = functions.least_size(rate, tail)  # a table may be too large to be tried
+    size = series.rough_size(rate, tail)  # before the table, which may be too large to make
     if asked == "harmonic" and size > _LARGEST:
         raise InputError(
             f"harmonic sums cannot be used: β={rate:g} needs some {size:.2g} harmonics, and the "
             f"limit is {_LARGEST:g}; use sums='direct'"
         )
-    if size > _LARGEST or (asked == "auto" and passes * functions.seconds(size, n) > direct):
+    if size > _LARGEST or (asked == "auto" and passes * series.seconds(size, n) > direct):
         return direct, None
     table = _table(model.d, rate, tail)
-    return passes * functions.seconds(table.shape[1], n), table
+    return passes * series.seconds(table.shape[1], n), table
 
 
 @lru_cache(maxsize=32)
 def _table(d: int, beta: float, tail: float) -> Array:
-    from parkade.engine.features import DIMENSIONS
+    from parkade.engine.series import SERIES
 
-    table: Array = DIMENSIONS[d].table(beta, tail)
-    return table
+    return SERIES[d].table(beta, tail)
 
 
 def _rate(model: Model) -> float:

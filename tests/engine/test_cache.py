@@ -4,49 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
-from pathlib import Path
 
-import numba
 import pytest
 
-from parkade.engine import cache, jit
-
-SCRIPT = """
-import resource, sys, tempfile
-{before}
-import parkade as pk
-from parkade.engine import energy
-tokens = pk.sphere.uniform(5, 3, seed=1)
-print(pk.theory.sequential_energies(tokens, 2.0).tobytes().hex())
-print(sum(energy.energies.stats.cache_hits.values()))
-"""
-
-
-def start(directory, before="", **variables):
-    """A process that needs one small compiled function."""
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT.format(before=before)],
-        env=os.environ | {"NUMBA_CACHE_DIR": str(directory)} | variables,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def outcome(process):
-    """The bits it computed, whether it had to compile, and what it said."""
-    said, complaints = process.communicate(timeout=120)
-    assert process.returncode == 0, complaints
-    assert "Traceback" not in complaints
-    bits, hits = said.split()
-    return bits, hits == "0", complaints.splitlines()
-
-
-def run(directory, before="", **variables):
-    return outcome(start(directory, before, **variables))
+from parkade.engine import cache
 
 
 @pytest.fixture
@@ -165,80 +127,3 @@ class TestFile:
         with pytest.raises(OSError, match="No space"):
             cache.write(tmp_path / "a", b"1")
         assert os.listdir(tmp_path) == []
-
-
-class TestProcesses:
-    def test_many_fill_one_cache_at_once(self, tmp_path):
-        results = [outcome(process) for process in [start(tmp_path) for _ in range(4)]]
-        assert len({bits for bits, _, _ in results}) == 1
-        assert run(tmp_path) == (results[0][0], False, [])
-        assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".nbc"}
-
-    @pytest.mark.parametrize(
-        "before",
-        [
-            "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))",
-            "tempfile.tempdir = '/proc/nowhere'",
-        ],
-        ids=["full", "nowhere"],
-    )
-    def test_no_space_is_no_cache(self, tmp_path, before):
-        blocked = tmp_path / "file"
-        blocked.touch()
-        chosen = tmp_path if "RLIMIT" in before else blocked
-        home = {"HOME": str(blocked), "XDG_CACHE_HOME": ""}
-        bits, compiled, complaints = run(chosen, before, **home)
-        assert compiled
-        assert len(complaints) == 1
-        assert complaints[0].startswith("parkade: compiled code is not kept")
-        assert "set NUMBA_CACHE_DIR" in complaints[0]
-        assert not [path for path in tmp_path.rglob("*") if path.is_file() and path != blocked]
-        assert run(tmp_path, **home) == (bits, True, [])
-
-    def test_an_unknown_numba_means_no_cache(self, tmp_path):
-        before = "from numba.core.compiler import CompileResult; del CompileResult._rebuild"
-        _, compiled, complaints = run(tmp_path, before)
-        assert compiled
-        assert len(complaints) == 1
-        assert numba.__version__ in complaints[0]
-        assert not list(tmp_path.rglob("*.nbc"))
-
-
-def double(x):
-    return 2 * x
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.setattr(jit, "_directory", lambda: tmp_path)
-    monkeypatch.setattr(jit, "_given_up", [])
-    return tmp_path
-
-
-class TestFunction:
-    def test_each_signature_has_its_file(self, here):
-        for hits in (0, 1):
-            function = jit.njit(cache=True)(double)
-            assert (function(2), function(0.5)) == (4, 1.0)
-            assert sum(function.stats.cache_hits.values()) == 2 * hits
-            assert function.stats.cache_path == str(here)
-        assert len(list(here.glob("test_machine_code.double-*.nbc"))) == 2
-
-    def test_whole_files_of_something_else_are_compiled_anew(self, here):
-        jit.njit(cache=True)(double)(2)
-        path = next(here.iterdir())
-        payload = bytes(cache.read(path))
-        for other in (b"", b"no pickle", payload.replace(b"int64", b"int32")):
-            cache.write(path, other)
-            function = jit.njit(cache=True)(double)
-            assert function(2) == 4
-            assert not function.stats.cache_hits
-            assert cache.read(path) is not None
-
-    def test_recompiling_forgets(self, here):
-        function = jit.njit(cache=True)(double)
-        function(2)
-        Path(here / "other-1.nbc").touch()
-        function.recompile()
-        assert not function.stats.cache_hits
-        assert len(list(here.iterdir())) == 2

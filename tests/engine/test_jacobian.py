@@ -1,16 +1,17 @@
-"""The Jacobian and its solvers, against finite differences and NumPy."""
+"""The Jacobian, and linear systems in it, against finite differences."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.jacobians import inverse_columns, tangent_bases
 
 import parkade as pk
-from parkade.engine import METHODS, linear, simd, solve, tangent
-from parkade.engine.simd import LOG2E
+from parkade.engine import full_jacobian, pairwise_linear, substitution
+from parkade.engine.linearization import allocate, padded
+from parkade.engine.substitution import Equations
+from parkade.engine.system import LOG2E
 from parkade.solve.lower import prepare
-
-implicit = METHODS["implicit"]
 
 
 def random_model(d: int, seed: int, mask: str = "causal", beta: float = 3.0) -> pk.Attention:
@@ -20,8 +21,8 @@ def random_model(d: int, seed: int, mask: str = "causal", beta: float = 3.0) -> 
 
 def linearized(model, x, frozen=None, weights=None):
     system = prepare(model, frozen, weights)
-    lin = linear.allocate(*x.shape, causal=model.mask == "causal")
-    linear.linearize(system, system.A / LOG2E, x, lin)
+    lin = allocate(*x.shape, causal=model.mask == "causal")
+    pairwise_linear.linearize(system, system.query / LOG2E, x, lin)
     return system, lin
 
 
@@ -41,14 +42,6 @@ def chart_field(model, x, frozen=None, weights=None):
     return field
 
 
-def tangent_bases(x):
-    """Orthonormal bases (n, d, d-1) of the tangent spaces at unit vectors."""
-    basis = np.empty((*x.shape, x.shape[1] - 1))
-    for k, i in np.ndindex(len(x), x.shape[1] - 1):
-        tangent.from_tangent(x[k], tangent.axis(x[k]), np.eye(x.shape[1] - 1)[i], basis[k, :, i])
-    return basis
-
-
 def finite_differences(field, size, h=1e-5):
     columns = []
     for i in range(size):
@@ -57,14 +50,6 @@ def finite_differences(field, size, h=1e-5):
         # Fourth order: the error is about h^4 plus rounding over h, so 1e-10 here.
         columns.append((8 * (field(z) - field(-z)) - field(2 * z) + field(-2 * z)) / (12 * h))
     return np.array(columns).T
-
-
-def inverse_columns(blocks, shift):
-    """What `solve.invert` gives, in an array as wide as it needs."""
-    count, size, _ = blocks.shape
-    out = np.empty((count, size, -(-size // simd.WIDTH) * simd.WIDTH))
-    solve.invert(blocks, shift, out)
-    return out
 
 
 def dense_jacobian(system, lin, n, d):
@@ -81,8 +66,8 @@ def dense_jacobian(system, lin, n, d):
     for i in range(n * size):
         right = np.zeros((n, d))
         right[i // size] = basis[i // size, :, i % size]
-        u = np.zeros((d, linear.padded(n)))
-        solve.solve(system, lin, inverses, right, u)
+        u = np.zeros((d, padded(n)))
+        substitution.solve(system, Equations(lin, inverses, right, u))
         inverse[:, i] = np.einsum("kci,ck->ki", basis, u[:, :n]).ravel()
     return shift * np.eye(n * size) - np.linalg.inv(inverse)
 
@@ -116,7 +101,7 @@ def test_jacobian_with_frozen_tokens_and_as_one_matrix(mask):
         jacobian = dense_jacobian(system, lin, n, d)
     else:
         jacobian = np.empty_like(expected)
-        solve.assemble(system, lin, jacobian)
+        full_jacobian.assemble(system, lin, jacobian)
     np.testing.assert_allclose(jacobian, expected, atol=2e-9 * scale)
 
 
@@ -137,45 +122,3 @@ def test_a_lone_token_has_a_block_of_full_relative_precision():
     slope = -weight * (np.cos(angle) - beta * np.sin(angle) ** 2)  # −d/dφ of e^{β(cos φ−1)} sin φ
     assert lin.blocks[1, 0, 0] == pytest.approx(slope, rel=1e-12)
     assert np.linalg.norm(lin.velocity[1]) == pytest.approx(weight * np.sin(angle), rel=1e-12)
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 8, 40])
-def test_inverses_and_factors_solve_like_numpy(size):
-    rng = np.random.default_rng(size)
-    blocks = rng.normal(size=(3, size, size))
-    blocks[0] = np.eye(size)[::-1]  # zeros on the diagonal: pivots are needed
-    inverses = inverse_columns(blocks, 0.3)
-    for k in range(3):
-        right, found = rng.normal(size=size), np.empty(inverses.shape[2])
-        solve.apply(inverses[k], right, found)
-        expected = np.linalg.solve(0.3 * np.eye(size) - blocks[k], right)
-        bound = 1e-9 * np.abs(expected).max()
-        np.testing.assert_allclose(found[:size], expected, rtol=1e-9, atol=bound)
-        assert not found[size:].any()
-        columns, pivots = np.empty((size, size)), np.empty(size, dtype=np.int64)
-        solve.factorize(blocks[k], 0.3, columns, pivots)
-        solve.substitute(columns, pivots, right)
-        np.testing.assert_allclose(right, expected, rtol=1e-9, atol=bound)
-
-
-@pytest.mark.parametrize("size", [1, 2, 5])
-def test_growth_is_the_largest_real_part(size):
-    rng = np.random.default_rng(size)
-    for shift in (-10.0, -1.0, 0.0, 10.0):
-        block = rng.normal(size=(size, size)) + shift * np.eye(size)
-        top = np.linalg.eigvals(block).real.max()
-        assert solve.growth(block, 0.0) == pytest.approx(max(top, 0.0), abs=1e-12)
-        assert solve.growth(block, 5.0) == pytest.approx(top if top > 5 else 0.0, abs=1e-12)
-
-
-@pytest.mark.parametrize("d", [2, 3, 8])
-def test_tangent_coordinates(d):
-    x = np.concatenate([pk.sphere.uniform(20, d, seed=d), np.eye(d), -np.eye(d)])
-    basis = tangent_bases(x)
-    for k in range(len(x)):
-        full = np.column_stack([x[k], basis[k]])
-        np.testing.assert_allclose(full.T @ full, np.eye(d), atol=1e-15)
-        v = np.random.default_rng(k).normal(size=d)
-        z = np.empty(d - 1)
-        tangent.to_tangent(x[k], tangent.axis(x[k]), v, z)
-        np.testing.assert_allclose(z, basis[k].T @ v, atol=1e-14)

@@ -1,0 +1,9 @@
+"""The integrators by name."""
+
+from __future__ import annotations
+
+from parkade.engine.explicit import EXPLICIT
+from parkade.engine.implicit import IMPLICIT
+from parkade.engine.integrator import Integrator
+
+METHODS: dict[str, Integrator] = {method.name: method for method in (EXPLICIT, IMPLICIT)}
