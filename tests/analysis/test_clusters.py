@@ -21,7 +21,7 @@ ANGLE = st.one_of(
 
 
 def brute_labels(x, radius):
-    """Components by repeated relaxation: the smallest index in reach, until nothing changes."""
+    """Components by repeated relaxation: take the smallest index in reach until it converges."""
     linked = pk.sphere.distance(x[:, None], x[None]) <= radius
     labels = np.arange(len(x))
     while True:
@@ -32,7 +32,7 @@ def brute_labels(x, radius):
 
 
 def no_ties(x, radius):
-    """Whether no distance is so close to the radius that rounding decides."""
+    """Whether no distance is so close to the radius that rounding matters."""
     gaps = pk.sphere.distance(x[:, None], x[None])[np.triu_indices(len(x), 1)]
     return bool(np.all((np.abs(gaps - radius) > 1e-9) | ((gaps == 0) & (radius == 0))))
 
@@ -47,7 +47,7 @@ def synthetic(times, angles, beta=64.0):
 
 @pytest.fixture(scope="module")
 def runs():
-    """The same life at two tolerances."""
+    """The same run at two tolerances."""
     x0 = pk.sphere.uniform(60, 2, seed=0)
     model = pk.Attention(d=2, beta=25.0)
     return [pk.simulate(model, x0, 1e30, method="implicit", tol=tol) for tol in (1e-6, 1e-8)]
@@ -112,7 +112,7 @@ def test_labels_refuse_tokens_off_the_sphere():
 # --- merge tree of runs made by hand ------------------------------------------------------
 
 
-def test_arrivals_leaders_and_sizes_of_a_known_life():
+def test_arrivals_leaders_and_sizes_of_a_known_run():
     times = [0, 1, 10, 100, 1000, 1e4]
     angles = [
         [0.0, 1.0, 2.0, 2.5],
@@ -133,13 +133,13 @@ def test_arrivals_leaders_and_sizes_of_a_known_life():
 
 def test_a_token_that_leaves_for_long_arrives_once_and_last():
     times = [0, 1, 10, 20, 30, 100]
-    near = [1, 0, 0.5, 0.5, 0, 0]  # there at 1, away from 10 to 30
+    near = [1, 0, 0.5, 0.5, 0, 0]  # near at 1, away from 10 to 30
     tree = merge_tree(synthetic(times, [[0.0, a] for a in near]))
     assert [e.time for e in tree.events] == [30]
 
 
 def test_a_wobble_during_a_merge_makes_no_new_arrival():
-    # Cluster {1, 2} moves to 0 at t=1e20; 2 lags behind for no time at all.
+    # Cluster {1, 2} moves to 0 at t=1e20; 2 lags behind for less than a float spacing.
     times = [0, 1, 50, 1e10, 1e20, 1e20, 1e20, 1e25]
     angles = [
         [0.0, 1.0, 2.0],
@@ -169,14 +169,14 @@ def test_tokens_that_start_together_joined_at_the_start():
     assert tree.count(0) == 2
 
 
-def test_nobody_merges_with_nobody():
+def test_tokens_that_never_merge():
     tree = merge_tree(synthetic([0, 1e3], [[0.5]] * 2))
     assert tree.events == ()
     assert tree.count(5) == 1
     assert tree.to_newick() == "0:3;"
 
 
-def test_only_the_end_was_kept():
+def test_only_the_end_was_saved():
     run = pk.simulate(pk.Attention(d=2, beta=16.0), pk.sphere.uniform(30, 2, seed=1), 50.0)
     end = dataclasses.replace(run, times=run.times[-1:], tokens=run.tokens[-1:], dense=None)
     tree = merge_tree(end)
@@ -198,7 +198,7 @@ def test_plateaus_last_a_factor_and_the_last_is_open():
     assert [p.clusters for p in strict.plateaus] == [1]
 
 
-def test_a_state_seen_once_is_no_plateau():
+def test_a_state_seen_once_is_not_a_plateau():
     times = [0, 10, 100, 1000, 1e4]
     tree = merge_tree(synthetic(times, [[0, 1, 2], [0, 1, 1], [0, 1, 1], [0, 0, 0], [0, 0, 0]]))
     assert [(p.clusters, p.start, p.end) for p in tree.plateaus] == [(2, 10, 1e3), (1, 1e3, 1e4)]
@@ -256,7 +256,7 @@ def test_arrivals_are_found_between_steps(runs):
         assert nearest == pytest.approx(chord, rel=1e-4)
 
 
-def test_a_run_that_kept_some_times_knows_arrivals_to_those_times(runs):
+def test_without_dense_output_arrivals_are_saved_times(runs):
     run = runs[0]
     some = dataclasses.replace(run, times=run.times[::20], tokens=run.tokens[::20], dense=None)
     fine, coarse = merge_tree(run), merge_tree(some)
@@ -388,7 +388,7 @@ def test_text_fits_the_terminal(runs):
     assert tree.table()[-1]["end"] == "end of run"
     assert [row["left"] for row in tree.merge_table()][-1] == "1"
     doubtful = dataclasses.replace(tree, trusted_until=1e14)
-    assert "do not trust" in doubtful.to_text()
+    assert "rounding errors dominate" in doubtful.to_text()
     assert json.loads(doubtful.to_json())["trusted_until"] == 1e14
     assert f"{tree.n} tokens" in repr(tree)
 
@@ -408,7 +408,7 @@ def test_consumption_matches_the_definition(d):
         np.testing.assert_array_equal(consumption(run, centers, 0.3, times), expected)
 
 
-def test_consumption_by_nobody_and_by_everybody():
+def test_consumption_by_no_center_and_by_all():
     run = pk.simulate(pk.Attention(d=2), pk.sphere.uniform(5, 2, seed=2), 1.0)
     assert consumption(run, [], 0.1, times=[0.5]).tolist() == [0]
     assert consumption(run, range(5), 0.0, times=[0.0, 1.0]).tolist() == [1, 1]

@@ -54,7 +54,7 @@ def agree(x, delta, model=None):
 
 
 def around(values):
-    """Each value and its two neighbours among the floats, where they are distances."""
+    """Each value and its two neighbouring floats, if they are valid distances."""
     near = {f(v) for v in values for f in (float, lambda v: np.nextafter(v, 0))}
     near |= {float(np.nextafter(v, 9)) for v in values}
     return sorted(v for v in near if 0 <= v <= math.pi)
@@ -66,7 +66,7 @@ def distances(x):
 
 
 def many_scales(n, d, rng):
-    """Clusters in clusters, from size 1 down to 1e-17, with duplicates and antipodes."""
+    """Nested clusters, from size 1 down to 1e-17, with duplicates and antipodes."""
     x = pk.sphere.uniform(n, d, rng)
     for k in range(1, n):
         kind, other = rng.random(), x[rng.integers(k)]
@@ -83,7 +83,7 @@ def many_scales(n, d, rng):
 def bowl(d, rng, flat=False):
     """A model with a distance; a flat one ignores some directions."""
     root = rng.standard_normal((d - 1 if flat else d, d))
-    turn = rng.standard_normal((d, d))  # no distance feels the antisymmetric part
+    turn = rng.standard_normal((d, d))  # the antisymmetric part does not change distances
     return pk.Attention(Q=root.T @ root + turn - turn.T, K=1.0)
 
 
@@ -117,7 +117,7 @@ def test_the_extremes_of_delta(d):
 
 
 @pytest.mark.parametrize("d", [2, 3, 4])
-def test_ties_at_every_distance_there_is(d):
+def test_ties_at_every_distance(d):
     rng = np.random.default_rng(0)
     x = pk.sphere.uniform(12, d, rng)
     x = np.concatenate([x, -x[:3], x[:3]])[rng.permutation(18)]
@@ -164,7 +164,7 @@ def test_equal_tokens_have_one_center(d, delta):
 
 @pytest.mark.parametrize("at", [0.0, math.pi / 2, math.pi, -math.pi / 2])
 def test_tokens_closer_than_the_rounding_of_angles(at):
-    # At (−1, 0) the angle resolves 4e-16, the second coordinate whatever it likes.
+    # At (−1, 0) the angle resolves 4e-16, the second coordinate is much finer.
     k = np.random.default_rng(0).permutation(300)
     x = np.stack([np.ones(300), 1e-20 * k], axis=1)
     x = x @ np.array(
@@ -239,21 +239,21 @@ def test_the_distance_of_the_identity_is_the_chord():
 
 
 @pytest.mark.parametrize("d", [2, 3, 8])
-def test_the_root_gives_the_distance_that_attention_feels(d):
+def test_the_root_gives_the_distance_of_attention(d):
     rng = np.random.default_rng(d)
     x, y = pk.sphere.uniform(2, d, rng)
     for flat in (False, True):
         model = bowl(d, rng, flat)
         square = (model.Q @ (x - y)) @ (model.K @ (x - y))
         assert np.sum(((x - y) @ root_of(model)) ** 2) == pytest.approx(square, rel=1e-10)
-    # The weight of y, relative to the token's own, for tokens of equal S-norm.
+    # The weight of y relative to the weight of x itself, for tokens of equal S-norm.
     model = pk.Attention(d=d, beta=3.0, Q=1.5, K=0.5)
     scores = model.beta * np.array([(model.Q @ x) @ (model.K @ z) for z in (x, y)])
     square = np.sum(((x - y) @ root_of(model)) ** 2)
     assert math.exp(scores[1] - scores[0]) == pytest.approx(math.exp(-3.0 * square / 2))
 
 
-def test_no_attention_at_all_is_no_distance_at_all():
+def test_zero_attention_gives_zero_distance():
     x = pk.sphere.uniform(20, 3, seed=0)
     assert renyi_centers(x, 0.0, model=pk.Attention(d=3, Q=0.0)).tolist() == [0]
 
@@ -283,7 +283,7 @@ def test_work_grows_with_the_number_of_tokens_only(d, delta):
         ("x", None, "real numbers"),
         (-1.0, pk.Attention(d=3), "delta must be ≥ 0, got -1"),
         (0.1, pk.Attention(d=2), "d=2 columns like the model"),
-        (0.1, pk.Attention(Q=[1, 1, -0.25]), "no negative eigenvalue, got -0.25: it gives no dist"),
+        (0.1, pk.Attention(Q=[1, 1, -0.25]), "no negative eigenvalue, got -0.25; omit model"),
         (0.1, 64.0, "must be one attention head such as parkade.Attention, got float"),
     ],
 )

@@ -11,7 +11,7 @@ import parkade as pk
 
 
 def by_hand(model, tokens, frozen=(), frozen_weights=()):
-    """The formula of the model with Python floats and loops: the twin of the twin."""
+    """The formula of the model with Python floats and loops."""
     d = model.d
 
     def apply(matrix, x):
@@ -56,7 +56,7 @@ def jax():
 
 @pytest.fixture(params=NAMESPACES)
 def make(request):
-    """Makes an array of one of the namespaces from NumPy's."""
+    """Convert a NumPy array to one of the namespaces."""
     if request.param == "jax":
         request.getfixturevalue("jax")
     return NAMESPACES[request.param]
@@ -123,7 +123,7 @@ def test_equality():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, r"give d: it cannot be told when Q, K and V are numbers"),
+        ({}, r"d cannot be inferred if Q, K and V are numbers; give d"),
         ({"d": 1}, r"d must be ≥ 2, got 1"),
         ({"d": 0}, r"d must be a whole number ≥ 1, got 0"),
         ({"d": 2.0}, r"d must be a whole number ≥ 1, got 2\.0"),
@@ -152,7 +152,7 @@ def test_refusals(arguments, message):
 def test_velocity_is_the_formula(d, mask):
     model = random_model(d, beta=3.0, seed=d, mask=mask)
     x, frozen = pk.sphere.uniform(6, d, seed=1), pk.sphere.uniform(2, d, seed=2)
-    # A few roundings of scores and pulls of order 10.
+    # A few rounding errors of scores and forces of order 10.
     np.testing.assert_allclose(model.velocity(x), by_hand(model, x), atol=1e-14)
     weights = np.array([2.5, 0.5])
     np.testing.assert_allclose(
@@ -165,7 +165,7 @@ def test_array_libraries_agree(make, mask):
     model = random_model(3, beta=5.0, seed=1, mask=mask)
     x, frozen = pk.sphere.uniform(12, 3, seed=1), pk.sphere.uniform(2, 3, seed=2)
     weights = np.array([3.0, 0.5])
-    # They sum in other orders, so only rounding (1e-15) may differ.
+    # They sum in different orders, so only rounding errors (1e-15) may differ.
     plain = model.velocity(make(x))
     assert type(plain) is type(make(x))
     np.testing.assert_allclose(np.asarray(plain), model.velocity(x), rtol=0, atol=1e-12)
@@ -212,7 +212,7 @@ def test_velocity_is_tangent_and_finite(beta, mask):
     v = model.velocity(x)
     assert np.isfinite(v).all()
     assert np.abs(v).max() > 1e-3
-    # ⟨x, v⟩ is a rounding error of the pull, whose length is at most |V|.
+    # ⟨x, v⟩ is a rounding error of the force, whose length is at most |V|.
     assert np.abs(np.sum(x * v, axis=1)).max() < 8 * EPS * np.linalg.norm(model.V, 2)
 
 

@@ -1,4 +1,4 @@
-"""A new part, defined in a file of its own, goes everywhere that `Attention` goes."""
+"""A new part, defined in its own file, works everywhere that `Attention` works."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_transformer_with_one_head_is_attention():
 def test_merge_tree_and_plots():
     run = pk.simulate(drifting(), X0, 1e3)
     assert run.stats.method == "implicit"
-    assert run.merge_tree().count(1e3) == 1  # all go where the drift goes
+    assert run.merge_tree().count(1e3) == 1  # all follow the drift
     assert plots.caption(run) == "β = 9, drift 0.1, causal mask, n = 20, t = 1000"
     assert plots.overview(run).axes
 
@@ -83,7 +83,7 @@ def test_as_json_and_back():
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_swept(tmp_path, executor):
-    """Processes that do not know the part get it with the model."""
+    """Worker processes get the part with the model."""
     options = {"n": 10, "runs": 4, "t_end": 20.0, "measure": ["clusters", "merges", "consumption"]}
     models = {"calm": drifting(0.01), "windy": drifting(1.0)}
     found = pk.ensemble(
@@ -102,8 +102,8 @@ def test_shown_on_a_page():
     assert "drift 0.1" in page.text
 
 
-def test_a_kind_that_nobody_defined_is_refused():
-    with pytest.raises(pk.InputError, match="no kind of model called 'gale'; import the module"):
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(pk.InputError, match="unknown kind of model 'gale'; import the module"):
         from_dict({"kind": "gale"})
 
 
@@ -112,7 +112,7 @@ def test_a_kind_that_nobody_defined_is_refused():
     [
         ({"heads": [3]}, r"heads must be a list of pk\.Head objects, but number 0 is 3"),
         ({"parts": [pk.Head(d=2)], "heads": [pk.Head(d=2), "x"]}, r"number 1 is 'x'"),
-        ({}, r"give d: a model without heads"),
+        ({}, r"d cannot be inferred for a model without heads; give d"),
         ({"heads": [pk.Head(d=2), pk.Head(d=3)]}, r"all have d=2, but number 1 has d=3"),
         ({"heads": [pk.Head(d=2)], "mask": "half"}, r"mask must be one of 'causal', 'full'"),
     ],

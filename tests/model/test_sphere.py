@@ -15,7 +15,7 @@ def test_uniform_has_unit_rows(d):
     x = sphere.uniform(1000, d, seed=1)
     assert x.shape == (1000, d)
     assert x.dtype == np.float64
-    # Two roundings of the sum of squares' root and one division.
+    # Two roundings in the square root of the sum and one division.
     assert np.abs(np.linalg.norm(x, axis=1) - 1).max() <= 4 * EPS
 
 
@@ -69,7 +69,7 @@ def test_normalize_neither_overflows_nor_underflows(scale):
     np.testing.assert_allclose(unit, expected, rtol=2 * EPS)
 
 
-def test_normalize_keeps_each_row_apart():
+def test_normalize_treats_rows_separately():
     unit = sphere.normalize([[3e300, 4e300], [3e-300, 4e-300], [3.0, 4.0]])
     np.testing.assert_allclose(unit, [[0.6, 0.8]] * 3, rtol=4 * EPS)
 
@@ -84,8 +84,8 @@ def test_normalize_names_the_row_without_direction(bad):
 
 @pytest.mark.parametrize("angle", [0.0, 1e-150, 1e-17, 1e-8, 1e-3, 1.0, 3.0])
 def test_distance_keeps_relative_accuracy_for_small_angles(angle):
-    # Down to 1e-150: the square of a smaller difference underflows. sin is good to an ulp,
-    # and so is each of the three operations after it.
+    # Down to 1e-150: the square of a smaller difference underflows. sin is accurate to an ulp,
+    # and so is each of the next three operations.
     x, y = np.array([1.0, 0.0, 0.0]), np.array([np.cos(angle), np.sin(angle), 0.0])
     assert sphere.distance(x, y) == pytest.approx(angle, rel=4 * EPS, abs=0)
 
@@ -100,7 +100,7 @@ def test_distance_is_accurate_near_antipodes(gap):
 def test_distance_ignores_rotations(angle):
     R = random_rotation(5, seed=3)
     x, y = np.eye(5)[0], np.cos(angle) * np.eye(5)[0] + np.sin(angle) * np.eye(5)[1]
-    # Rotating rounds each point by about EPS, an absolute error of the angle.
+    # A rotation rounds each point by about EPS, an absolute error of the angle.
     assert sphere.distance(R @ x, R @ y) == pytest.approx(angle, rel=0, abs=8 * EPS)
 
 
@@ -117,7 +117,7 @@ def test_project_leaves_the_tangent_part():
     rng = np.random.default_rng(5)
     x, y = sphere.uniform(20, 4, seed=5), rng.standard_normal((20, 4))
     tangent = sphere.project(x, y)
-    # ⟨x, P_x y⟩ = 0, and what was removed is parallel to x; all numbers are of order 1.
+    # ⟨x, P_x y⟩ = 0, and the removed part is parallel to x; all numbers are of order 1.
     assert np.abs(np.sum(x * tangent, axis=1)).max() < 8 * EPS
     np.testing.assert_allclose(sphere.project(x, y - tangent), 0, atol=16 * EPS)
     np.testing.assert_allclose(sphere.project(x, tangent), tangent, atol=16 * EPS)
@@ -127,7 +127,7 @@ def test_angles_invert_from_angles():
     phi = np.linspace(-np.pi, np.pi, 101)[1:]
     x = sphere.from_angles(phi)
     assert x.shape == (100, 2)
-    # The coordinates are rounded by half an ulp of 1, and so is the angle, and its π.
+    # The coordinates, the angle and π are each rounded by half an ulp of 1.
     np.testing.assert_allclose(sphere.angles(x), phi, rtol=0, atol=4 * EPS)
     assert sphere.angles(x[3]) == pytest.approx(phi[3], abs=4 * EPS)
     assert sphere.angles(x.reshape(10, 10, 2)).shape == (10, 10)
@@ -169,7 +169,7 @@ def test_von_mises_fisher_keeps_its_digits_when_narrow():
     assert abs(square.mean() - 2) < 5 * np.sqrt(4 / 10_000)
 
 
-def test_von_mises_fisher_draws_a_mean_of_its_own():
+def test_von_mises_fisher_draws_its_own_mean():
     means = [sphere.von_mises_fisher(50, 3, 1e4, seed=s).mean(axis=0) for s in range(2)]
     assert np.linalg.norm(means[0] - means[1]) > 0.1
     again = sphere.von_mises_fisher(50, 3, 1e4, seed=1).mean(axis=0)
@@ -190,7 +190,7 @@ def test_mixture_of_one_is_a_projected_normal_law(d, spread):
 
 
 def test_mixture_uses_all_its_components_alike():
-    # Counts of 5 components among 10000 points: χ² with 4 degrees, below 34 but for p < 1e-6.
+    # Counts of 5 components among 10000 points: χ² with 4 degrees exceeds 34 with p < 1e-6.
     x = sphere.mixture(10_000, 3, 5, 0.0, seed=9).round(9)
     _, counts = np.unique(x, axis=0, return_counts=True)
     assert len(counts) == 5

@@ -387,7 +387,7 @@ def test_axes_must_be_flat(on_sphere):
 
 def test_a_time_that_was_not_kept_is_refused():
     run = simulate(2, 2.0, times=[0.0, 1.0, 2.0])
-    with pytest.raises(pk.InputError, match=r"t=1\.5 is not among the 3 times"):
+    with pytest.raises(pk.InputError, match=r"t=1\.5 is not among the 3 saved times"):
         plots.circle(run, t=1.5)
 
 

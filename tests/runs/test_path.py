@@ -1,4 +1,4 @@
-"""Paths from anywhere: what is accepted, and that everything works on them."""
+"""Paths from any source: which input is accepted, and that everything works on them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_path_is_what_was_given():
         ([0], [[[1.0, 0]]], None),
     ],
 )
-def test_bad_arrays_are_told_of(times, tokens, message):
+def test_bad_arrays_are_refused(times, tokens, message):
     if message is None:
         pk.Path(times, tokens)
         return

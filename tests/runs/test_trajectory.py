@@ -102,7 +102,7 @@ def test_saving_where_no_file_can_be(run, tmp_path):
 
 
 def refused(path, *words):
-    """`load` must refuse with one sentence that names the file."""
+    """Check that `load` raises one sentence that names the file."""
     with pytest.raises(pk.InputError) as caught:
         pk.load(path)
     message = str(caught.value)
@@ -138,7 +138,7 @@ def test_loading_a_truncated_file(saved, keep):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_loading_a_damaged_file_never_crashes(saved, run, seed):
-    # Three random bytes changed: either the damage is noticed or the arrays are untouched.
+    # Three random bytes are changed: either this is detected or the arrays are the same.
     rng = np.random.default_rng(seed)
     data = bytearray(saved.read_bytes())
     for place in rng.integers(len(data), size=3):
@@ -176,12 +176,12 @@ def test_loading_a_file_with_a_part_missing(saved, name):
 
 
 def edited(model, **changes):
-    """The text of a model with other fields."""
+    """The text of a model with changed fields."""
     return np.array(json.dumps(json.loads(str(model)) | changes))
 
 
 def changed(path, **changes):
-    """Write the file anew, as a user might, with other arrays and without a checksum."""
+    """Rewrite the file with other arrays and without a checksum, as a user might."""
     with np.load(path) as file:
         arrays = dict(file)
     np.savez(path, **arrays | changes)
@@ -208,9 +208,9 @@ def changed(path, **changes):
         ("model", lambda m: edited(m, beta=-1.0), "beta must be ≥ 0"),
         ("model", lambda m: edited(m, Q=[[1.0, 2.0]]), "Q must be a number"),
         ("model", lambda m: edited(m, mask="half"), "mask must be one of"),
-        ("model", lambda m: edited(m, kind="half"), "there is no kind of model called 'half'"),
-        ("model", lambda m: edited(m, kind="head"), "this is not a model of kind head"),
-        ("model", lambda m: edited(m, gamma=1.0), "this is not a model of kind attention"),
+        ("model", lambda m: edited(m, kind="half"), "unknown kind of model 'half'"),
+        ("model", lambda m: edited(m, kind="head"), "not a valid model of kind head"),
+        ("model", lambda m: edited(m, gamma=1.0), "not a valid model of kind attention"),
         ("model", lambda m: np.array("[1]"), "a model must be one JSON object"),
         ("model", lambda m: np.array("[" * 10**5), "model cannot be read"),
         ("format", lambda f: np.array(3), "format must be text"),
@@ -228,7 +228,7 @@ def test_loading_arrays_that_do_not_fit(saved, name, change, words):
 
 
 def test_loading_arrays_of_other_types(saved, run):
-    # What somebody else writes may be in another order, and still be right.
+    # Other programs may write another memory order, which is valid.
     changed(saved, times=run.times.astype(">f8"), tokens=np.asfortranarray(run.tokens))
     back = pk.load(saved)
     assert np.array_equal(back.at(1.234), run.at(1.234))
@@ -237,7 +237,7 @@ def test_loading_arrays_of_other_types(saved, run):
 
 
 def test_loading_exchanged_arrays(saved):
-    # Q and K have the same shape: only the checksum can tell.
+    # Q and K have the same shape: only the checksum can detect it.
     shutil.copy(OLD / "run-format-1.npz", saved)
     data = saved.read_bytes()
     assert data.count(b"Q.npy") == data.count(b"K.npy") == 2
@@ -247,8 +247,8 @@ def test_loading_exchanged_arrays(saved):
     refused(saved, "its checksum does not match")
 
 
-def test_loading_does_not_believe_a_header(saved):
-    # It claims 8 TB; the file is as large as before.
+def test_loading_does_not_trust_a_header(saved):
+    # It claims 8 TB; the size of the file is unchanged.
     with zipfile.ZipFile(saved) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     shape = str(pk.load(saved).tokens.shape).encode()
@@ -333,8 +333,8 @@ def test_at_returns_copies(run):
 @pytest.mark.parametrize(
     ("t", "message"),
     [
-        (-0.1, r"t=-0\.1 lies outside the run, which goes from 0 to 3"),
-        ([1.0, 3.5], r"t=3\.5 lies outside the run.*simulate with a larger t_end"),
+        (-0.1, r"t=-0\.1 is outside the run, which goes from 0 to 3"),
+        ([1.0, 3.5], r"t=3\.5 is outside the run.*simulate with a larger t_end"),
         (np.nan, r"t must be finite, got nan"),
         ([[1.0]], r"t must be a number or a 1-D array, got shape \(1, 1\)"),
         ("soon", r"t must be real numbers, got 'soon'"),
@@ -348,7 +348,7 @@ def test_at_refuses(run, t, message):
 def test_at_without_dense_output():
     run = make([0.0, 1.0, 3.0])
     assert np.array_equal(run.at(1.0), run.tokens[1])
-    message = r"t=0\.5 is not among the 3 times this run kept; simulate with times='steps'"
+    message = r"t=0\.5 is not among the 3 saved times; simulate with times='steps'"
     with pytest.raises(pk.InputError, match=message):
         run.at([1.0, 0.5])
 
@@ -356,7 +356,7 @@ def test_at_without_dense_output():
 def test_at_of_a_final_run():
     run = make("final")
     assert np.array_equal(run.at(3.0), run.final)
-    with pytest.raises(pk.InputError, match=r"t=0 lies outside the run"):
+    with pytest.raises(pk.InputError, match=r"t=0 is outside the run"):
         run.at(0.0)
 
 

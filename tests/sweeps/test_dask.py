@@ -1,4 +1,4 @@
-"""A Dask cluster that fails: our sentence, and not a word of Dask's before it."""
+"""A Dask cluster that fails: our sentence, and no output from Dask."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_scheduler_that_dies_is_one_sentence(file, tmp_path):
     with subprocess.Popen(command, **quiet) as scheduler:
         try:
             wait_for(told)
-            # There is no worker: the batches wait.
+            # There are no workers, so the batches wait.
             running = sweep(file, json.loads(told.read_text())["address"])
             wait_for(tmp_path / "small" / "recipe.json")
             time.sleep(2)
@@ -50,13 +50,13 @@ def test_a_scheduler_that_dies_is_one_sentence(file, tmp_path):
     out, said = running.communicate(timeout=120)
     assert (running.returncode, out) == (2, "")
     assert said == (
-        f"parkade: the executor gave its batches up; 0 of 4 batches are kept in "
-        f"{tmp_path / 'small'}: run the same again to go on\n"
+        f"parkade: the executor cancelled its batches; 0 of 4 batches are kept in "
+        f"{tmp_path / 'small'}: run it again to continue\n"
     )
 
 
 @pytest.mark.parametrize("address", ["nonsense://", "tls://127.0.0.1:1", "", "inproc://x"])
-def test_an_address_that_is_none_is_one_sentence(file, address):
+def test_an_invalid_address_is_one_sentence(file, address):
     running = sweep(file, address)
     out, said = running.communicate(timeout=120)
     assert (running.returncode, out) == (2, "")

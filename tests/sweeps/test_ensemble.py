@@ -1,4 +1,4 @@
-"""Ensembles: the grid, the measures, and the same bits whoever computes them."""
+"""Ensembles: the grid, the measures, and the same bits on any workers."""
 
 from __future__ import annotations
 
@@ -128,8 +128,8 @@ def test_lists_of_matrices_and_starts_are_understood():
         ({"V": [1, 1, 1]}, r"V must be a number, a vector of length 2"),
         ({"V": "random"}, r"V must be one of 'I', 'gaussian', got 'random'"),
         ({"V": [1, 2], "d": [2, 3]}, r"V must be a number, a vector of length 3"),
-        ({"d": None}, r"give d: Q, K, V and start must tell one dimension, but none has one"),
-        ({"beta": [1, 2, 1]}, r"beta must have different values, but 1\.0 comes twice"),
+        ({"d": None}, r"Q, K, V and start must imply one dimension, got none; give d"),
+        ({"beta": [1, 2, 1]}, r"beta must have different values, but 1\.0 appears twice"),
         ({"beta": []}, r"beta must have at least one value"),
         ({"beta": -1.0}, r"beta must be ≥ 0, got -1"),
         ({"n": [3, 0]}, r"n must be a whole number ≥ 1, got 0"),
@@ -137,7 +137,7 @@ def test_lists_of_matrices_and_starts_are_understood():
         ({"start": "normal"}, r"start must be one of 'uniform', got 'normal'"),
         ({"start": ("mixture", 3)}, r"start must be 'uniform', \('von Mises-Fisher', kappa\)"),
         ({"start": [[1.0, 0.0]], "n": 5}, r"start gives 1 tokens in d=2, so n and d must be"),
-        ({"c": 4.0, "delta": 0.5}, r"give c \(δ = cβ\^\{-1/2\}\) or delta, not both"),
+        ({"c": 4.0, "delta": 0.5}, r"got both c \(δ = cβ\^\{-1/2\}\) and delta; give only one"),
         ({"c": [1.0, 2.0]}, r"c is swept, but nothing measured depends on it; add 'consumption'"),
         ({"measure": "size"}, r"measure must be one of 'clusters', 'merges'"),
         ({"measure": ()}, r"measure must name at least one of clusters, merges"),
@@ -222,7 +222,7 @@ def test_separations_beyond_the_sphere_leave_one_centre():
     assert (given.centers == 10).all()
 
 
-def test_attributes_tell_the_recipe_and_the_versions(everything):
+def test_attributes_contain_the_recipe_and_the_versions(everything):
     told = json.loads(everything.attrs["recipe"])
     assert (told["beta"], told["c"], told["measure"]) == (64.0, [1.0, 4.0], list(MEASURES))
     assert json.loads(everything.attrs["versions"]) == versions()
@@ -230,7 +230,7 @@ def test_attributes_tell_the_recipe_and_the_versions(everything):
     assert everything.clusters.attrs["long_name"] == "number of clusters"
 
 
-def test_untrusted_runs_are_told():
+def test_untrusted_runs_give_a_warning():
     x0 = pk.sphere.from_angles([0.0, 2.0])
     with pytest.warns(pk.TrustWarning, match=r"in 2 of 2 runs rounding, not the model"):
         ds = pk.ensemble(start=x0, beta=100.0, mask="full", runs=2, t_end=1e40, measure="final")
@@ -241,7 +241,7 @@ def test_untrusted_runs_are_told():
 
 
 class Backwards(Executor):
-    """Runs its tasks when the first result is wanted, the last task first."""
+    """Runs its tasks when the first result is requested, the last task first."""
 
     def __init__(self):
         self.tasks = []

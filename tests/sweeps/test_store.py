@@ -29,9 +29,9 @@ from parkade.cli.sweep import read_recipe
 from parkade.sweeps.store import Store
 
 KILLS = int(os.environ.get("PARKADE_KILLS", "4"))
-"""How many times the main process is killed; the full test has 20."""
+"""How often the main process is killed; the full test uses 20."""
 
-# Batches of two short runs: nearly all the time goes into writing files.
+# Batches of two short runs: most of the time is spent writing files.
 FILE = """\
 d = 2
 n = 6
@@ -47,13 +47,13 @@ measure = ["final", "clusters"]
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "sweep.toml"
-    # So many that a busy machine does not finish them before it is disturbed.
+    # So many that the sweep is not finished before it is disturbed.
     path.write_text(FILE.format(runs=200))
     return path
 
 
 def begin(file, *options, **settings):
-    """Start the command; return its process once it has finished a batch more than before."""
+    """Start the command; return its process after it has finished one more batch."""
     store = Store(file.with_suffix(""), read_recipe(file))
     before = len(store.done())
     command = [sys.executable, "-m", "parkade", "sweep", str(file), *options]
@@ -74,7 +74,7 @@ def sweep(file, *options, **settings):
 
 
 def contents(store):
-    """The bytes of all finished batches; every one of them must be whole."""
+    """The bytes of all finished batches, each of which must be complete."""
     found = {}
     for batch in store.done():
         data = store.file(batch).read_bytes()
@@ -88,7 +88,7 @@ def contents(store):
 
 @functools.cache
 def undisturbed(runs):
-    """What the ensemble of a file is when nothing happens to it."""
+    """The ensemble of a file, run without disturbance."""
     return pk.ensemble(
         d=2, n=6, beta=[1, 9], runs=runs, batch=2, t_end=1.0,
         times=[0, 0.5, 1], measure=["final", "clusters"], workers=1,
@@ -96,7 +96,7 @@ def undisturbed(runs):
 
 
 def assert_finishes(file, store, kept):
-    """Finish the sweep: what was kept is as it was, and all is as if nothing had happened."""
+    """Finish the sweep: kept batches are unchanged, and the result is as if undisturbed."""
     done = sweep(file)
     assert (done.returncode, done.stderr) == (0, "")
     after = contents(store)
@@ -149,13 +149,13 @@ def test_a_killed_worker_ends_the_sweep_and_costs_its_batch(file):
     assert process.returncode == 2
     told = re.fullmatch(
         r"parkade: a worker process died \(killed, or out of memory\); (\d+) of (\d+) batches are "
-        rf"kept in {re.escape(str(store.path))}: run the same again to go on\n",
+        rf"kept in {re.escape(str(store.path))}: run it again to continue\n",
         said,
     )
     assert told is not None, said
-    # The other worker may have finished one more on its way out.
+    # The other worker may have finished one more batch before it stopped.
     assert len(kept) - 1 <= int(told[1]) <= len(kept) < int(told[2]) == store.recipe.batches
-    # Workers do not outlive a main process that is killed.
+    # Workers do not outlive a killed main process.
     process, _ = begin(file, "--pool", "processes", "--workers", "2")
     workers = children(process.pid)
     assert len(workers) == 2
@@ -177,7 +177,7 @@ def test_ctrl_c_keeps_what_is_done(file, pool):
     assert process.returncode == 130
     assert said == (
         f"parkade: interrupted; {len(kept)} of {store.recipe.batches} batches are kept in "
-        f"{store.path}; the same command again goes on from there\n"
+        f"{store.path}; run the same command again to continue\n"
     )
     told = json.loads(sweep(file, "--status", "--json").stdout)
     assert (told["batches_done"], told["batches"]) == (len(kept), store.recipe.batches)
@@ -185,7 +185,7 @@ def test_ctrl_c_keeps_what_is_done(file, pool):
         assert_finishes(file, store, kept)
 
 
-def test_a_full_disk_is_told_and_destroys_nothing(file):
+def test_a_full_disk_is_reported_and_destroys_nothing(file):
     process, store = begin(file)
     process.kill()
     process.communicate()
@@ -204,7 +204,7 @@ def test_a_full_disk_is_told_and_destroys_nothing(file):
     assert set(store.path.iterdir()) <= before
 
 
-def test_a_store_that_cannot_be_is_refused(file, tmp_path):
+def test_an_impossible_store_is_refused(file, tmp_path):
     plain = tmp_path / "plain"
     plain.write_text("mine")
     done = sweep(file, "--store", plain)
@@ -234,9 +234,9 @@ def test_another_recipe_is_refused_and_foreign_files_stay(tmp_path):
     first = pk.ensemble(beta=[1.0, 2.0], **options)
     with pytest.raises(
         pk.InputError,
-        match=r"holds another ensemble: beta \(in the store \[1\.0, 2\.0\], asked 3\.0\); "
-        r"c \(in the store 4\.0, asked null\); seed \(in the store 0, asked 1\); "
-        r"delta \(in the store null, asked 0\.5\); give another store",
+        match=r"contains another ensemble: beta \(\[1\.0, 2\.0\] in the store, 3\.0 requested\); "
+        r"c \(4\.0 in the store, null requested\); seed \(0 in the store, 1 requested\); "
+        r"delta \(null in the store, 0\.5 requested\); use another store",
     ):
         pk.ensemble(beta=3.0, seed=1, delta=0.5, **{**options, "batch": 1})
     assert pk.load_ensemble(tmp_path).identical(first)
@@ -276,12 +276,12 @@ def test_a_damaged_file_is_named(tmp_path, damage):
     if damage == "exchanged":
         target.write_bytes((tmp_path / "other" / target.name).read_bytes())
         message = (
-            r"batch-000001.nc: it belongs to another ensemble: seed \(in the store 1, asked 0\)"
+            r"batch-000001.nc: it belongs to another ensemble: seed \(1 in the store, 0 requested\)"
         )
     elif damage == "renamed":
         target.with_name("batch-000000.nc").replace(target)
         target.with_name("batch-000000.nc").write_bytes(target.read_bytes())
-        message = r"batch-000001.nc: it belongs to .* batch number \(in the store 0, asked 1\)"
+        message = r"batch-000001.nc: it belongs to .* batch number \(0 in the store, 1 requested\)"
     else:
         target.write_bytes(target.read_bytes()[: 5000 if damage == "cut" else 0])
         message = r"1 of the batches in .* damaged: batch-000001.nc \(.*\); run the ensemble again"
@@ -307,14 +307,14 @@ def test_damaged_batches_are_computed_anew_with_the_same_bits(tmp_path):
     message = (
         r"2 of the batches in .* are damaged: batch-000001.nc \(its checksum does not match\), "
     )
-    with pytest.raises(pk.ParkadeError, match=message + r"batch-000004.nc .* computes them again"):
+    with pytest.raises(pk.ParkadeError, match=message + r"batch-000004.nc .* to recompute them"):
         pk.load_ensemble(tmp_path)
-    moved = r"are computed again; moved aside are batch-000001.nc.damaged, batch-000004.nc.damaged"
+    moved = r"are computed again; see batch-000001.nc.damaged, batch-000004.nc.damaged"
     with pytest.warns(UserWarning, match=moved):
         again = pk.ensemble(**DAMAGED, store=tmp_path)
     assert again.identical(whole)
     assert all(again[name].values.tobytes() == whole[name].values.tobytes() for name in whole)
-    # The others were left alone.
+    # The others are unchanged.
     after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert all(after[name] == before[name] for name in before.keys() - bad)
     assert after.keys() == before.keys() | {f"{name}.damaged" for name in bad}
@@ -329,7 +329,7 @@ def test_every_bit_of_a_batch_counts(tmp_path):
         with pytest.raises(pk.ParkadeError, match=r"batch-000002.nc \("):
             pk.load_ensemble(tmp_path)
         path.write_bytes(whole)
-    # Others can read the file as before.
+    # Other programs can still read the file.
     with netCDF4.Dataset(path) as opened, xarray.open_dataset(path) as read:
         assert np.array_equal(opened["clusters"][:], read.clusters)
 
@@ -339,22 +339,22 @@ def test_a_damaged_recipe_is_written_anew_if_the_batches_have_it(tmp_path):
     path = tmp_path / "recipe.json"
     before = path.read_bytes()
     path.write_bytes(before.replace(b'"runs": 3', b'"runs": 2'))
-    with pytest.raises(pk.InputError, match=r"recipe.json \(its checksum does not match\); .* run"):
+    with pytest.raises(pk.InputError, match=r"recipe.json \(its checksum does not match\); run"):
         pk.load_ensemble(tmp_path)
     with pytest.raises(pk.ParkadeError, match=r"belongs to another ensemble: runs"):
         pk.ensemble(**{**DAMAGED, "runs": 2}, store=tmp_path)
     assert pk.ensemble(**DAMAGED, store=tmp_path).identical(whole)
     assert path.read_bytes() == before
-    # Without any batch it may be somebody else's.
+    # Without batches the file may not be ours.
     other = tmp_path / "other"
     other.mkdir()
     (other / "recipe.json").write_text('{"cake": "apples"}')
-    with pytest.raises(pk.InputError, match=r"give another store"):
+    with pytest.raises(pk.InputError, match=r"use another store"):
         pk.ensemble(**DAMAGED, store=other)
     assert (other / "recipe.json").read_text() == '{"cake": "apples"}'
 
 
-def test_a_store_of_the_old_format_goes_on(tmp_path):
+def test_a_store_of_the_old_format_can_be_continued(tmp_path):
     shutil.unpack_archive(Path(__file__).parents[1] / "data" / "old-store.zip", tmp_path)
     options = {
         "d": 2, "n": 3, "beta": [1.0, 9.0], "runs": 1, "batch": 1, "t_end": 1.0,
@@ -368,7 +368,7 @@ def test_a_store_of_the_old_format_goes_on(tmp_path):
         assert pk.ensemble(**options).equals(old)
     store = Store.open(tmp_path)
     assert store.check().unsealed == ["batch-000000.nc"]
-    # Damage that the netCDF library notices is mended as well.
+    # Damage that the netCDF library notices is repaired as well.
     path = tmp_path / "batch-000000.nc"
     path.write_bytes(path.read_bytes()[:5000])
     assert list(store.check().bad) == ["batch-000000.nc"]
@@ -383,8 +383,8 @@ def test_a_store_of_the_old_format_goes_on(tmp_path):
     [
         (None, r"there is no store"),
         ({}, r"is not the store of an ensemble: it has no recipe.json"),
-        ({"recipe.json": "{}"}, r"cannot read .*recipe.json .*give another store"),
-        ({"recipe.json": '{"format": "x"}'}, r"cannot read .*recipe.json .*give another store"),
+        ({"recipe.json": "{}"}, r"cannot read .*recipe.json .*use another store"),
+        ({"recipe.json": '{"format": "x"}'}, r"cannot read .*recipe.json .*use another store"),
     ],
 )
 def test_what_is_no_store_is_refused(tmp_path, content, message):
@@ -455,22 +455,22 @@ def test_dask_goes_on_without_a_killed_worker(file, tmp_path):
     assert pk.load_ensemble(small.with_suffix("")).identical(undisturbed(4))
 
 
-def test_a_scheduler_that_is_not_there_is_told(file):
+def test_a_missing_scheduler_is_reported(file):
     pytest.importorskip("distributed")
     done = sweep(file, "--scheduler", "nonsense://")
     assert done.returncode == 2
     assert done.stderr.startswith("parkade: --scheduler: cannot reach nonsense:// (")
 
 
-def test_an_executor_that_is_closed_is_told(tmp_path):
+def test_a_closed_executor_is_reported(tmp_path):
     with ThreadPoolExecutor(1) as pool:
         options = {"d": 2, "n": 4, "runs": 40, "t_end": 1.0, "batch": 1, "store": tmp_path}
         begun = threading.Timer(0.1, pool.shutdown, kwargs={"wait": False, "cancel_futures": True})
         pool.submit(time.sleep, 0.3)
         begun.start()
-        with pytest.raises(pk.ParkadeError, match=r"gave its batches up; 0 of 40 batches are kept"):
+        with pytest.raises(pk.ParkadeError, match=r"cancelled its batches; 0 of 40 batches"):
             pk.ensemble(**options, executor=pool)
-    with pytest.raises(pk.InputError, match=r"workers is for parkade's own pools"):
+    with pytest.raises(pk.InputError, match=r"workers applies to .* only, got an Executor"):
         pk.ensemble(**options, executor=pool, workers=2)
 
 
@@ -481,7 +481,7 @@ def test_some_variables_can_be_read(tmp_path):
         pk.load_ensemble(tmp_path, variables=["size"])
 
 
-def test_too_much_for_the_memory_is_told_before_anything_is_run(tmp_path, little_memory):
+def test_too_little_memory_is_reported_before_any_run(tmp_path, little_memory):
     with pytest.raises(pk.InputError, match=r"the ensemble needs .* use parkade sweep"):
         pk.ensemble(d=2, n=5, runs=900, t_end=1.0, batch=300, store=tmp_path / "store", times=[1])
     with pytest.raises(pk.InputError, match=r"a run of 100 tokens in d=2 needs .* lower n or d"):

@@ -61,7 +61,7 @@ def test_a_sweep_is_the_ensemble_of_its_file(here):
     assert told["recipe"] == json.loads(expected.attrs["recipe"])
 
 
-def test_status_tells_what_is_done_and_runs_nothing(here):
+def test_status_shows_what_is_done_and_runs_nothing(here):
     result = invoke("small.toml", "--status")
     assert "done     0 of 12 batches (0 %)\nstore    small\n" in result.stdout
     assert not (here / "small").exists()
@@ -69,7 +69,7 @@ def test_status_tells_what_is_done_and_runs_nothing(here):
     (here / "small" / "batch-000003.nc").unlink()
     assert "done     11 of 12 batches (92 %)" in invoke("small.toml", "--status").stdout
     (here / "small.toml").write_text(SMALL + "seed = 1\n")
-    differs = "differs  from the file: seed (in the store 0, asked 1)\n"
+    differs = "differs  from the file: seed (0 in the store, 1 requested)\n"
     assert invoke("small.toml", "--status").stdout.endswith(differs)
 
 
@@ -94,12 +94,12 @@ def test_the_file_in_the_help_is_one(here):
         (
             "d = 2\nbetas = 1",
             [],
-            "small.toml has the unknown key 'betas'; known are n, runs, t_end",
+            "small.toml has the unknown key 'betas'; use one of n, runs, t_end",
         ),
-        ("d = 2\nstore = 'x'", [], "small.toml has the unknown key 'store'; known are n, runs"),
-        ("d = 2\nreport = 1", [], "small.toml has the unknown key 'report'; known are n, runs"),
+        ("d = 2\nstore = 'x'", [], "small.toml has the unknown key 'store'; use one of n, runs"),
+        ("d = 2\nreport = 1", [], "small.toml has the unknown key 'report'; use one of n, runs"),
         ("d = ", [], "small.toml is not a TOML file: Invalid value"),
-        ("n = 3", [], "give d: Q, K, V and start must tell one dimension"),
+        ("n = 3", [], "Q, K, V and start must imply one dimension, got none; give d"),
         ("d = 2\nstart = 'no.npy'", [], "start: there is no file no.npy"),
         (SMALL, ["--pool", "fibres"], "executor must be one of 'threads', 'processes', got 'fib"),
         (SMALL, ["--workers", "0"], "workers must be a whole number ≥ 1, got 0"),
@@ -117,12 +117,13 @@ def test_bad_files_are_refused_in_one_sentence(here, text, options, message):
     assert not list(here.glob("small/batch*"))
 
 
-def test_a_missing_file_is_told(here):
+def test_a_missing_file_is_reported(here):
     result = invoke("none.toml")
-    assert result.stderr == "parkade: there is no file none.toml; parkade sweep --help shows one\n"
+    sentence = "there is no file none.toml; parkade sweep --help shows an example"
+    assert result.stderr == f"parkade: {sentence}\n"
 
 
-def test_dask_that_is_not_installed_is_told(here, monkeypatch):
+def test_missing_dask_is_reported(here, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     result = invoke("small.toml", "--scheduler", "tcp://127.0.0.1:1")
     assert result.exit_code == 2
@@ -177,7 +178,7 @@ def test_the_phase_diagram_needs_positive_beta_for_a_logarithmic_axis():
         (lambda ds: ds, "consumed", r"depends on kind as well; choose .* ds.sel\(kind='renyi'\)"),
         (lambda ds: ds.sel(time=[0.0]), "clusters", r"needs times > 0"),
         (lambda ds: 3, "clusters", r"needs a Dataset, got int"),
-        (lambda ds: ds * np.nan, "clusters", r"is not there yet: no batch is done"),
+        (lambda ds: ds * np.nan, "clusters", r"has no values yet: no batch is done"),
     ],
 )
 def test_the_phase_diagram_refuses(dataset, choose, variable, message):
@@ -197,7 +198,7 @@ def test_check_names_what_is_bad(here):
     assert result.exit_code == 2
     reason = "its checksum does not match"
     assert f"bad      batch-000007.nc: {reason}" in result.stdout.splitlines()
-    remedy = "the same command without --check computes what is bad again"
+    remedy = "run the same command without --check to compute them again"
     assert result.stderr == f"parkade: small has 1 bad file; {remedy}\n"
     recipe = here / "small" / "recipe.json"
     recipe.write_bytes(recipe.read_bytes()[:-2])
@@ -206,11 +207,11 @@ def test_check_names_what_is_bad(here):
     assert (result.exit_code, told["batches_done"], told["without_checksum"]) == (2, 12, [])
     assert list(told["bad"]) == ["recipe.json", "batch-000007.nc"]
     assert told["bad"]["batch-000007.nc"] == reason
-    # And it is as it says.
+    # That is what happens.
     result = invoke("small.toml", "--json")
     assert result.exit_code == 0
-    assert "moved aside are batch-000007.nc.damaged" in result.stderr
+    assert "are computed again; see batch-000007.nc.damaged" in result.stderr
     assert json.loads(result.stdout)["batches_made"] == 1
     assert invoke("small.toml", "--check").exit_code == 0
     (here / "small.toml").write_text(SMALL.replace("runs = 4", "runs = 5"))
-    assert "holds another ensemble: runs" in invoke("small.toml", "--check").stderr
+    assert "contains another ensemble: runs" in invoke("small.toml", "--check").stderr

@@ -1,1 +1,1 @@
-"""What a path shows: clusters, merge trees, centres, endings. Imports `runs` and below."""
+"""Analysis of paths: clusters, merge trees, centres, endings. Imports `runs` and below."""

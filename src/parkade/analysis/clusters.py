@@ -1,4 +1,4 @@
-"""Which tokens form a cluster, who merged with whom and when, and who is consumed."""
+"""Clusters of tokens, when they merge, and which tokens are consumed by centres."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from parkade.runs.path import Path, need_path
 
 __all__ = ["cluster_labels", "consumption", "default_forming", "default_radius", "merge_tree"]
 
-_FORMING = 10.0  # clusters have formed after about this time, if V = I
-_WIDEST = 0.1  # radius of a cluster where attention is wide
-_CHUNK = 2**21  # numbers of interpolated tokens in memory at once
+_FORMING = 10.0  # clusters form within about this time, if V = I
+_WIDEST = 0.1  # the largest default radius of a cluster
+_CHUNK = 2**21  # numbers of interpolated tokens held in memory at once
 
 
 def cluster_labels(tokens: ArrayLike, radius: float) -> NDArray[np.int64]:
-    """Clusters of tokens that are linked by steps of at most `radius` (single linkage).
+    """Clusters of tokens linked by distances of at most `radius` (single linkage).
 
     Parameters
     ----------
     tokens : (n, d) array
         Unit vectors.
     radius : float
-        Largest geodesic distance (an angle, 0 to π) of two tokens that are linked.
+        Largest geodesic distance (an angle, 0 to π) between two linked tokens.
 
     Returns
     -------
     (n,) int array
-        For each token the index of the earliest token of its cluster, which names it.
+        For each token, the index of the earliest token of its cluster.
 
     Notes
     -----
-    Takes a time of order n log n on the circle, and otherwise of n² at most, less the more
-    tokens share a cluster.
+    Takes a time of order n log n on the circle, and otherwise at most n², less if clusters
+    are large.
 
     Examples
     --------
@@ -61,12 +61,12 @@ def cluster_labels(tokens: ArrayLike, radius: float) -> NDArray[np.int64]:
         return found
     order = np.argsort(angles(x), kind="stable")
     ring = x[order]
-    # Whether the one before it on the circle, across ±π for the first, is too far away.
+    # Whether the previous token on the circle (across ±π for the first) is too far away.
     opens = distance(ring, np.roll(ring, 1, axis=0)) > r
     if not opens.any():
         return np.zeros(n, dtype=np.int64)
     arc = np.cumsum(opens)
-    arc[arc == 0] = arc[-1]  # those before the first opening continue the last arc
+    arc[arc == 0] = arc[-1]  # tokens before the first gap continue the last arc
     first = np.full(arc[-1] + 1, n)
     np.minimum.at(first, arc, order)
     labels = np.empty(n, dtype=np.int64)
@@ -75,13 +75,12 @@ def cluster_labels(tokens: ArrayLike, radius: float) -> NDArray[np.int64]:
 
 
 def default_radius(model: Model | None = None) -> float:
-    """The radius within which `merge_tree` takes tokens to be together; 0.1 without a model.
+    """The default radius of clusters in `merge_tree`; 0.1 without a model.
 
-    Attraction weakens by a factor e^{-1/2} over the distance (β‖KᵀQ‖)^{-1/2}, with the
-    spectral norm: the shortest range in any direction. A tenth of it is deep inside every
-    cluster's reach, where an approach is exponential and of order one in time, so the radius
-    hardly matters for what happens late. Where attention is that wide that this exceeds
-    0.1, it is 0.1.
+    Attraction decreases by a factor e^{-1/2} over the distance (β‖KᵀQ‖)^{-1/2}, with the
+    spectral norm: the shortest range in any direction. The radius is a tenth of it. That is
+    deep inside the range of every cluster, where tokens approach exponentially within a time
+    of order one, so the radius hardly affects late events. It is at most 0.1.
 
     Examples
     --------
@@ -93,7 +92,7 @@ def default_radius(model: Model | None = None) -> float:
 
 
 def default_forming(path: Path) -> float:
-    """The time clusters take to form: 10/‖V‖, or without a model the first time after the start."""
+    """The time in which clusters form: 10/‖V‖, or the second time of a path without a model."""
     if path.model is not None:
         return _FORMING / (path.model.rate or 1.0)
     later = path.times[path.times > max(0.0, float(path.times[0]))]
@@ -108,35 +107,34 @@ def merge_tree(
     halvings: int = 30,
     forming: float | None = None,
 ) -> MergeTree:
-    """Who joined whom, and when, over the whole life of a run.
+    """Which clusters merge, and when, over a whole run.
 
-    A token is *alone* while it is farther than `radius` from every earlier token. It
-    *arrives* when its last lasting time alone ends, and lives (as the leader of a cluster)
-    until then. So the number of clusters, those alive, can only fall. The first token never
-    arrives.
+    A token is *alone* while it is farther than `radius` from every earlier token. It leads a
+    cluster until it *arrives*, at the end of its last long period alone. So the number of
+    clusters can only decrease. The first token never arrives.
 
-    A time alone is lasting in three cases: it begins at the start, it goes on from t to
-    `persistence`·t or longer, or the token does not return to the one it left within as long
-    again. Shorter times do not count because of what happens in a merge: the tokens of a
-    cluster follow their leader with a delay, and are farther than `radius` from it for a time
-    of order one. Counted as arrivals, their returns would turn old followers into clusters.
+    A period alone counts as long in three cases: it begins at the start of the run, it extends
+    from t to `persistence`·t or later, or the token does not return to the one it left before
+    `persistence` times the end of the period. Shorter periods do not count because of what
+    happens in a merge: the tokens of a cluster follow their leader with a delay, and are
+    farther than `radius` from it for a time of order one. If their returns counted as arrivals,
+    old followers would become clusters.
 
     Parameters
     ----------
     run : Path
         A run or any other path. With dense output (``times="steps"``) arrivals are found
-        between steps. Otherwise they are the first of the times kept, and what came before the
-        first is not seen.
+        between steps. Otherwise they are the first saved times after the arrival.
     radius : float, optional
         An angle in (0, π); `default_radius` of the model by default.
     persistence : float
-        Factor in time, > 1, from which on a state or a time alone counts as lasting.
+        Factor in time, > 1, over which a state or a period alone must last to count as long.
     halvings : int
-        How often the step in which a token arrives is halved to find when: 30 find it to
-        nine digits. They are most of the work.
+        How often the step in which a token arrives is bisected to find the time: 30 give nine
+        digits. They are most of the work.
     forming : float, optional
-        The time clusters take to form: plateaus are only looked for after it. 10/‖V‖ by
-        default, or the first time after the start of a path without a model.
+        The time in which clusters form: a plateau is counted only after it. 10/‖V‖ by
+        default, or the second time of a path without a model.
 
     Returns
     -------
@@ -144,9 +142,9 @@ def merge_tree(
 
     Notes
     -----
-    Under the causal mask earlier tokens do not feel later ones, so the earliest of a cluster
-    leads it. Under the full mask nobody leads; the same definition, by the order of the
-    tokens, still counts clusters and finds the times at which they merge.
+    Under the causal mask earlier tokens do not depend on later ones, so the earliest token of
+    a cluster leads it. Under the full mask there are no leaders. The same definition, by the
+    order of the tokens, still counts clusters and finds the times at which they merge.
 
     Examples
     --------
@@ -174,7 +172,7 @@ def merge_tree(
     joined = np.flatnonzero(last < len(run.times) - 1)
     when, nearest = _arrivals(run, joined, last[joined], chord, halvings)
 
-    # Times may be equal where they are huge: the step decides, then the time, then the index.
+    # Huge times may be equal: sort by step, then time, then index.
     order = np.lexsort((joined, when, last[joined]))
     leader = np.arange(len(last))
     size = np.ones(len(last), dtype=np.int64)
@@ -202,20 +200,20 @@ def merge_tree(
 def consumption(
     run: Path, centers: ArrayLike, radius: float, times: ArrayLike | None = None
 ) -> Array:
-    """The share of tokens that the `centers` have consumed, over time.
+    """The share of tokens consumed by the `centers`, over time.
 
-    A token is consumed while it is within `radius` of the current position of a centre; a
-    centre is so itself (Karagodin, Polyanskiy, Rigollet 2024, Figure 3).
+    A token is consumed while it is within `radius` of the current position of a centre. This
+    includes the centres themselves (Karagodin, Polyanskiy, Rigollet 2024, Figure 3).
 
     Parameters
     ----------
     run : Path
     centers : (m,) int array
-        Indices of tokens, such as `parkade.renyi_centers` returns.
+        Indices of tokens, for example from `parkade.renyi_centers`.
     radius : float
         Geodesic distance, 0 to π.
     times : (T,) array, optional
-        When to look; the times of the run by default.
+        The times to use; the times of the run by default.
 
     Returns
     -------
@@ -237,7 +235,7 @@ def consumption(
     if who.ndim != 1 or (who.size and who.dtype.kind not in "iu"):
         raise InputError(
             f"centers must be a list of token indices, got shape {who.shape} of {who.dtype}; "
-            "pass what parkade.renyi_centers returns"
+            "pass the result of parkade.renyi_centers"
         )
     who = who.astype(np.int64)
     if who.size and not 0 <= who.min() <= who.max() < n:
@@ -266,10 +264,10 @@ def _arrivals(
     chord: float,
     halvings: int,
 ) -> tuple[Array, NDArray[np.int64]]:
-    """When each `token`, `last` alone at that index, arrived, and who was nearest then."""
+    """When each `token` arrives, given the index at which it is `last` alone, and the nearest."""
     from parkade.engine import neighbours
 
-    when = run.times[last + 1]  # index 0 for those never alone
+    when = run.times[last + 1]  # index 0 for tokens that are never alone
     nearest = np.empty(len(token), dtype=np.int64)
     some = max(1, _CHUNK // run.tokens[0].size)
     for begin in range(0, len(token), some):
@@ -281,9 +279,9 @@ def _arrivals(
 
     before = run.times[np.maximum(last, 0)].copy()
     for _ in range(halvings):
-        # Geometric means: steps may be long compared with t.
+        # Geometric mean: steps may be long compared with t.
         middle = np.where(before > 0, np.sqrt(before) * np.sqrt(when), when / 2)
-        # At a time that is stored twice the run has two states: only look strictly between.
+        # A time that is stored twice has two states: only look strictly between times.
         between = np.flatnonzero((before < middle) & (middle < when))
         if not between.size:
             break

@@ -16,31 +16,31 @@ WITHIN = 1e-6
 """A token this close to a predicted point has reached it."""
 
 FIRM = 1e-4
-"""A token that returns at this rate or faster rests for ever, not just for long."""
+"""With this return rate or a faster one, a token rests permanently, not just for long."""
 
 AT = 1e-3
-"""Tokens this close to a predicted point are at it, for a table."""
+"""A token this close to a predicted point counts as being there, in a table."""
 
 DISTINCT = 3 / 4
-"""The least share of the tokens of a cloud that are points of their own."""
+"""The smallest share of distinct points in a cloud."""
 
 SIDE = 1 / 32
-"""The least share of the tokens of two clouds on each side."""
+"""The smallest share of tokens on each side of two clouds."""
 
 APART = 1e-3
-"""Tokens farther than this from all others are points of their own."""
+"""Tokens farther than this from all others are distinct points."""
 
 UNIFORM = {2: math.pi / 2 - 1, 1: 1.0}
 """Mean angle of uniform tokens on S² from a plane and from a line, in radians."""
 
 
 def distinct_share(tokens: Array) -> float:
-    """The share of tokens that are points of their own."""
+    """The number of distinct points divided by the number of tokens."""
     return len(np.unique(cluster_labels(tokens, APART))) / len(tokens)
 
 
 def smaller_side(tokens: Array, basis: Array) -> float:
-    """The share of tokens on the side of L^⊥ that has fewer, for a line L."""
+    """The share of tokens on the side of L^⊥ with fewer tokens, for a line L."""
     share = float((tokens @ basis[:, 0] > 0).mean())
     return min(share, 1 - share)
 
@@ -51,18 +51,18 @@ def distance(tokens: Array, points: Array) -> float:
 
 
 def rests(model: Model, tokens: Array) -> bool:
-    """Whether a stable equilibrium is so close that the tokens will not leave it."""
+    """Whether the tokens are so close to a stable equilibrium that they do not leave it."""
     rate = return_rate(model, tokens)
-    # Speed over rate is about how far the equilibrium is.
+    # Speed divided by rate is about the distance to the equilibrium.
     return rate > FIRM and float(np.abs(model.velocity(tokens)).max()) < 1e-3 * WITHIN * rate
 
 
 def return_rate(model: Model, tokens: Array, step: float = 1e-6) -> float:
-    """The slowest rate at which a token, slightly pushed, returns; negative if one does not.
+    """The slowest rate at which a perturbed token returns; negative if one does not.
 
-    Nobody feels later tokens, so the Jacobian is block triangular and its eigenvalues are
-    those of the blocks ∂(dx_k/dt)/∂x_k. The first token is left out: where it rests is
-    Lemma 3.1. If the rate is positive, the others follow it, and rest for ever.
+    No token depends on later ones, so the Jacobian is block triangular and its eigenvalues are
+    those of the blocks ∂(dx_k/dt)/∂x_k. The first token is excluded: Lemma 3.1 says where it
+    rests. If the rate is positive, the others follow it and rest permanently.
     """
     n, d = tokens.shape
     slowest = np.inf
@@ -77,7 +77,7 @@ def return_rate(model: Model, tokens: Array, step: float = 1e-6) -> float:
 
 
 def as_predicted(final: FinalConfiguration, start: Array, end: Array) -> bool:
-    """Whether tokens are where the spectrum of V says; `clouds` says what a cloud is."""
+    """Whether tokens end as the spectrum of V predicts; the constants above define a cloud."""
     if final.kind in ("one point", "two points"):
         return distance(end, final.limit(start[0])) < AT
     near = final.angles(end).mean() < UNIFORM[final.dim]

@@ -1,4 +1,4 @@
-"""Expected and seen final configurations, in a few words each."""
+"""Short descriptions of expected and observed final configurations."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _PLACES = {
 
 
 def expected(final: FinalConfiguration) -> str:
-    """What the spectrum of V predicts, such as "two points ±ξ"."""
+    """The prediction from the spectrum of V, such as "two points ±ξ"."""
     if final.status == "theorem":
         return "one point, x₁(0), for t → ∞"
     return final.kind + _PLACES[final.kind]
 
 
 def seen(final: FinalConfiguration, tokens: Array) -> str:
-    """What `tokens` are, such as "2 points in L"."""
+    """A description of `tokens`, such as "2 points in L"."""
     count = len(renyi_centers(tokens, APART))
     text = f"{count} point{'s' * (count != 1)}"
     if final.dim < len(final.basis):

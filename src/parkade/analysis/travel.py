@@ -1,4 +1,4 @@
-"""How far the tokens of a run go between the times it kept."""
+"""How far the tokens of a run move between saved times."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from parkade.base.types import Array
 from parkade.model.sphere import distance
 from parkade.runs.path import Path
 
-_CHUNK = 2**22  # numbers in memory at once
+_CHUNK = 2**22  # numbers held in memory at once
 
 
 def way(run: Path) -> Array:
-    """The sum, up to each time kept, of the longest ways any token went, (T,)."""
-    # In a turning frame one step may hold many turns, which its two ends do not show.
+    """The largest move of any token in each step, summed up to each saved time, (T,)."""
+    # In a rotating frame a step may include many turns, which its ends do not show.
     turned = np.linalg.norm(run.spin, 2) * np.diff(run.times)
     return np.concatenate([[0.0], np.cumsum(_longest_moves(run.tokens) + turned)])
 
 
 def _longest_moves(tokens: Array) -> Array:
-    """The longest way any token went in each step, (T-1,)."""
+    """The largest move of any token in each step, (T-1,)."""
     steps = len(tokens) - 1
     result = np.empty(steps)
     some = max(1, _CHUNK // tokens[0].size)

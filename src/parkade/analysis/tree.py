@@ -1,4 +1,4 @@
-"""`MergeTree`: the life of the clusters of a run, as data and as text."""
+"""`MergeTree`: how the clusters of a run merge, as data and as text."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class Merge:
 
     time: float
     absorbed: int
-    """The token that led the cluster until now."""
+    """The leader of the cluster that joins."""
     into: int
-    """The token that leads the cluster it joins."""
+    """The leader of the cluster that it joins."""
     size: int
-    """Tokens that came with it, itself included."""
+    """The number of tokens that join, the leader included."""
 
 
 @dataclass(frozen=True)
 class Plateau:
-    """A metastable state: the number of clusters stays the same for a lasting time."""
+    """A metastable state: the number of clusters stays the same for a long time."""
 
     clusters: int
     start: float
@@ -46,7 +46,7 @@ class Plateau:
     leaders: tuple[int, ...]
     """The earliest token of each cluster."""
     open: bool
-    """Whether the run ended before the state did: `end` and `lifetime` are lower bounds."""
+    """Whether the run ended before the state; then `end` and `lifetime` are lower bounds."""
 
     @property
     def lifetime(self) -> float:
@@ -56,7 +56,7 @@ class Plateau:
 
 @dataclass(frozen=True, eq=False)
 class MergeTree:
-    """Who joined whom, and when; `parkade.clusters.merge_tree` makes it and defines the terms.
+    """Which clusters merge, and when; `parkade.clusters.merge_tree` defines the terms.
 
     Attributes
     ----------
@@ -65,16 +65,16 @@ class MergeTree:
     start, end : float
         First and last time of the run.
     radius, persistence : float
-        With which it was made.
+        The parameters of `merge_tree`.
     events : tuple of Merge
-        In the order in which they happened. Tokens that started within the radius of an
-        earlier one joined it at `start`.
+        In order of time. Tokens that start within the radius of an earlier one join it at
+        `start`.
     trusted_until : float
-        When rounding began to decide about the run; infinite if it never did.
+        The time after which rounding errors dominate the run; infinite if they never do.
     kept : tuple of float or None
         The times of a run without dense output, between which nothing is known.
     forming : float
-        The time clusters take to form; nothing is metastable before.
+        The time in which clusters form; no plateau is counted before it.
     """
 
     n: int
@@ -96,7 +96,7 @@ class MergeTree:
 
     @cached_property
     def arrivals(self) -> Array:
-        """When each token arrived at an earlier one, (n,); infinite for those still alive."""
+        """When each token arrives at an earlier one, (n,); infinite if it never does."""
         times = np.full(self.n, np.inf)
         for event in self.events:
             times[event.absorbed] = event.time
@@ -108,7 +108,7 @@ class MergeTree:
     @overload
     def count(self, t: ArrayLike) -> NDArray[np.int64]: ...
     def count(self, t: ArrayLike) -> int | NDArray[np.int64]:
-        """Number of clusters at a time or at an array of times; it never grows."""
+        """Number of clusters at a time or at an array of times; it never increases."""
         when = self._inside(t)
         counts: NDArray[np.int64] = self.n - np.searchsorted(
             np.sort(self.arrivals), when, side="right"
@@ -120,10 +120,10 @@ class MergeTree:
         return np.flatnonzero(self.arrivals > self._inside(t))
 
     def labels(self, t: float) -> NDArray[np.int64]:
-        """For each token the leader of its cluster at time t, (n,), by this tree.
+        """The leader of each token's cluster at time t according to this tree, (n,).
 
-        A token that went from one cluster to another without ever being alone stays with
-        the first one here; `cluster_labels` of the tokens tells who is where.
+        A token that moves from one cluster to another without ever being alone stays with the
+        first one here. Use `cluster_labels` for the clusters of the current positions.
         """
         when = self._inside(t)
         into = np.arange(self.n)
@@ -131,16 +131,16 @@ class MergeTree:
             if event.time <= when:
                 into[event.absorbed] = event.into
         for token in range(self.n):
-            into[token] = into[into[token]]  # earlier tokens point to their leader already
+            into[token] = into[into[token]]  # earlier tokens already point to their leader
         return into
 
     @cached_property
     def plateaus(self) -> tuple[Plateau, ...]:
-        """Metastable states: maximal times of a constant number of clusters that last.
+        """Metastable states: long periods with a constant number of clusters.
 
-        They last if they end at `persistence` times their start or later; for this a start
-        before `forming` counts as `forming`. Of a run that kept only some times, those count
-        between which the state was seen.
+        A period is long if it ends at `persistence` times its start or later; a start before
+        `forming` counts as `forming`. Without dense output, the last saved time in this state
+        is used instead of the end.
         """
         arrived = np.unique(self.arrivals[np.isfinite(self.arrivals)])
         changes = [self.start, *arrived[arrived > self.start].tolist(), self.end]
@@ -156,7 +156,7 @@ class MergeTree:
         return tuple(result)
 
     def to_json(self) -> str:
-        """Everything as one JSON object; null stands for a time that never came."""
+        """Everything as one JSON object; null means infinity."""
         data = dataclasses.asdict(self)
         data["trusted_until"] = finite(self.trusted_until)
         data["arrivals"] = [finite(t) for t in self.arrivals.tolist()]
@@ -171,15 +171,15 @@ class MergeTree:
         Parameters
         ----------
         plateau : int, optional
-            Leaves are the clusters of ``plateaus[plateau]``, named by their leaders; by
+            Leaves are the clusters of ``plateaus[plateau]``, named by their leaders. By
             default they are all tokens.
 
         Returns
         -------
         str
             Branch lengths are in log10 of time, from the start of the plateau, or from the
-            first merge after t=0. Clusters that are still apart at the end of the run meet in
-            a root at its end.
+            first merge after t=0. Clusters that are still separate at the end of the run are
+            joined by a root at its end.
 
         Examples
         --------
@@ -223,7 +223,7 @@ class MergeTree:
         ]
 
     def merge_table(self, since: float | None = None) -> list[dict[str, str]]:
-        """Merges as rows of text, those since the first plateau began by default."""
+        """Merges as rows of text, by default those after the start of the first plateau."""
         if since is None:
             since = self.plateaus[0].start if self.plateaus else self.start
         counts = range(self.n - 1, -1, -1)
@@ -243,14 +243,14 @@ class MergeTree:
         """Plateaus and the merges between them, for a terminal of this many columns."""
         first = self.plateaus[0].start if self.plateaus else self.start
         parts = [
-            f"Metastable states (lasting a factor {self.persistence:g} in time or more)",
+            f"Metastable states (that last a factor {self.persistence:g} in time or more)",
             _format(self.table(), width),
             "",
-            f"Merges after t={first:.3g} (closer than {self.radius:.3g} is together)",
+            f"Merges after t={first:.3g} (tokens closer than {self.radius:.3g} are merged)",
             _format(self.merge_table(), width),
         ]
         if self.trusted_until < self.end:
-            parts += ["", f"After t={self.trusted_until:.3g} rounding decides: do not trust it."]
+            parts += ["", f"After t={self.trusted_until:.3g} rounding errors dominate."]
         return "\n".join(parts)
 
     def _inside(self, t: ArrayLike) -> Array:
@@ -258,7 +258,7 @@ class MergeTree:
         if when.size and not (self.start <= when.min() and when.max() <= self.end):
             wrong = when.min() if when.min() < self.start else when.max()
             raise InputError(
-                f"t={wrong:g} lies outside the run, which goes from {self.start:g} to "
+                f"t={wrong:g} is outside the run, which goes from {self.start:g} to "
                 f"{self.end:g}; simulate with a larger t_end"
             )
         return when
@@ -277,7 +277,7 @@ def _branch(tree: str, bottom: float, top: float) -> str:
 
 
 def _format(rows: list[dict[str, str]], width: int) -> str:
-    """Rows as columns, numbers to the right; the last column is to the left and may be cut."""
+    """Rows as aligned columns; the last one is left-aligned and may be cut."""
     if not rows:
         return f"{_INDENT}none"
     names = list(rows[0])

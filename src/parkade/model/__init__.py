@@ -1,1 +1,1 @@
-"""What moves tokens, and the sphere they move on. Imports `base` only."""
+"""Models that move tokens, and the sphere they move on. Imports `base` only."""

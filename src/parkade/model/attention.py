@@ -26,14 +26,14 @@ class Attention(Transformer, kind="attention"):
     Parameters
     ----------
     d : int, optional
-        Dimension; may be left out if Q, K or V has it.
+        Dimension; can be omitted if Q, K or V is an array.
     beta : float
         Inverse temperature β ≥ 0.
     Q, K, V : float, (d,) or (d, d)
-        Query, key and value matrices: a number stands for a multiple of the identity, a
-        vector for a diagonal matrix. The identity by default. Each is 0 or has its largest
-        entry between 1e-50 and 1e50 in size, and β ≤ 1e50, so that nothing overflows: a factor
-        in V is a unit of time, and one in Q or K belongs to β.
+        Query, key and value matrices. A number means a multiple of the identity, a vector a
+        diagonal matrix. The identity by default. To avoid overflow, each must be 0 or have its
+        largest entry between 1e-50 and 1e50 in size, and β ≤ 1e50. A factor in V only changes
+        the unit of time, and a factor in Q or K can be moved to β.
     mask : "causal", "full", or a Mask
 
     Examples

@@ -11,27 +11,27 @@ from parkade.model.model import Model
 
 
 class Flow(Model, kind="flow"):
-    """Tokens that move as a Python function says.
+    """Tokens that move with the velocity given by a Python function.
 
     Parameters
     ----------
     velocity : function of (t, tokens)
-        dx/dt, an (n, d) array; `tokens` is (n, d) with unit rows. What is not tangent to the
-        sphere is projected away.
+        dx/dt, an (n, d) array; `tokens` is (n, d) with unit rows. The result is projected on
+        the tangent space of the sphere.
     d : int
         Dimension of the space around the sphere.
     causal : bool
-        Whether no token feels a later one. Long runs of causal flows use the implicit method,
-        with derivatives by differences.
+        Whether no token depends on a later one. Long runs of causal flows use the implicit
+        method, with finite differences.
     autonomous : bool
         Whether the velocity does not depend on the time.
     sharpness : float
-        How sharp the interaction is, in units of β: clusters are tokens within
+        The sharpness of the interaction, in units of β. Clusters are tokens within
         0.1·sharpness^{-1/2} of each other, or 0.1.
     rate : float
-        About the rate at which tokens relax; runs are long compared with 1/rate.
+        Approximate rate at which tokens relax. A run counts as long compared with 1/rate.
     label : str, optional
-        The flow in a few words; the name of the function by default.
+        A short description; the name of the function by default.
 
     Examples
     --------
@@ -93,11 +93,11 @@ class Flow(Model, kind="flow"):
 
         if self.function is None:
             raise InputError(
-                f"the function of {self!r} is not in the file it was read from; make the flow "
+                f"the function of {self!r} is not in the file it was read from; create the flow "
                 "again with pk.Flow(function, d)"
             )
         if frozen is not None and len(frozen):
-            raise InputError("a Flow takes no frozen tokens; let its function hold them")
+            raise InputError("a Flow takes no frozen tokens; include them in its function")
         xp = array_namespace(tokens)
         force = xp.asarray(self.function(t, tokens))
         if force.shape != tokens.shape:
@@ -108,7 +108,7 @@ class Flow(Model, kind="flow"):
         return force - xp.sum(tokens * force, axis=-1, keepdims=True) * tokens
 
     def data(self) -> dict[str, Any]:
-        """All but the function, which no file can hold."""
+        """All arguments except the function, which cannot be stored in a file."""
         return {
             "d": self.d,
             "causal": self.triangular,
@@ -120,5 +120,5 @@ class Flow(Model, kind="flow"):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Any:
-        """A flow that knows its name, but not its function."""
+        """A flow without its function."""
         return cls(None, **data)

@@ -22,12 +22,12 @@ class Head(Part, kind="head"):
     Parameters
     ----------
     Q, K, V : float, (d,) or (d, d)
-        Query, key and value matrices: a number stands for a multiple of the identity, a
-        vector for a diagonal matrix. The identity by default.
+        Query, key and value matrices. A number means a multiple of the identity, a vector a
+        diagonal matrix. The identity by default.
     beta : float
         Inverse temperature β ≥ 0.
     d : int, optional
-        Dimension; may be left out if Q, K or V has it.
+        Dimension; can be omitted if Q, K or V is an array.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Head(Part, kind="head"):
         if d is None:
             d = next((len(m) for m in given.values() if m.ndim), None)
             if d is None:
-                raise InputError("give d: it cannot be told when Q, K and V are numbers")
+                raise InputError("d cannot be inferred if Q, K and V are numbers; give d")
         self.d: int = check.dimension(d)
         self.Q: Array = check.matrix("Q", given["Q"], self.d)
         self.K: Array = check.matrix("K", given["K"], self.d)
@@ -83,7 +83,7 @@ class Head(Part, kind="head"):
 
     @cached_property
     def product_error(self) -> float:
-        """Rounding of KᵀQ, relative to its factors: they may nearly cancel."""
+        """The rounding error of KᵀQ from the size of its factors, since terms may cancel."""
         return 2 * self.d * EPSILON * float(np.linalg.norm(self.Q) * np.linalg.norm(self.K))
 
     @cached_property
@@ -98,7 +98,7 @@ class Head(Part, kind="head"):
 
     @property
     def generator(self) -> Array:  # type: ignore[override]
-        """V: what a lone token feels is Vx."""
+        """V: the force on a single token is Vx."""
         return self.V
 
     def force(self, tokens: Any, scene: Scene) -> Any:
@@ -116,7 +116,7 @@ class Head(Part, kind="head"):
             rows @ like(matrix.T, tokens)
             for rows, matrix in ((tokens, self.Q), (keys, self.K), (keys, self.V))
         )
-        offsets = np.zeros((n, keys.shape[-2]))  # log weights; -inf where a key is hidden
+        offsets = np.zeros((n, keys.shape[-2]))  # log weights; -inf for masked keys
         offsets[:, :n][~scene.mask.sees(n)] = -np.inf
         if scene.frozen_weights is not None:
             offsets[:, n:] = np.log(scene.frozen_weights)

@@ -31,7 +31,7 @@ class Mask:
         raise NotImplementedError
 
     def pairs(self, n: int) -> float:
-        """How many pairs of n tokens are summed over, to leading order."""
+        """The number of pairs to sum over for n tokens, to leading order."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""Matrices as text: what people write, and what captions and messages show. Opens no files."""
+"""Matrices as text, for input, captions and messages. Opens no files."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 
-_SHOWN, _CAPTION = 8, 4  # largest d of a diagonal that is written out
+_SHOWN, _CAPTION = 8, 4  # the largest d of a diagonal that is written out
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 RANDOM = "random:"
-"""What `random:SEED` begins with."""
+"""The prefix of `random:SEED`."""
 
 
 def entries(name: str, text: str, *, other: str = "") -> Array:
@@ -44,7 +44,7 @@ def gaussian(d: int, rng: np.random.Generator) -> Array:
 def seeded(name: str, seed: int, d: int) -> Array:
     """A Gaussian matrix for `random:SEED`.
 
-    The name is part of the seed: Q, K, V and the tokens of one seed are independent.
+    The name is part of the seed, so Q, K, V and the tokens of one seed are independent.
     """
     sequence = np.random.SeedSequence(seed, spawn_key=(ord(name),))
     return gaussian(d, np.random.default_rng(sequence))
@@ -67,7 +67,7 @@ def is_identity(m: Array) -> bool:
 
 
 def brief(m: Array) -> str:
-    """A matrix as `repr` shows it: [1, 1, -1] if it is diagonal and small, or else its size."""
+    """A matrix for `repr`: [1, 1, -1] if it is diagonal and small, otherwise its size."""
     diagonal = np.diagonal(m)
     if len(m) <= _SHOWN and np.array_equal(m, np.diag(diagonal)):
         return f"[{', '.join(f'{v:g}' for v in diagonal)}]"
@@ -75,7 +75,7 @@ def brief(m: Array) -> str:
 
 
 def words(m: Array) -> str:
-    """A matrix as a caption shows it: 2 I, diag(1, 1, −1), or its size."""
+    """A matrix for a caption: 2 I, diag(1, 1, −1), or its size."""
     d, diagonal = len(m), np.diagonal(m)
     if np.array_equal(m, m[0, 0] * np.eye(d)):
         return f"{number(m[0, 0])} I"
@@ -85,7 +85,7 @@ def words(m: Array) -> str:
 
 
 def text(m: Array) -> str:
-    """A matrix as people write it: I, 1,1,-1 or 0,-1;1,0."""
+    """A matrix in the input format: I, 1,1,-1 or 0,-1;1,0."""
     rows = np.atleast_2d(m)
     if len(rows) == 1 and (rows == 1).all():
         return "I"
@@ -93,7 +93,7 @@ def text(m: Array) -> str:
 
 
 def number(value: float) -> str:
-    """A number as a caption shows it: 5000, 0.25, 10⁶⁰, with a true minus sign."""
+    """A number for a caption: 5000, 0.25, 10⁶⁰, with a true minus sign."""
     if value == 0 or 1e-4 < abs(value) < 1e5:
         return f"{float(f'{value:.4g}'):g}".replace("-", "−")  # 20000, not 2e+04
     mantissa, exponent = f"{value:.2e}".split("e")

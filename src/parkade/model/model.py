@@ -1,7 +1,7 @@
-"""`Model`: what moves tokens, and the questions that the rest of parkade asks about it.
+"""`Model`: the base class of everything that moves tokens.
 
 The naive velocity is the definition of a model. The other attributes are its *traits*: planning,
-plots, theory, files and the explorer ask these and know no model in particular.
+plots, theory, files and the explorer use only these, not specific models.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from parkade.model.mask import Mask
 from parkade.model.spectrum import real_basis, spectrum
 
 KINDS: dict[str, type[Kind]] = {}
-"""Models and parts by the name of their kind in files."""
+"""Models and parts by the name of their kind, as used in files."""
 
 
 class Kind:
-    """Something that can be written to a file by the name of its kind.
+    """Something that can be written to a file under the name of its kind.
 
-    A subclass says its kind: ``class Drift(Part, kind="drift")``.
+    A subclass declares its kind: ``class Drift(Part, kind="drift")``.
     """
 
     kind: ClassVar[str] = ""
@@ -37,50 +37,50 @@ class Kind:
             KINDS[kind] = cls
 
     def to_dict(self) -> dict[str, Any]:
-        """The data of the model as JSON can hold it, with its kind."""
+        """The kind and the data, ready for JSON."""
         return {"kind": self.kind, **_plain(self.data())}
 
     def data(self) -> dict[str, Any]:
-        """The arguments that make the same object again."""
+        """The arguments that recreate the object."""
         raise NotImplementedError
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Any:
-        """The object that these arguments make."""
+        """The object with these arguments."""
         return cls(**data)
 
     def kinds(self) -> tuple[type[Kind], ...]:
-        """The classes that reading this object needs."""
+        """The classes needed to read this object."""
         return (type(self),)
 
 
 class Model(Kind):
-    """What moves tokens on the sphere S^{d-1}.
+    """A flow of tokens on the sphere S^{d-1}.
 
     Attributes
     ----------
     d : int
         Dimension of the space around the sphere.
     triangular : bool
-        Whether no token feels a later one.
+        Whether no token depends on a later one.
     autonomous : bool
         Whether the velocity does not depend on the time.
     batched : bool
         Whether `velocity` takes many systems at once, (..., n, d).
     sharpness : float
-        β‖KᵀQ‖: attention weakens over a distance of sharpness^{-1/2}.
+        β‖KᵀQ‖: the range of attention is sharpness^{-1/2}.
     rate : float
         ‖V‖: tokens relax at about this rate, at most.
     beta : float or None
-        β, where there is one.
+        β, if there is one.
     mask : Mask or None
-        Which tokens a token attends to, where there is attention.
+        Which tokens a token attends to, if there is attention.
     generator : (d, d) array or None
-        V, if a token on its own moves by dx/dt = P_x(Vx).
+        V, if a single token moves by dx/dt = P_x(Vx).
     product : (d, d) array or None
-        KᵀQ, if token k attends to token j with a weight exp(β⟨KᵀQ x_k, x_j⟩).
+        KᵀQ, if token k attends to token j with the weight exp(β⟨KᵀQ x_k, x_j⟩).
     product_error : float
-        The rounding error of the entries of `product`, which may be differences.
+        The rounding error of the entries of `product`, where terms may cancel.
     """
 
     d: int
@@ -103,12 +103,12 @@ class Model(Kind):
 
     @property
     def label(self) -> str:
-        """The model in a few words, for captions."""
+        """A short description for captions."""
         return repr(self)
 
     @cached_property
     def leading_space(self) -> Array | None:
-        """An orthonormal basis of the leading eigenspace of V, (d, m), where there is a V."""
+        """An orthonormal basis of the leading eigenspace of V, (d, m); None without a V."""
         if self.generator is None:
             return None
         found = [group.eigenvectors for group in spectrum(self.generator, SNAP).groups]
@@ -118,24 +118,22 @@ class Model(Kind):
 
 
 def from_dict(data: Any) -> Any:
-    """The model or part that `to_dict` described.
+    """The model or part described by `to_dict`.
 
-    Nothing is imported for it: the module of a kind that is not parkade's own must be imported
-    before.
+    This imports nothing: import the module that defines a custom kind first.
     """
     if not isinstance(data, dict):
         raise InputError(f"a model must be one JSON object, got {check.brief(data)}")
     name = data.get("kind")
     if not isinstance(name, str) or name not in KINDS:
         raise InputError(
-            f"there is no kind of model called {check.brief(name)}; import the module that "
-            "defines it first"
+            f"unknown kind of model {check.brief(name)}; import the module that defines it first"
         )
     fields = {key: value for key, value in data.items() if key != "kind"}
     try:
         return KINDS[name].from_data(fields)
     except (TypeError, KeyError) as error:
-        raise InputError(f"this is not a model of kind {name}: {check.reason(error)}") from None
+        raise InputError(f"not a valid model of kind {name}: {check.reason(error)}") from None
 
 
 def _plain(value: Any) -> Any:

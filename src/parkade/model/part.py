@@ -1,4 +1,4 @@
-"""`Part`: a term of the force on tokens; a `Transformer` adds up its parts."""
+"""`Part`: a term of the force on tokens; a `Transformer` sums its parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from parkade.model.model import Kind
 
 @dataclass(frozen=True)
 class Scene:
-    """What a part may look at besides the tokens.
+    """The inputs of a force besides the tokens.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Scene:
     t : float
         The time.
     frozen, frozen_weights : arrays or None
-        Fixed tokens that everybody attends to, and their weights in the sums.
+        Fixed tokens that all tokens attend to, and their weights in the sums.
     """
 
     mask: Mask
@@ -36,24 +36,24 @@ class Scene:
 class Part(Kind):
     """A term of the force on tokens.
 
-    A part is frozen data, usually a dataclass, with its force written against the array API
-    standard. The rest of parkade asks its traits. A part that acts on each token by itself, such
-    as a drift, needs a `force` and a `rate` only.
+    A part is immutable data, usually a dataclass, with its force written against the array API
+    standard. The rest of parkade uses its traits, listed below. A part that acts on each token
+    separately, such as a drift, needs only a `force` and a `rate`.
 
     Attributes
     ----------
     triangular : bool
-        Whether no token feels a later one, if the mask allows none to.
+        Whether, under a triangular mask, no token depends on a later one.
     autonomous : bool
         Whether the force does not depend on the time.
     sharpness : float
-        β‖KᵀQ‖ of attention; 0 for a part that is no attention.
+        β‖KᵀQ‖ of attention; 0 for other parts.
     rate : float
-        Size of the force's derivative, about.
+        Approximate size of the force's derivative.
     generator : (d, d) array or None
-        The matrix M, if a lone token feels the force Mx; None if the force is not linear.
+        The matrix M, if the force on a single token is Mx; None if it is not linear.
     label : str
-        The part in a few words, for captions.
+        A short description for captions.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class Part(Kind):
 
     @property
     def label(self) -> str:
-        """The part in a few words, for captions."""
+        """A short description for captions."""
         return self.kind or type(self).__name__
 
     def data(self) -> dict[str, Any]:
@@ -92,11 +92,11 @@ class Part(Kind):
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.to_dict() == other.to_dict()
 
-    __hash__ = None  # type: ignore[assignment]  # parts hold arrays
+    __hash__ = None  # type: ignore[assignment]  # parts contain arrays
 
 
 def like(array: Any, tokens: Any) -> Any:
-    """An array in the namespace, of the type and on the device of `tokens`."""
+    """`array` in the namespace, with the dtype and on the device of `tokens`."""
     from array_api_compat import array_namespace, device
 
     xp = array_namespace(tokens)

@@ -1,10 +1,11 @@
 """The leading eigenvalues of a matrix: which count as equal, and what they span.
 
-Rounding turns one eigenvalue of multiplicity k into k different ones: by 1e-16 in a normal
+Rounding splits one eigenvalue of multiplicity k into k different ones: by 1e-16 in a normal
 matrix, but by 1e-16^{1/k} in a Jordan block, where their eigenvectors are nearly parallel. The
-condition number κ = |x||y|/|yᴴx| of an eigenvalue, with its right and left eigenvectors, tells
-the two apart. So λ_i and λ_j count as equal if |λ_i − λ_j| ≤ tol·‖V‖·√(κ_i κ_j), and then, with
-their groups' means in place of the λ, again: means keep the precision that their members lose.
+condition number κ = |x||y|/|yᴴx| of an eigenvalue, with its right and left eigenvectors,
+distinguishes the two. So λ_i and λ_j count as equal if |λ_i − λ_j| ≤ tol·‖V‖·√(κ_i κ_j). The
+same test is then repeated with the means of the groups: means keep the precision that their
+members lose.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from parkade.base.types import Array
 Complex = NDArray[np.complex128]
 
 _WIDEST = 1e-3
-"""Eigenvalues farther apart than this (or tol) times ‖V‖ are never equal, however large κ."""
+"""Eigenvalues farther apart than this (or tol) times ‖V‖ are never equal, for any κ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +32,10 @@ class Group:
     size: int  # how many: the algebraic multiplicity
     tolerance: float  # of the value
     eigenvectors: Complex  # orthonormal basis of the eigenspace: the geometric multiplicity
-    projection: Complex  # on the invariant subspace, along the other ones
-    normal: bool  # whether that is an orthogonal projection, so V keeps the complement
+    projection: Complex  # onto the invariant subspace, along the other ones
+    normal: bool  # whether the projection is orthogonal, so the complement is invariant
     frame: Complex  # orthonormal basis of the invariant subspace
-    excess: Complex  # V − value·I in it: nilpotent, but for rounding
+    excess: Complex  # V − value·I in it: nilpotent up to rounding
 
     @property
     def dim(self) -> int:
@@ -44,10 +45,10 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """The groups whose real part is largest, or all of them, and the values of all."""
+    """The groups with the largest real part, or all groups, and the means of all."""
 
     groups: list[Group]
-    gap: float  # from the largest real part to the next; inf if there is none
+    gap: float  # between the largest real part and the next; inf if there is none
     means: Complex
 
 
@@ -88,7 +89,7 @@ def _conditions(T: Complex, norm: float) -> Array:
     least = np.finfo(np.float64).eps * (norm or 1.0)
     for i in range(d):
         shifted = T - T[i, i] * np.eye(d)
-        # Equal eigenvalues would divide by zero: perturb them by rounding, as LAPACK does.
+        # Avoid division by zero for equal eigenvalues: perturb them by rounding, as LAPACK does.
         small = np.abs(shifted.diagonal()) < least
         shifted[small, small] = least
         above, below = slice(0, i), slice(i + 1, d)
@@ -104,7 +105,7 @@ def _conditions(T: Complex, norm: float) -> Array:
 
 
 def equal_values(values: Complex, kappa: Array, norm: float, tol: float) -> NDArray[np.int64]:
-    """For each eigenvalue, of condition number κ, the number of its group of equal ones."""
+    """For each eigenvalue, with condition number κ, the index of its group of equal ones."""
     from scipy.sparse.csgraph import connected_components
 
     label = np.arange(len(values))
@@ -133,7 +134,7 @@ def _group(T: Complex, Z: Complex, mine: NDArray[np.bool_], unit: float) -> Grou
     from scipy.linalg import solve_sylvester
     from scipy.linalg.lapack import ztrsen
 
-    T, Z = ztrsen(mine.astype(np.int32), T, Z, job="N")[:2]  # brings them to the front
+    T, Z = ztrsen(mine.astype(np.int32), T, Z, job="N")[:2]  # moves them to the front
     k = int(mine.sum())
     own, rest = T[:k, :k], T[k:, k:]
     value = complex(np.trace(own)) / k
@@ -144,7 +145,7 @@ def _group(T: Complex, Z: Complex, mine: NDArray[np.bool_], unit: float) -> Grou
     _, sigma, rows = np.linalg.svd(excess)
     kernel = rows[sigma <= tolerance].conj().T
     if not kernel.shape[1]:
-        kernel = rows[-1:].conj().T  # an eigenvalue has an eigenvector
+        kernel = rows[-1:].conj().T  # there is at least one eigenvector
     frame = Z[:, :k]
     projection = frame @ np.hstack([np.eye(k), X]) @ Z.conj().T
     normal = not X.size or float(np.linalg.norm(T[:k, k:], 2)) <= k * unit

@@ -26,7 +26,7 @@ def uniform(n: int, d: int, seed: Seed = None) -> Array:
     n, d : int
         Number of points and dimension of the space around the sphere (d ≥ 2).
     seed : int, numpy.random.Generator or None
-        Source of randomness; None draws a fresh one.
+        Source of randomness; None uses a new random seed.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def von_mises_fisher(
     kappa : float
         Concentration κ ≥ 0: 0 is the uniform law, for large κ angles are of order κ^{-1/2}.
     mean : (d,) array, optional
-        A unit vector; None draws one, uniformly, for all points.
+        A unit vector; None draws one uniformly, for all points.
     seed : int, numpy.random.Generator or None
 
     Returns
@@ -64,8 +64,8 @@ def von_mises_fisher(
 
     Notes
     -----
-    Rejection from a transformed beta law (A. T. A. Wood, *Simulation of the von Mises Fisher
-    distribution*, 1994), in terms of 1 − ⟨mean, x⟩, so that large κ loses no digits.
+    Uses rejection from a transformed beta law (A. T. A. Wood, *Simulation of the von Mises
+    Fisher distribution*, 1994), in terms of 1 − ⟨mean, x⟩, so that large κ loses no digits.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def von_mises_fisher(
     0.99
     """
     n, d = positive_int("n", n), dimension(d)
-    concentration = strength("kappa", kappa, "turn the mean around instead")
+    concentration = strength("kappa", kappa, "reverse the mean instead")
     fits_in_memory(48.0 * n * d, f"sampling {n} tokens", "use fewer")
     rng = generator(seed)
     if mean is None:
@@ -89,7 +89,7 @@ def von_mises_fisher(
     around = normalize(rng.standard_normal((n, d - 1)))
     radius = np.sqrt(height * (2 - height))
     x = np.column_stack([1 - height, radius[:, None] * around])
-    # The reflection that takes the first axis to the mean.
+    # The reflection that maps the first axis to the mean.
     mirror = -axis
     mirror[0] += 1
     square = mirror @ mirror
@@ -99,7 +99,7 @@ def von_mises_fisher(
 
 
 def _heights(n: int, d: int, kappa: float, rng: np.random.Generator) -> Array:
-    """Samples of 1 − ⟨mean, x⟩ under the law of von Mises and Fisher."""
+    """Samples of 1 − ⟨mean, x⟩ for the von Mises–Fisher law."""
     m = d - 1
     b = m / (2 * kappa + np.hypot(2 * kappa, m))
     top = 2 * b / (1 + b)
@@ -118,8 +118,8 @@ def _heights(n: int, d: int, kappa: float, rng: np.random.Generator) -> Array:
 def mixture(n: int, d: int, components: int, spread: float, seed: Seed = None) -> Array:
     """Sample `n` points of a Gaussian mixture, projected on the sphere.
 
-    Component centres μ are uniform on the sphere. Every point chooses one of them, all with
-    the same probability, and is the direction of μ + spread·g with g ~ N(0, I).
+    Component centres μ are uniform on the sphere. Every point chooses one of them with equal
+    probability, and is the direction of μ + spread·g with g ~ N(0, I).
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def mixture(n: int, d: int, components: int, spread: float, seed: Seed = None) -
 
 
 def normalize(x: ArrayLike) -> Array:
-    """Scale every row of `x` to unit length; a zero or non-finite row is an error."""
+    """Scale every row of `x` to unit length; raise if a row is zero or not finite."""
     rows = np.asarray(x, dtype=np.float64)
     # Divide by the largest entry first, so that no square over- or underflows.
     scale = np.max(np.abs(rows), axis=-1, keepdims=True)
@@ -172,7 +172,7 @@ def normalize(x: ArrayLike) -> Array:
 def distance(x: ArrayLike, y: ArrayLike) -> Array:
     """Geodesic distance (angle) between unit vectors, row by row, with broadcasting.
 
-    Accurate at all angles: 2·atan2(|x−y|, |x+y|) loses nothing near 0 or π, where
+    It is accurate at all angles: 2·atan2(|x−y|, |x+y|) loses no digits near 0 or π, where
     arccos⟨x,y⟩ has an error of 1e-8.
 
     Examples

@@ -26,7 +26,7 @@ class Transformer(Model, kind="transformer"):
     ----------
     heads : sequence of Head
     parts : sequence of Part
-        Further forces.
+        Additional forces.
     mask : "causal", "full" or a Mask
         Which tokens a token attends to.
     d : int, optional
@@ -60,7 +60,7 @@ class Transformer(Model, kind="transformer"):
         if d is None and self.heads:
             d = self.heads[0].d
         if d is None:
-            raise InputError("give d: a model without heads does not tell its dimension")
+            raise InputError("d cannot be inferred for a model without heads; give d")
         self.d = check.dimension(d)
         for i, head in enumerate(self.heads):
             if head.d != self.d:
@@ -78,7 +78,7 @@ class Transformer(Model, kind="transformer"):
             == (other.d, other.heads, other.parts, other.mask)
         )
 
-    __hash__ = None  # type: ignore[assignment]  # models hold arrays: they are no dict keys
+    __hash__ = None  # type: ignore[assignment]  # models contain arrays
 
     @property
     def _terms(self) -> tuple[Part, ...]:
@@ -86,7 +86,7 @@ class Transformer(Model, kind="transformer"):
 
     @property
     def triangular(self) -> bool:  # type: ignore[override]
-        """Whether no token feels a later one."""
+        """Whether no token depends on a later one."""
         return self.mask.triangular and all(part.triangular for part in self._terms)
 
     @property
@@ -106,13 +106,13 @@ class Transformer(Model, kind="transformer"):
 
     @property
     def beta(self) -> float | None:  # type: ignore[override]
-        """β, if all heads have the same."""
+        """β, if it is the same for all heads."""
         found = {head.beta for head in self.heads}
         return found.pop() if len(found) == 1 else None
 
     @cached_property
     def generator(self) -> Array | None:  # type: ignore[override]
-        """The sum of the value matrices, if all forces on a lone token are linear."""
+        """The sum of the value matrices, if all forces on a single token are linear."""
         found = [part.generator for part in self._terms]
         if not found or any(matrix is None for matrix in found):
             return None
@@ -133,7 +133,7 @@ class Transformer(Model, kind="transformer"):
 
     @property
     def label(self) -> str:
-        """Heads, parts and mask in a few words."""
+        """A short description of heads, parts and mask."""
         heads = [head.label for head in self.heads]
         if len(heads) > 1:
             heads = [f"{len(heads)} heads"]
@@ -144,16 +144,16 @@ class Transformer(Model, kind="transformer"):
     ) -> Any:
         """dx/dt at `tokens`, straight from the definition.
 
-        Written against the array API standard, so NumPy, PyTorch and JAX arrays work and can
-        be differentiated. It stores n×n weights; `parkade.simulate` uses faster kernels where
-        it has them, which are tested against it.
+        It is written against the array API standard, so NumPy, PyTorch and JAX arrays work and
+        can be differentiated. It stores n×n weights. If available, `parkade.simulate` uses
+        faster kernels, which are tested against this method.
 
         Parameters
         ----------
         tokens : (..., n, d) array
             Unit vectors; leading axes are independent systems.
         frozen : (m, d) array, optional
-            Fixed tokens that everybody attends to (Theorem 5.2).
+            Fixed tokens that all tokens attend to (Theorem 5.2).
         frozen_weights : (m,) array, optional
             Weight of each frozen token in the sums; 1 by default.
         t : float
@@ -181,7 +181,7 @@ class Transformer(Model, kind="transformer"):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Any:
-        """The model of these parts."""
+        """The model with these parts."""
         read_parts = {name: [from_dict(part) for part in data[name]] for name in ("heads", "parts")}
         return cls(**{**data, **read_parts})
 

@@ -233,7 +233,7 @@ def _tree(run: Any, plot: str) -> MergeTree:
     if tree is None:
         raise InputError(
             f"plots.{plot} needs a run, got {type(run).__name__}; "
-            "pass what parkade.simulate returns"
+            "pass the result of parkade.simulate"
         )
     if not tree.start < tree.end:
         raise InputError(

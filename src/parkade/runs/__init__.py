@@ -1,1 +1,1 @@
-"""Tokens over time, and the files they are kept in. Imports `model`, `engine` and `base`."""
+"""Tokens over time, and their files. Imports `model`, `engine` and `base`."""

@@ -1,4 +1,4 @@
-"""A path in one .npz file: what `save` writes, and what `load` believes."""
+"""Save a path to one .npz file, and load it with checks."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from parkade.runs.stats import Stats
 from parkade.runs.trajectory import Trajectory
 
 PATH, TRAJECTORY = "parkade path 2", "parkade trajectory 2"
-"""Times and tokens, and the model as JSON if there is one; or all fields of a trajectory."""
+"""A path has times, tokens and possibly a model as JSON; a trajectory has all its fields."""
 
 OLD_TRAJECTORY = "parkade trajectory 1"
 """Has β, mask, Q, K and V instead of the model."""
 
 ARRAYS = ("frozen", "frozen_weights", "spin", "trusted_until")
-"""What a trajectory has besides times, tokens, model, stats and dense output."""
+"""Fields of a trajectory besides times, tokens, model, stats and dense output."""
 
 UNIT_TOLERANCE = 1e-6
-"""How far from 1 the norm of a token may be in a file that somebody else wrote."""
+"""How far from 1 the norm of a token may be in a file without a checksum."""
 
 
 def write(file: str | os.PathLike[str], path: Path) -> None:
@@ -54,10 +54,10 @@ def write(file: str | os.PathLike[str], path: Path) -> None:
 
 
 def load(file: str | os.PathLike[str]) -> Path:
-    """Read a run or a path from a file that `save` wrote.
+    """Read a run or a path from a file written by `save`.
 
-    Nothing in the file is executed: it holds plain arrays, no pickles. Damage is noticed: the
-    file has checksums, and its arrays must fit each other and the model.
+    Nothing in the file is executed: it contains plain arrays, no pickles. Damage is detected:
+    the file has checksums, and its arrays must be consistent with each other and the model.
     """
     fields = read(file)
     return Trajectory(**fields) if "stats" in fields else Path(**fields)
@@ -74,7 +74,7 @@ def read(file: str | os.PathLike[str]) -> dict[str, Any]:
         if found == PATH:
             return _path(data, _model(data) if "model" in data else None, sealed)
         if found not in (TRAJECTORY, OLD_TRAJECTORY):
-            raise InputError(f"it has the format {found!r}, this parkade reads {TRAJECTORY!r}")
+            raise InputError(f"its format is {found!r}, this version reads {TRAJECTORY!r}")
         model = _model(data) if found == TRAJECTORY else _old_model(data)
         return _trajectory(data, model, sealed)
     except InputError as error:
@@ -110,8 +110,8 @@ def _path(data: dict[str, NDArray[Any]], model: Model | None, sealed: bool) -> d
 def _tokens(data: dict[str, NDArray[Any]], shape: tuple[int | None, ...], sealed: bool) -> Array:
     tokens = _real(data, "tokens", shape)
     if tokens.shape[1] == 0:
-        raise InputError("tokens must hold at least one token")
-    # What the checksum says is as it was written need not be looked at number by number.
+        raise InputError("tokens must have at least one token")
+    # With a valid checksum there is no need to check every number.
     if not sealed:
         _check_units("tokens", tokens)
     return tokens
@@ -162,7 +162,7 @@ def _text(data: dict[str, NDArray[Any]], name: str) -> str:
 
 
 def _real(data: dict[str, NDArray[Any]], name: str, shape: tuple[int | None, ...]) -> Array:
-    """Numbers of this shape; None stands for any length."""
+    """Numbers of this shape; None means any length."""
     entry = _entry(data, name)
     fits = entry.ndim == len(shape) and all(
         want in (None, got) for want, got in zip(shape, entry.shape, strict=True)
@@ -179,7 +179,7 @@ def _real(data: dict[str, NDArray[Any]], name: str, shape: tuple[int | None, ...
 def _check_units(name: str, x: Array) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.square(x) @ np.ones(x.shape[-1])
-    if not (np.abs(squares - 1) <= 2 * UNIT_TOLERANCE).all():  # NaN is not, either
+    if not (np.abs(squares - 1) <= 2 * UNIT_TOLERANCE).all():  # also false for NaN
         raise InputError(f"{name} must be unit vectors")
 
 
@@ -187,7 +187,7 @@ _hints = functools.cache(typing.get_type_hints)
 
 
 def _stats(text: str) -> Any:
-    """What `Trajectory.stats` says, every field of its type."""
+    """`Trajectory.stats` from JSON, with the type of every field checked."""
     try:
         stats = Stats(**json.loads(text))
     except (ValueError, TypeError, RecursionError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from parkade.base.types import Array
 
 DENSE = {"explicit": 3, "implicit": 2}
-"""p by method; the engines have it too, but take long to import."""
+"""The size p of dense output by method; a copy, because the engines are slow to import."""
 
 
 def interpolate(
@@ -16,7 +16,7 @@ def interpolate(
     dense: Array,
     out: Array,
 ) -> None:
-    """Set `out` to the tokens at time t inside a step, given by its ends and dense output."""
+    """Set `out` to the tokens at time t inside a step, from its ends and dense output."""
     from parkade.engine.methods import METHODS
 
     if t == times[1]:

@@ -1,4 +1,4 @@
-"""`Path`: tokens over time, from anywhere."""
+"""`Path`: tokens over time, from any source."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Path:
     """Tokens over time: unit vectors at increasing times.
 
-    The times may be any clock: the layers of a trained model, the output of another code. A
+    The times can be anything that increases, such as the layers of a trained model. A
     `Trajectory`, which `simulate` returns, is a path with a model, its costs and dense output.
 
     Parameters
@@ -38,19 +38,19 @@ class Path:
     times : (T,) array
         Increasing, ≥ 0.
     tokens : (T, n, d) array
-        Unit vectors at these times, in the order of the sequence.
+        Unit vectors at these times, in sequence order.
     model : Model, optional
-        What moved the tokens, if it is known. It gives β and the radius of clusters their
-        defaults.
+        The model that moved the tokens, if known. It provides defaults for β and the radius
+        of clusters.
 
     Attributes
     ----------
     frozen, frozen_weights : (m, d) and (m,) arrays
-        Fixed tokens everybody attends to; m = 0 without them.
+        Fixed tokens that all tokens attend to; m = 0 if there are none.
     trusted_until, phase_known_until : float
         Limits of a simulation (see `Trajectory`); infinite here.
     dense : None
-        There is nothing to interpolate with.
+        A path has no dense output.
 
     Examples
     --------
@@ -75,8 +75,8 @@ class Path:
         if abs(norms[worst] - 1) > check.UNIT_TOLERANCE:
             raise InputError(
                 f"tokens must be unit vectors, but token {worst[1]} at time number {worst[0]} has "
-                f"norm {norms[worst]:.9g} (the worst); use pk.Path.normalized(times, tokens) if "
-                "their directions are what you mean"
+                f"norm {norms[worst]:.9g} (the worst); use pk.Path.normalized(times, tokens) to "
+                "use only their directions"
             )
         if self.model is not None and not isinstance(self.model, Model):
             raise InputError(f"model must be a parkade model, got {check.brief(self.model)}")
@@ -86,13 +86,13 @@ class Path:
                 f"{tokens.shape}"
             )
         object.__setattr__(self, "times", times)
-        # What is normalised already keeps its bits, when it is read from a file, say.
+        # Normalised tokens, for example from a file, keep their bits.
         off = np.abs(norms - 1) > 4 * EPSILON
         object.__setattr__(self, "tokens", tokens / np.where(off, norms, 1.0)[..., None])
 
     @classmethod
     def normalized(cls, times: ArrayLike, tokens: ArrayLike, model: Model | None = None) -> Path:
-        """A path of the directions of any vectors but zero, (T, n, d)."""
+        """A path of the directions of any nonzero vectors, (T, n, d)."""
         when, vectors = _checked(times, tokens)
         return cls(when, sphere.normalize(vectors), model)
 
@@ -112,7 +112,7 @@ class Path:
         last: Array = self.tokens[-1]
         return last
 
-    # What only some simulations have; a `Trajectory` has fields instead.
+    # Only simulations have these; in a `Trajectory` they are fields.
     @cached_property
     def frozen(self) -> Array:
         """No fixed tokens."""
@@ -135,12 +135,12 @@ class Path:
 
     @cached_property
     def spin(self) -> Array:
-        """No rotation of a frame."""
+        """No rotation of the frame."""
         return np.zeros((self.d, self.d))
 
     @cached_property
     def dense(self) -> Array | None:
-        """Nothing to interpolate with."""
+        """No dense output."""
         return None
 
     def __repr__(self) -> str:
@@ -150,7 +150,7 @@ class Path:
         )
 
     def at(self, t: ArrayLike) -> Array:
-        """Tokens at any of the times that were kept; a run with its steps has all times between.
+        """Tokens at any saved time, or at any time in between for a run with dense output.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class Path:
         outside = (times < self.times[0]) | (times > self.times[-1])
         if outside.any():
             raise InputError(
-                f"t={times[outside][0]:g} lies outside the run, which goes from "
+                f"t={times[outside][0]:g} is outside the run, which goes from "
                 f"{self.times[0]:g} to {self.times[-1]:g}; simulate with a larger t_end"
             )
         stored = np.searchsorted(self.times, times)  # first stored time ≥ t
@@ -178,25 +178,25 @@ class Path:
         return result if wanted.ndim else result[0]
 
     def _between(self, times: Array, stored: Any) -> Array:
-        """Tokens at times that were not kept; `stored` is the index of the next one that was."""
+        """Tokens at times that were not saved; `stored` is the index of the next saved time."""
         raise InputError(
-            f"t={times[0]:g} is not among the {len(self.times)} times this run kept; simulate with "
+            f"t={times[0]:g} is not among the {len(self.times)} saved times; simulate with "
             "times='steps' to interpolate between them"
         )
 
     def merge_tree(self, radius: float | None = None, persistence: float = 2.0) -> MergeTree:
-        """Who merged with whom, when; plateaus and lifetimes: see `parkade.clusters.merge_tree`."""
+        """Merges, plateaus and lifetimes of clusters: see `parkade.clusters.merge_tree`."""
         return cast("MergeTree", late.call("merge_tree", self, radius, persistence))
 
     def show(self) -> Page:
-        """The path as a page to play with: a notebook shows it, `Page.text` is one HTML file.
+        """The path as an interactive page: notebooks display it, `Page.text` is its HTML.
 
-        It is the explorer's, with all it needs inside: no server, no network.
+        It is the explorer's page. It needs no server and no network.
         """
         return cast("Page", late.call("show", self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one .npz file, which is complete or not there at all."""
+        """Write everything to one .npz file, atomically."""
         late.call("save", path, self)
 
     def to_xarray(self) -> xarray.Dataset:
@@ -219,18 +219,18 @@ class Path:
 
 
 def _checked(times: ArrayLike, tokens: ArrayLike) -> tuple[Array, Array]:
-    """Times and tokens that fit each other."""
+    """Times and tokens, checked against each other."""
     t = check.array("times", list(times) if isinstance(times, range) else times)
     x = check.array("tokens", tokens)
     if t.ndim != 1 or t.size == 0:
         raise InputError(f"times must be a non-empty 1-D array, got shape {t.shape}")
     if t[0] < 0:
-        raise InputError(f"times must be ≥ 0, got {t[0]:g}; shift the clock")
+        raise InputError(f"times must be ≥ 0, got {t[0]:g}; shift them")
     if (np.diff(t) <= 0).any():
         i = int(np.flatnonzero(np.diff(t) <= 0)[0])
         raise InputError(
             f"times must increase, but number {i + 1} is {t[i + 1]:g} after {t[i]:g}; sort them "
-            "and the tokens, and leave out repeated ones"
+            "and the tokens, and remove duplicates"
         )
     if x.ndim != 3 or x.shape[0] != len(t) or x.shape[1] == 0:
         raise InputError(
@@ -241,7 +241,7 @@ def _checked(times: ArrayLike, tokens: ArrayLike) -> tuple[Array, Array]:
 
 
 def _attributes(model: Model | None) -> dict[str, Any]:
-    """A model as attributes of a Dataset: numbers and texts."""
+    """A model as attributes of a Dataset: numbers and strings."""
     if model is None:
         return {}
     plain = (str, int, float)
@@ -254,10 +254,10 @@ def _attributes(model: Model | None) -> dict[str, Any]:
 
 
 def need_path(value: Any, who: str) -> Path:
-    """`value` if it is a path; `who` needs it."""
+    """`value` if it is a path; `who` is the function that needs it."""
     if not isinstance(value, Path):
         raise InputError(
-            f"{who} needs a run or a path, got {type(value).__name__}; pass what parkade.simulate "
-            "returns, or pk.Path(times, tokens)"
+            f"{who} needs a run or a path, got {type(value).__name__}; pass the result of "
+            "parkade.simulate, or pk.Path(times, tokens)"
         )
     return value

@@ -1,4 +1,4 @@
-"""Rotations that a frame takes part in: how to undo them, and how long their phase is known."""
+"""Rotations of a frame: how to apply them, and how long their phase is known."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def turn(spin: Array, times: Array, x: Array) -> Array:
     if not spin.any():
         return x
     rates, planes = _planes(spin)
-    # Each plane turns by an angle of its own, so that lengths stay what they are at any t.
+    # Each plane rotates by its own angle, which preserves lengths at any t.
     angles = np.outer(times, rates)[:, None]  # (T, 1, planes)
     cos, sin = np.cos(angles), np.sin(angles)
     first, second = x @ planes[0], x @ planes[1]  # (T, n, planes)
@@ -25,7 +25,7 @@ def turn(spin: Array, times: Array, x: Array) -> Array:
 
 
 def _planes(spin: Array) -> tuple[Array, Array]:
-    """The planes in which a rotation turns, (2, d, planes), orthonormal, and its rates there."""
+    """The rates of a rotation, and its planes as an orthonormal basis, (2, d, planes)."""
     import scipy.linalg
 
     # The real Schur form of an antisymmetric matrix has blocks of 2×2, and an orthonormal basis.
@@ -35,5 +35,5 @@ def _planes(spin: Array) -> tuple[Array, Array]:
 
 
 def phase_known_until(spin: Array, tol: float) -> float:
-    """The time from which rounding of the rates may turn tokens by more than `tol`."""
+    """The time after which rounding of the rates may rotate tokens by more than `tol`."""
     return tol / (EPSILON * float(np.linalg.norm(spin, 2))) if spin.any() else np.inf

@@ -1,4 +1,4 @@
-"""`Stats`: what a run cost and how it was done."""
+"""`Stats`: the cost of a run and how it was computed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Stats:
-    """What a run cost and how it was done."""
+    """The cost of a run and how it was computed."""
 
     method: str  # the integrator
     reason: str  # why this integrator
@@ -19,4 +19,4 @@ class Stats:
     seconds: float
     sums: str = "direct"  # or "harmonic"
     sums_reason: str = ""  # why these sums
-    stopped: str = ""  # why the run ended before its time; empty if it did not
+    stopped: str = ""  # why the run ended early; empty if it did not

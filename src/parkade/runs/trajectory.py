@@ -1,4 +1,4 @@
-"""`Trajectory`: what a simulation returns."""
+"""`Trajectory`: the result of a simulation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(Path):
-    """A path that a model made: tokens over time, what they cost, and how far to trust them.
+    """A simulated path: tokens over time, the cost, and how far to trust it.
 
     Attributes
     ----------
@@ -32,17 +32,17 @@ class Trajectory(Path):
     model : Model
     stats : Stats
     frozen, frozen_weights : (m, d) and (m,) arrays
-        The fixed tokens everybody attends to; m = 0 without them.
+        Fixed tokens that all tokens attend to; m = 0 if there are none.
     trusted_until : float
-        The time beyond which rounding, not the model, may drive the tokens (under full
-        attention, or where V does not attract; infinite where the whole run can be trusted).
+        The time after which rounding errors may move the tokens (under full attention, or if V
+        does not attract). Infinite if the whole run can be trusted.
     phase_known_until : float
-        The time beyond which the place on an orbit is unknown, while the shape of the turning
-        configuration is still right (where tokens turn for ever; infinite elsewhere).
+        The time after which the position on an orbit is unknown, while the shape of the
+        rotating configuration is still right. Infinite without a rotation.
     spin : (d, d) array
-        Generator of the rotation of the frame the run was computed in; zero for most.
+        Generator of the rotation of the frame in which the run was computed; usually zero.
     dense : (T-1, p, n, d) array or None
-        What `at` needs to interpolate between steps; None if only some times were kept.
+        Data for `at` to interpolate between steps; None if only some times were saved.
     """
 
     model: Model = field(kw_only=True)
@@ -54,11 +54,11 @@ class Trajectory(Path):
     dense: Array | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:
-        """Nothing is checked: engines and files know what they do."""
+        """Skip the checks: engines and `load` provide valid data."""
 
     @property
     def phase_known_until(self) -> float:
-        """The time from which rounding of its rate leaves the phase of a rotation unknown."""
+        """The time after which the phase of a rotation is unknown, because its rate is rounded."""
         return phase_known_until(self.spin, self.stats.tol)
 
     def __repr__(self) -> str:
@@ -68,7 +68,7 @@ class Trajectory(Path):
         """Tokens between steps, interpolated as accurately as the steps were computed."""
         if self.dense is None:
             return super()._between(times, stored)
-        # Steps are smooth where the frame turns with the tokens.
+        # Steps are smooth in the frame that rotates with the tokens.
         ends = np.union1d(stored - 1, stored)
         still = turn(-self.spin, self.times[ends], self.tokens[ends])
         last = np.searchsorted(ends, stored)

@@ -1,1 +1,1 @@
-"""Ensembles over grids of parameters: what to run, who runs it, and where it is kept."""
+"""Ensembles over grids of parameters: the recipe, the workers and the store."""

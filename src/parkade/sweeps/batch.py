@@ -1,4 +1,4 @@
-"""Run one batch of an ensemble: what a worker does."""
+"""Run one batch of an ensemble: the task of a worker."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from parkade.sweeps.store import Store
 
 
 class Order(NamedTuple):
-    """What a worker needs to run any batch: text, which can be sent anywhere, and models.
+    """What a worker needs to run any batch: the recipe as text, and the models.
 
-    Sending a model by `pickle` imports the module that defines it, if it is not parkade's own.
+    Unpickling a model imports the module that defines it.
     """
 
     recipe: str
@@ -31,7 +31,7 @@ class Order(NamedTuple):
 
 
 def run_batch(order: Order, batch: int, cancelled: Callable[[], bool] | None = None) -> str:
-    """Simulate and measure the runs of a batch, write their file, and return its path."""
+    """Simulate and measure the runs of a batch, write the file, and return its path."""
     recipe = dataclasses.replace(Recipe.from_json(order.recipe), models=order.models)
     kept = Store(order.store, recipe)
     if not kept.file(batch).exists():  # another process may have been faster
@@ -40,7 +40,7 @@ def run_batch(order: Order, batch: int, cancelled: Callable[[], bool] | None = N
 
 
 def simulate(recipe: Recipe, batch: int, cancelled: Callable[[], bool]) -> dict[str, NDArray[Any]]:
-    """What the measures make of the runs of a batch: arrays with a leading axis of runs."""
+    """The measures of the runs of a batch: arrays with a leading axis of runs."""
     members = recipe.members(batch)
     arrays = {}
     for name, variable in recipe.variables.items():
@@ -68,6 +68,6 @@ def simulate(recipe: Recipe, batch: int, cancelled: Callable[[], bool]) -> dict[
                 found = np.asarray(value)
                 if MEASURES[name].observes and recipe.observer not in recipe.variables[key].dims:
                     found = found[0]
-                # Fewer tokens or dimensions than the largest of the grid: the rest is NaN.
+                # With fewer tokens or dimensions than the largest of the grid, the rest is NaN.
                 arrays[key][i][tuple(map(slice, found.shape))] = found
     return arrays

@@ -1,4 +1,4 @@
-"""`ensemble`: thousands of independent runs over a grid of parameters, kept safely."""
+"""`ensemble`: thousands of independent runs over a grid of parameters, in a safe store."""
 
 from __future__ import annotations
 
@@ -68,34 +68,34 @@ def ensemble(
 ) -> xarray.Dataset:
     """Simulate many independent runs at every point of a grid, and measure them.
 
-    Each of `beta`, `n`, `d`, `V`, `Q`, `K`, `mask`, `start` and `c` or `delta` is one value,
-    or a list of values, which becomes a dimension of the result; all combinations are run.
+    Each of `beta`, `n`, `d`, `V`, `Q`, `K`, `mask`, `start` and `c` or `delta` is one value or
+    a list of values. A list becomes a dimension of the result; all combinations are run.
 
     Parameters
     ----------
     model : Model, optional
-        The model; of an `Attention`, what is given by name as well replaces its part. Several
-        models of another kind, in a list or in a dictionary that names them, are an axis.
+        The model. Other arguments replace the parameters of an `Attention`. Several models of
+        other kinds, in a list or in a dictionary that names them, are an axis.
     n : int
-        Number of tokens: 200 by default, or that of the tokens given as `start`.
+        Number of tokens: 200 by default, or the number of tokens in `start`.
     runs : int
         Independent runs at every point of the grid.
     t_end, tol, sums
         As in `simulate`.
     seed : int
-        Run i draws from (seed, i) and from nothing else: the result has the same bits
-        whoever computes it, in any order. Run i has the same randomness at every point of the
-        grid, so that what differs between points is not chance.
+        The random numbers of run i depend only on (seed, i), so the bits of the result do not
+        depend on the workers or their order. They are the same at every point of the grid, so
+        that differences between points are not due to chance.
     times : array or {"from", "to", "count"}, optional
-        When to look. By default t=0 and 60 times in equal ratios from 0.1 to `t_end`.
+        When to measure. By default t=0 and 60 times in equal ratios from 0.1 to `t_end`.
     measure : names
-        What to keep of each run: "clusters", "merges", "consumption", "centers", "final",
+        What to measure of each run: "clusters", "merges", "consumption", "centers", "final",
         "trajectory" (see Notes).
     beta, d, mask
         As in `Attention`.
     V, Q, K
         A number, a diagonal (a list of numbers), a matrix (an array), "I", or "gaussian" for
-        independent entries N(0, 1/d), drawn for every run. Several of them in a list, or in a
+        independent entries N(0, 1/d), drawn for every run. Give several in a list, or in a
         dictionary that names them.
     c, delta : float
         Centres are separated by the angle δ = cβ^{-1/2}, with c = 4 by default, or by `delta`.
@@ -106,32 +106,33 @@ def ensemble(
         "uniform" (the default), ("von Mises-Fisher", kappa), ("mixture", components, spread) —
         see `parkade.sphere` — or an (n, d) array of tokens.
     batch : int, optional
-        Runs that are written together: 50 by default, fewer in small ensembles.
+        Number of runs in one file: 50 by default, fewer in small ensembles.
     store : directory, optional
-        Where the batches are kept. The same call again goes on where an interrupted one
-        stopped. By default nothing is kept but what is returned.
+        Where to keep the batches. The same call again continues where an interrupted one
+        stopped. By default nothing is kept on disk.
     executor : "threads", "processes" or concurrent.futures.Executor, optional
-        Who runs the batches: threads by default. Dask's ``client.get_executor()`` is an
+        What runs the batches: threads by default. Dask's ``client.get_executor()`` is an
         executor; its workers must see the same `store`.
     workers : int, optional
         Number of threads or processes; all cores by default.
     progress : bool
         Show a progress bar on standard error.
     report : function, optional
-        Called with the fraction done instead, if you show progress yourself.
+        Called with the fraction done, instead of the progress bar.
 
     Returns
     -------
     xarray.Dataset
-        The dimensions are the swept parameters, "run", and what a measure needs: "time",
-        "token", "axis", "kind" ("renyi", "strong"), "plateau" ("first", "longest"). Where `n`
-        or `d` is swept, NaN fills up. The attributes hold the recipe and versions, as JSON.
+        The dimensions are the swept parameters, "run", and those of the measures: "time",
+        "token", "axis", "kind" ("renyi", "strong"), "plateau" ("first", "longest"). If `n` or
+        `d` is swept, missing entries are NaN. The attributes contain the recipe and the
+        versions, as JSON.
 
     Notes
     -----
-    The measures give
+    The measures are
 
-    - "clusters": `clusters` and the share `largest` of the largest cluster, over time, by
+    - "clusters": `clusters` and the share `largest` of the largest cluster, over time, from
       `cluster_labels` with `clusters.default_radius`;
     - "merges": `arrival` of each token, and `plateau_clusters`, `plateau_start`,
       `plateau_end` of the first and the longest plateau (see `clusters.merge_tree`);
@@ -139,7 +140,7 @@ def ensemble(
     - "centers": their number, `centers`, and their mean `displacement` over time, an angle;
     - "final": the tokens at `t_end`, "trajectory": the `tokens` over time.
 
-    `trusted_until` of every run is always there (see `Trajectory`).
+    `trusted_until` of every run is always included (see `Trajectory`).
 
     Examples
     --------
@@ -185,13 +186,13 @@ def finish(
     say: Callable[[str], None],
     **options: Any,
 ) -> tuple[xarray.Dataset, int]:
-    """Run the batches that a store lacks, or that are damaged; read all, and count those run."""
+    """Run missing and damaged batches; return the whole ensemble and the number of batches run."""
     made = complete(store, executor, workers, **options)
     try:
         return store.read(variables=variables), made
     except DamagedError as error:
         aside = store.set_aside(error.files)
-    say(f"damaged batches in {store.path} are computed again; moved aside are {', '.join(aside)}")
+    say(f"damaged batches in {store.path} are computed again; see {', '.join(aside)}")
     made += complete(store, executor, workers, **options)
     return store.read(variables=variables), made
 
@@ -205,7 +206,7 @@ def complete(
     temporary: bool = False,
     report: Report | None = None,
 ) -> int:
-    """Run the batches that a store lacks; return their number."""
+    """Run the missing batches of a store; return their number."""
     recipe = store.recipe
     check.compiler()
     chosen = pool_of(executor, workers)
@@ -235,7 +236,7 @@ def complete(
 
 
 def _check_sendable(models: tuple[Model, ...]) -> None:
-    """Raise if other processes cannot get the models."""
+    """Raise if the models cannot be pickled."""
     try:
         pickle.dumps(models)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
@@ -248,20 +249,20 @@ def _check_sendable(models: tuple[Model, ...]) -> None:
 def load_ensemble(
     store: str | os.PathLike[str], partial: bool = False, variables: Iterable[str] | None = None
 ) -> xarray.Dataset:
-    """Read what `ensemble` or ``parkade sweep`` has kept in a directory.
+    """Read an ensemble from the store of `ensemble` or ``parkade sweep``.
 
     Parameters
     ----------
     store : directory
     partial : bool
-        Whether to read an ensemble that is not finished: NaN stands for runs still missing.
+        Whether to read an unfinished ensemble, with NaN for missing runs.
     variables : names, optional
-        What to read; everything by default.
+        The variables to read; all by default.
 
     Returns
     -------
     xarray.Dataset
-        As `ensemble` returns it.
+        As returned by `ensemble`.
 
     Examples
     --------
@@ -277,22 +278,22 @@ def load_ensemble(
 
 def _kept(store: Store) -> str:
     done, total = len(store.done()), store.recipe.batches
-    return f"; {done} of {total} batches are kept in {store.path}: run the same again to go on"
+    return f"; {done} of {total} batches are kept in {store.path}: run it again to continue"
 
 
 def warn(dataset: xarray.Dataset, recipe: Recipe) -> None:
-    """Say if something about a finished ensemble is not as it should be."""
+    """Warn about untrusted runs and mixed versions in a finished ensemble."""
     late = int((dataset.trusted_until < recipe.t_end).sum())
     if late:
         warnings.warn(
             f"in {late} of {recipe.total} runs rounding, not the model, may move tokens by more "
-            "than tol from some time on; see trusted_until",
+            "than tol after some time; see trusted_until",
             TrustWarning,
             stacklevel=3,
         )
     if isinstance(json.loads(dataset.attrs["versions"]), list):
         warnings.warn(
-            "the batches were made with different versions, which may differ in bits; see the "
-            "attribute versions",
+            "the batches were made with different versions and may differ in the last bits; see "
+            "the attribute versions",
             stacklevel=3,
         )

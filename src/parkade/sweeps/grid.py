@@ -1,4 +1,4 @@
-"""The parameters of an ensemble: one value each, or several, which makes an axis of a grid."""
+"""The parameters of an ensemble: one value each, or several, which form an axis of the grid."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from parkade.sweeps import laws
 
 MATRICES = ("V", "Q", "K")
 LABELLED = ("model", *MATRICES, "start")
-"""Parameters whose values are no numbers: an axis carries labels of them."""
+"""Parameters whose values are not numbers: their axes have labels."""
 
 OBSERVERS = ("c", "delta")
-"""Parameters that change what is measured, and not what is simulated."""
+"""Parameters that change what is measured, not what is simulated."""
 
 _LONGEST, _LONGEST_NAME = 100_000, 100  # values of one parameter; characters of a name
 
@@ -31,14 +31,14 @@ PARAMETERS = ("model", "beta", "n", "d", *MATRICES, "mask", "start", *OBSERVERS)
 
 @dataclass(frozen=True)
 class Axis:
-    """The values of a parameter, as JSON data, and what they are called."""
+    """The values of a parameter as JSON data, and their labels."""
 
     values: tuple[Any, ...]
     labels: tuple[Any, ...]
     swept: bool
 
     def data(self) -> Any:
-        """The axis as JSON data: a value, or a list or (label: value) of them."""
+        """The axis as JSON data: a value, a list of values, or a dictionary {label: value}."""
         if not self.swept:
             return self.values[0]
         if self.labels == self.values:
@@ -47,7 +47,7 @@ class Axis:
 
 
 def from_data(name: str, data: Any) -> Axis:
-    """The axis whose `data` this is."""
+    """The axis described by `data`: the inverse of `Axis.data`."""
     if name in LABELLED:
         swept = isinstance(data, dict) and not (name == "model" and "kind" in data)
         return Axis(tuple(data.values()), tuple(data), True) if swept else fixed(name, data)
@@ -55,12 +55,12 @@ def from_data(name: str, data: Any) -> Axis:
 
 
 def fixed(name: str, value: Any) -> Axis:
-    """One value."""
+    """An axis with one value."""
     return Axis((value,), (_label(name, value),), False)
 
 
 def axis(name: str, value: Any, d: int | None = None) -> Axis:
-    """The values that a user gave for a parameter, checked; matrices for this dimension `d`."""
+    """The user's values of a parameter, checked; matrices for dimension `d`."""
 
     def checked(entry: Any) -> Any:
         entry = _CHECKS[name](entry)
@@ -74,13 +74,13 @@ def axis(name: str, value: Any, d: int | None = None) -> Axis:
         for key in labels:
             if not (key.isprintable() and len(key) <= _LONGEST_NAME):
                 raise InputError(
-                    f"the names of {name} must be printable and of at most {_LONGEST_NAME} "
+                    f"the names of {name} must be printable and have at most {_LONGEST_NAME} "
                     f"characters, got {check.brief(key)}"
                 )
     elif (entries := _entries(name, value)) is None:
         return fixed(name, checked(value))
     else:
-        if entries[_LONGEST:]:  # a range may be longer than len() can tell
+        if entries[_LONGEST:]:  # a range may be too long for len()
             raise InputError(f"{name} must have at most {_LONGEST} values, got more")
         values = tuple(checked(v) for v in entries)
         labels = tuple(_label(name, v) for v in values)
@@ -89,13 +89,13 @@ def axis(name: str, value: Any, d: int | None = None) -> Axis:
     found = set()
     for entry, label in zip(map(_hashable, values), labels, strict=True):
         if entry in found:
-            raise InputError(f"{name} must have different values, but {label} comes twice")
+            raise InputError(f"{name} must have different values, but {label} appears twice")
         found.add(entry)
     return Axis(values, _distinct(labels), True)
 
 
 def _entries(name: str, value: Any) -> Sequence[Any] | None:
-    """The values in a list of them; None if `value` is just one."""
+    """The values in a list; None if `value` is a single one."""
     if name == "model":
         return value if isinstance(value, (list, tuple)) else None
     if name == "start":
@@ -126,7 +126,7 @@ def _hashable(value: Any) -> Any:
 
 
 def _model(value: Any) -> dict[str, Any]:
-    """A model as data; data that describes one stays as it is."""
+    """A model as data; data of a model is returned unchanged."""
     if isinstance(value, Model):
         return value.to_dict()
     if isinstance(value, dict) and isinstance(value.get("kind"), str):
@@ -163,7 +163,7 @@ def _label(name: str, value: Any) -> Any:
 
 
 def _distinct(labels: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Labels that tell values apart: equal ones get a number."""
+    """Unique labels: equal ones get a number."""
     count = Counter(labels)
     return tuple(
         f"{label} #{i + 1}" if count[label] > 1 else label for i, label in enumerate(labels)

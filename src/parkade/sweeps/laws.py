@@ -1,7 +1,7 @@
-"""What a run of an ensemble starts from: laws of tokens and of matrices, as plain data.
+"""Random laws of the tokens and matrices of an ensemble, as plain data.
 
-A law is a JSON value. It is read from what a user writes, has a label for axes and tables,
-and draws from a generator. Every run has its own: see `generator`.
+A law is a JSON value, parsed from the user's input, with a label for axes and tables. Samples
+are drawn from a generator. Every run has its own: see `generator`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ _STARTS = f"'uniform', ('{_FISHER}', kappa), ('mixture', components, spread) or 
 
 
 def generator(seed: int, run: int, name: str) -> np.random.Generator:
-    """The randomness of one thing in run number `run`: a function of these three alone.
+    """The generator of one quantity in run number `run`; it depends on these three only.
 
-    Each thing that is drawn has a stream of its own, so that a law for Q does not change the
-    tokens.
+    Each quantity has its own stream, so that a law for Q does not change the tokens.
 
     Examples
     --------
@@ -52,11 +51,11 @@ def matrix(name: str, value: Any) -> Any:
 
 
 def simplest(name: str, value: Any, d: int) -> Any:
-    """The shortest way to write a matrix: a number if it can be, or else a diagonal."""
+    """The shortest form of a matrix: a number if possible, then a diagonal."""
     if isinstance(value, str):
         return value
     if not isinstance(value, list):
-        check.matrix(name, value, 2)  # its size; a large d is not needed for that
+        check.matrix(name, value, 2)  # checks its size, for which d=2 is enough
         return value
     m = check.matrix(name, value, d)
     diagonal = np.diagonal(m)
@@ -66,7 +65,7 @@ def simplest(name: str, value: Any, d: int) -> Any:
 
 
 def matrix_label(value: Any) -> str:
-    """A matrix in a few characters: I, 2 I, diag(1, -1), [0, -1; 1, 0], gaussian."""
+    """A short label of a matrix: I, 2 I, diag(1, -1), [0, -1; 1, 0], gaussian."""
     if isinstance(value, str):
         return value
     if not isinstance(value, list):
@@ -84,7 +83,7 @@ def is_drawn(value: Any) -> bool:
 
 
 def is_start(value: Any) -> bool:
-    """Whether this is one law of the tokens, rather than a list of laws."""
+    """Whether this is one law of the tokens, not a list of laws."""
     if isinstance(value, (str, np.ndarray)):
         return True
     if not isinstance(value, (list, tuple)) or not value:
@@ -115,7 +114,7 @@ def start(value: Any) -> Any:
 
 
 def start_label(value: Any) -> str:
-    """A law of the tokens in a few characters."""
+    """A short label of a law of the tokens."""
     if isinstance(value, str):
         return value
     if isinstance(value[0], str):
@@ -124,14 +123,14 @@ def start_label(value: Any) -> str:
 
 
 def given_tokens(value: Any) -> tuple[int, int] | None:
-    """Number and dimension of the tokens that a law gives outright."""
+    """Number and dimension of the tokens if they are given explicitly, else None."""
     if isinstance(value, str) or isinstance(value[0], str):
         return None
     return len(value), len(value[0])
 
 
 def draw_start(value: Any, n: int, d: int, rng: np.random.Generator) -> Array:
-    """Tokens of this law, (n, d), to the bit what `simulate` makes of such a sample."""
+    """Tokens of this law, (n, d), bit for bit as `simulate` would renormalise them."""
     if value == "uniform":
         x = sphere.uniform(n, d, rng)
     elif value[0] == _FISHER:
@@ -139,7 +138,7 @@ def draw_start(value: Any, n: int, d: int, rng: np.random.Generator) -> Array:
     elif value[0] == "mixture":
         x = sphere.mixture(n, d, value[1], value[2], rng)
     else:
-        return np.array(value)  # checked, and so renormalised, when they were given
+        return np.array(value)  # already checked and renormalised
     return check.tokens(x)
 
 

@@ -1,4 +1,4 @@
-"""What is kept of a run of an ensemble: one registry, `MEASURES`."""
+"""What an ensemble measures of each run: the registry `MEASURES`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PLATEAUS = ("first", "longest")
 
 
 class Variable(NamedTuple):
-    """An array that a measure makes of each run."""
+    """An array that a measure computes for each run."""
 
     dims: tuple[str, ...]
     dtype: str
@@ -29,7 +29,7 @@ class Variable(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """A run as the measures see it."""
+    """The input of a measure."""
 
     run: Trajectory
     times: Array
@@ -50,7 +50,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Measure:
-    """Something to keep of a run."""
+    """Something to measure of a run."""
 
     about: str
     variables: Mapping[str, Variable]
@@ -58,7 +58,7 @@ class Measure:
     dense: bool = False
     """Whether it needs every step of the run."""
     observes: bool = False
-    """Whether it depends on δ; its arrays then begin with an axis for its values."""
+    """Whether it depends on δ; its arrays then have a leading axis for the values of δ."""
 
 
 def _clusters(sample: Sample) -> dict[str, ArrayLike]:
@@ -89,7 +89,7 @@ def _merges(sample: Sample) -> dict[str, ArrayLike]:
 def _consumption(sample: Sample) -> dict[str, ArrayLike]:
     from parkade.engine import neighbours
 
-    def share(who: NDArray[np.int64]) -> Array:  # as `clusters.consumption`, with tokens at hand
+    def share(who: NDArray[np.int64]) -> Array:  # like `clusters.consumption`, for known tokens
         counts = neighbours.count_near(sample.tokens, who, sample.radius)
         shares: Array = counts / sample.tokens.shape[1]
         return shares
@@ -120,7 +120,7 @@ MEASURES: dict[str, Measure] = {
         _clusters,
     ),
     "merges": Measure(
-        "when tokens arrive, and the first and the longest plateau",
+        "arrival times of tokens, and the first and the longest plateau",
         {
             "arrival": Variable(("token",), "f8", "time of arrival at an earlier token"),
             "plateau_clusters": Variable(("plateau",), "f8", "number of clusters on a plateau"),
@@ -137,7 +137,7 @@ MEASURES: dict[str, Measure] = {
         observes=True,
     ),
     "centers": Measure(
-        "how many Rényi and strong centres there are, and how far they move",
+        "the number of Rényi and strong centres, and how far they move",
         {
             "centers": Variable(("kind",), "i8", "number of centres of the start"),
             "displacement": Variable(

@@ -1,9 +1,9 @@
 """The file of one batch of an ensemble: arrays in netCDF-4, with recipe and versions.
 
-Behind the netCDF data, where its library does not look, a last line has the CRC-32 of all
-bytes before. It is compared before the library sees the file, which may crash on a damaged one.
-CRC-32 notices every flip of a bit, and is the fastest that the standard library has: 3 GB/s,
-1 % of the time it takes to read a batch of clusters, where SHA-256 would take 2 %.
+The last line, after the netCDF data, has the CRC-32 of all bytes before it. The netCDF library
+does not read it. It is checked before the library opens the file, because the library may crash
+on a damaged one. CRC-32 detects every flipped bit and is the fastest checksum in the standard
+library: 3 GB/s, 1 % of the time to read a batch of clusters; SHA-256 would take 2 %.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from parkade.base.errors import DamagedError, StoreError
 from parkade.sweeps.measures import Variable
 from parkade.sweeps.recipe import Recipe
 
-# The netCDF library bears one thread at a time.
+# The netCDF library is not thread-safe.
 _LOCK = threading.RLock()
 forks.wait_for(_LOCK)
 
@@ -38,12 +38,12 @@ _TRUST = Variable((), "f8", "time until which a run can be trusted")
 
 
 def variables(recipe: Recipe) -> dict[str, Variable]:
-    """What a file holds of each simulation."""
+    """The variables in a file, for each simulation."""
     return {**recipe.variables, "trusted_until": _TRUST}
 
 
 def versions() -> dict[str, str]:
-    """Versions of what decides about the bits of a result."""
+    """Versions of the software that determines the bits of a result."""
     from parkade import __version__
 
     installed = {name: _version(name) for name in ("numpy", "numba")}
@@ -56,7 +56,7 @@ def _version(name: str) -> str:
 
 
 def encode(recipe: Recipe, batch: int, arrays: dict[str, NDArray[Any]]) -> tuple[memoryview, bytes]:
-    """The bytes of the file of a batch: the netCDF data, and the line with their checksum."""
+    """The bytes of a batch file: the netCDF data, and the line with its checksum."""
     import netCDF4
 
     places = [recipe.place(index) for index in recipe.members(batch)]
@@ -90,7 +90,7 @@ def _seal(checksum: int) -> bytes:
 
 
 def is_old(path: Path) -> bool:
-    """Whether the file of a batch is one without a checksum, of an older parkade."""
+    """Whether a batch file is from an older parkade, without a checksum."""
     try:
         with path.open("rb") as file:
             file.seek(-min(path.stat().st_size, len(_seal(0))), os.SEEK_END)
@@ -98,19 +98,19 @@ def is_old(path: Path) -> bool:
                 return False
             file.seek(0)
             return _NOTE not in file.read()
-    except OSError:  # `load` will tell
+    except OSError:  # `load` reports it
         return False
 
 
 class Contents(NamedTuple):
-    """The bytes of a file, and whether they have a checksum (those of old stores have none)."""
+    """The bytes of a file, and whether they have a checksum (old files have none)."""
 
     data: bytes
     sealed: bool
 
 
 def load(path: Path) -> Contents:
-    """Read the file of a batch, and compare its checksum."""
+    """Read a batch file and verify its checksum."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -146,18 +146,20 @@ def decode(
                 raise ValueError("its versions are missing")
     except MemoryError:
         raise StoreError("there is not enough memory to read it") from None
-    except Exception as error:  # from a library that meets damaged bytes: it may be anything
+    except Exception as error:  # the library raises anything on damaged bytes
         raise DamagedError(check.reason(error)) from None
     if different:
-        raise StoreError(f"it belongs to another ensemble: {'; '.join(different)}; move it away")
+        raise StoreError(
+            f"it belongs to another ensemble: {'; '.join(different)}; move it elsewhere"
+        )
     return made
 
 
 def _differences(file: Any, recipe: Recipe, batch: int) -> list[str]:
-    """What says that the file is of another ensemble, or of another batch."""
+    """How the file differs from this ensemble and batch."""
     different = []
-    if file.recipe != recipe.to_json():  # equal in nearly all cases, and fast to compare
+    if file.recipe != recipe.to_json():  # nearly always equal, and fast to compare
         different = Recipe.from_json(file.recipe).differences(recipe)
     if file.batch != batch:
-        different.append(f"batch number (in the store {file.batch}, asked {batch})")
+        different.append(f"batch number ({file.batch} in the store, {batch} requested)")
     return different

@@ -1,6 +1,6 @@
-"""Files without a checksum, which an older parkade wrote, are opened by other processes first.
+"""Test files without a checksum, from an older parkade, in separate processes.
 
-If a bit of such a file has flipped, the netCDF library may crash or never come back.
+On a damaged file the netCDF library may crash or hang.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 PATIENCE = 60
-"""Seconds that a file may take."""
+"""Time limit per file, in seconds."""
 
-# Forks for every file: a crash must not hit the next one. It imports little, to start fast.
+# Fork for every file, so that a crash does not affect the next one. Few imports, to start fast.
 _CHILD = """
 import os, signal, sys
 import netCDF4
@@ -45,7 +45,7 @@ for path in sys.stdin.buffer.read().split(b"\\0"):
 
 
 def unreadable(paths: Sequence[Path]) -> set[Path]:
-    """Those files that the netCDF library does not read, or does not survive."""
+    """The files that the netCDF library cannot read without an error or a crash."""
     if not paths or not hasattr(os, "fork"):
         return set()
     child = subprocess.run(
@@ -55,5 +55,5 @@ def unreadable(paths: Sequence[Path]) -> set[Path]:
         stderr=subprocess.DEVNULL,
         check=False,
     )
-    # Fewer answers than files, if it was stopped: nothing is known about the rest.
+    # If the child was stopped, there are fewer answers than files: the rest is unknown.
     return {path for path, status in zip(paths, child.stdout.split(), strict=False) if int(status)}

@@ -1,4 +1,4 @@
-"""`Recipe`: everything that decides what an ensemble computes, checked, as data."""
+"""`Recipe`: everything that determines what an ensemble computes, as checked data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from parkade.sweeps.measures import MEASURES, Variable
 FORMAT = "parkade ensemble 1"
 
 SETTINGS = ("runs", "t_end", "seed", "times", "measure", "radius", "tol", "batch", "sums")
-"""What a recipe holds besides the axes of its grid."""
+"""The entries of a recipe besides the axes of its grid."""
 
 _LONGEST = 60  # characters of a value in a message
 
@@ -54,11 +54,11 @@ class Recipe:
     times : tuple of float
     measure : tuple of str
     radius : float or None
-        Of consumption; None for `consumption_radius`.
+        The radius of consumption; None for `consumption_radius`.
     batch : int
-        Runs in a file of the store.
+        Number of runs in a file of the store.
     sums : str
-        As in `simulate`; stores that do not say were made with direct ones.
+        As in `simulate`; stores without this entry were made with direct sums.
     """
 
     axes: dict[str, Axis]
@@ -72,7 +72,7 @@ class Recipe:
     batch: int
     sums: SumsOption = "direct"
     models: tuple[Model, ...] = ()
-    """The values of the axis of models as objects: a function, say, is in no file."""
+    """The models as objects: a function, for example, cannot be stored in a file."""
 
     @property
     def dense(self) -> bool:
@@ -81,7 +81,7 @@ class Recipe:
 
     @cached_property
     def points(self) -> dict[str, Axis]:
-        """The axes of the simulations: all swept ones that are not just for the observer."""
+        """The axes of the simulations: all swept parameters except observers."""
         names = (p for p in self.axes if p not in grid.OBSERVERS)
         return {name: self.axes[name] for name in names if self.axes[name].swept}
 
@@ -111,7 +111,7 @@ class Recipe:
 
     @cached_property
     def variables(self) -> dict[str, Variable]:
-        """What the measures give, with the dimensions of one simulation."""
+        """The variables of all measures, with the dimensions of one simulation."""
         found = {}
         for name in self.measure:
             for key, variable in MEASURES[name].variables.items():
@@ -134,7 +134,7 @@ class Recipe:
         }
 
     def place(self, index: int) -> dict[str, Any]:
-        """Labels of simulation number `index`: of the swept parameters, and its run."""
+        """Labels of simulation number `index`: its swept parameters and its run."""
         where = np.unravel_index(index, self.shape)
         names = {
             name: a.labels[i] for (name, a), i in zip(self.points.items(), where, strict=False)
@@ -156,13 +156,13 @@ class Recipe:
             tokens=laws.draw_start(
                 value["start"], value["n"], value["d"], laws.generator(self.seed, run, "start")
             ),
-            # No angle exceeds π: from there on nothing changes.
+            # No angle exceeds π, so larger values change nothing.
             deltas=tuple(min(delta, math.pi) for delta in separations),
             radius=consumption_radius(beta) if self.radius is None else min(self.radius, math.pi),
         )
 
     def _model(self, where: tuple[int, ...], value: dict[str, Any], run: int) -> Model:
-        """The model of a run at a point of the grid: one for all runs, if nothing is drawn."""
+        """The model of a run at a point of the grid; shared by all runs if nothing is drawn."""
         if "model" in value:
             return self._given[self.axes["model"].values.index(value["model"])]
         drawn = [name for name in grid.MATRICES if laws.is_drawn(value[name])]
@@ -183,7 +183,7 @@ class Recipe:
 
     @cached_property
     def _given(self) -> tuple[Model, ...]:
-        """The models of the grid, read from their data where there are no objects."""
+        """The models of the grid, read from their data if there are no objects."""
         return self.models or tuple(from_dict(data) for data in self.axes["model"].values)
 
     def to_json(self) -> str:
@@ -195,11 +195,11 @@ class Recipe:
 
     @staticmethod
     def from_json(text: str) -> Recipe:
-        """The recipe that `to_json` wrote."""
+        """A recipe written by `to_json`."""
         try:
             data = json.loads(text)
             if data.pop("format") != FORMAT:
-                raise InputError(f"this is not the recipe of a {FORMAT}; use its own version")
+                raise InputError(f"it is not a {FORMAT} recipe; use the version that wrote it")
             names = [name for name in grid.PARAMETERS if name in data]
             axes = {name: grid.from_data(name, data.pop(name)) for name in names}
             data["times"], data["measure"] = tuple(data["times"]), tuple(data["measure"])
@@ -208,13 +208,11 @@ class Recipe:
         except (
             ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError
         ) as error:  # fmt: skip
-            raise InputError(
-                f"this is not the recipe of a {FORMAT} ({check.reason(error)})"
-            ) from None
+            raise InputError(f"it is not a {FORMAT} recipe ({check.reason(error)})") from None
         return recipe
 
     def _check(self) -> None:
-        """Raise if no ensemble has such a recipe: its text may be damaged."""
+        """Raise if no ensemble can have this recipe: its text may be damaged."""
         model = {"model"} if "model" in self.axes else set(grid.ATTENTION)
         if set(self.axes) - set(grid.OBSERVERS) != {*model, "n", "d", "start"}:
             raise InputError("parameters are missing")
@@ -227,7 +225,7 @@ class Recipe:
         for start in self.axes["start"].values:
             size = laws.given_tokens(start)
             if size and size != (*self.axes["n"].values, *self.axes["d"].values):
-                raise InputError("start has another number of tokens than n")
+                raise InputError("start does not have n tokens in d dimensions")
         check.positive_int("runs", self.runs)
         check.positive("t_end", self.t_end)
         if type(self.seed) is not int or self.seed < 0:
@@ -242,11 +240,11 @@ class Recipe:
         check.choice("sums", self.sums, ("auto", "direct", "harmonic"))
 
     def differences(self, other: Recipe) -> list[str]:
-        """What differs, with the value here and in the other recipe."""
+        """The differences, with the value here and in the other recipe."""
         here, there = json.loads(self.to_json()), json.loads(other.to_json())
         names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
         return [
-            f"{name} (in the store {brief(here.get(name))}, asked {brief(there.get(name))})"
+            f"{name} ({brief(here.get(name))} in the store, {brief(there.get(name))} requested)"
             for name in names
         ]
 

@@ -1,4 +1,4 @@
-"""From what a user asks for to a `Recipe`: every check of an ensemble, and its defaults."""
+"""Turn the arguments of `ensemble` into a `Recipe`: checks and defaults."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ _MANY_RUNS, _SOME_BATCHES = 50, 32
 _N, _C, _TIMES = 200, 4.0, 60
 _MOST_TIMES = 1_000_000
 _SEEDS = 2**128
-_TOKEN, _BATCH = 160.0, 3000.0  # bytes of a coordinate while it moves, of a batch in a queue
+_TOKEN, _BATCH = 160.0, 3000.0  # bytes per coordinate in a run, and per batch in a queue
 
 
 def make(model: Any, parameters: dict[str, Any], settings: Mapping[str, Any]) -> Recipe:
-    """Check what a user asks for, fill in what was left out, and write it down.
+    """Check the arguments, fill in the defaults, and return the recipe.
 
-    `settings` are those of `recipe.SETTINGS`, by name.
+    `settings` has the entries of `recipe.SETTINGS`.
     """
     given = {name: value for name, value in parameters.items() if value is not None}
     models: tuple[Model, ...] = ()
-    if isinstance(model, Attention):  # its parts can be replaced, and swept
+    if isinstance(model, Attention):  # its parameters can be replaced and swept
         given = {**_arguments(model), **given}
     elif model is not None:
         models = _models(model)
         given = _with_models(model, models, given)
     if "c" in given and "delta" in given:
-        raise InputError("give c (δ = cβ^{-1/2}) or delta, not both")
+        raise InputError("got both c (δ = cβ^{-1/2}) and delta; give only one")
     names = _measures(settings["measure"])
     attention = {"beta": 1.0, "V": "I", "Q": "I", "K": "I", "mask": "causal"}
     axes = _axes(given if models else {**attention, **given})
@@ -53,7 +53,7 @@ def make(model: Any, parameters: dict[str, Any], settings: Mapping[str, Any]) ->
     end, seed = check.final_time(settings["t_end"]), settings["seed"]
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InputError(
-            f"seed must be a whole number ≥ 0, got {check.brief(seed)}: it names the ensemble"
+            f"seed must be a whole number ≥ 0, got {check.brief(seed)}: it identifies the ensemble"
         )
     if seed >= _SEEDS:
         raise InputError(f"seed must be below 2^128, got {check.brief(seed)}")
@@ -75,17 +75,17 @@ def make(model: Any, parameters: dict[str, Any], settings: Mapping[str, Any]) ->
         fair = -(-recipe.total // _SOME_BATCHES)
         recipe = dataclasses.replace(recipe, batch=min(_MANY_RUNS, fair))
     _check_memory(recipe)
-    Options(end, "final", recipe.tol)  # its checks are ours
+    Options(end, "final", recipe.tol)  # checks tol
     return recipe
 
 
 def _arguments(model: Attention) -> dict[str, Any]:
-    """What makes an `Attention`, by name."""
+    """The arguments of an `Attention`, by name."""
     return {name: str(value) if name == "mask" else value for name, value in model.data().items()}
 
 
 def _models(model: Any) -> tuple[Model, ...]:
-    """The models in one, a list, or a dictionary of them."""
+    """The models in a single one, a list, or a dictionary."""
     several = isinstance(model, (list, tuple, dict))
     found = tuple(model.values() if isinstance(model, dict) else model) if several else (model,)
     for one in found:
@@ -94,7 +94,9 @@ def _models(model: Any) -> tuple[Model, ...]:
                 f"model must be a parkade model such as pk.Attention, got {type(one).__name__}"
             )
     if len({one.d for one in found}) != 1:
-        raise InputError("model must be models of one dimension, got several; sweep each alone")
+        raise InputError(
+            "all models must have the same dimension, got several; run one ensemble for each"
+        )
     return found
 
 
@@ -103,10 +105,10 @@ def _with_models(model: Any, models: tuple[Model, ...], given: dict[str, Any]) -
     wrong = [name for name in grid.ATTENTION if name in given]
     if wrong:
         raise InputError(
-            f"{wrong[0]} belongs to Attention, and the model given has its own; leave it out"
+            f"{wrong[0]} applies to Attention only, got a model of another kind; omit it"
         )
     if given.get("d", models[0].d) != models[0].d:
-        raise InputError(f"d must be {models[0].d} like that of the model, got {given['d']}")
+        raise InputError(f"d must be {models[0].d} like the model's, got {given['d']}")
     return {**given, "model": model, "d": models[0].d}
 
 
@@ -121,7 +123,7 @@ def _measures(measure: Any) -> tuple[str, ...]:
 
 
 def _axes(given: dict[str, Any]) -> dict[str, Axis]:
-    """All parameters in order, matrices in their dimension."""
+    """All parameters in order, with matrices checked for their dimension."""
     given.setdefault("start", "uniform")
     if "delta" not in given:
         given.setdefault("c", _C)
@@ -132,8 +134,8 @@ def _axes(given: dict[str, Any]) -> dict[str, Axis]:
         sizes = {len(v) for m in square for v in axes[m].values if isinstance(v, list)}
         sizes |= {d for _, d in tokens}
         if len(sizes) != 1:
-            told = f"they have d={', '.join(map(str, sorted(sizes)))}" if sizes else "none has one"
-            raise InputError(f"give d: Q, K, V and start must tell one dimension, but {told}")
+            found = ", ".join(map(str, sorted(sizes))) or "none"
+            raise InputError(f"Q, K, V and start must imply one dimension, got {found}; give d")
         axes["d"] = grid.axis("d", sizes.pop())
     if "n" not in axes:
         axes["n"] = grid.fixed("n", tokens[0][0] if tokens else _N)
@@ -170,12 +172,12 @@ def _times(times: Any, t_end: float) -> Array:
 
 def _few(count: int) -> int:
     if count > _MOST_TIMES:
-        raise InputError(f"times must be at most {_MOST_TIMES}, got {count}; look less often")
+        raise InputError(f"there can be at most {_MOST_TIMES} times, got {count}; use fewer")
     return count
 
 
 def _check_memory(recipe: Recipe) -> None:
-    """Raise if a run, a batch of them, or the list of all batches is too large."""
+    """Raise if a run, a batch, or the list of all batches does not fit in memory."""
     sizes, batch = recipe.sizes, min(recipe.batch, recipe.total)
     n, d = sizes["token"], sizes["axis"]
     check.fits_in_memory(_TOKEN * n * d, f"a run of {n} tokens in d={d}", "lower n or d")
@@ -187,10 +189,10 @@ def _check_memory(recipe: Recipe) -> None:
     remedy = "measure less, at fewer times, or set batch to a smaller number"
     check.fits_in_memory(16.0 * batch * kept, f"measuring a batch of {batch} runs", remedy)
     what = f"a list of {recipe.batches} batches, for {recipe.total} simulations,"
-    check.fits_in_memory(_BATCH * recipe.batches, what, "ask for fewer runs, or a larger batch")
+    check.fits_in_memory(_BATCH * recipe.batches, what, "use fewer runs or a larger batch")
 
 
 def _geometric(first: float, last: float, count: int) -> Array:
-    """Times in equal ratios; numpy may end one rounding beyond the last."""
+    """Times in equal ratios, clipped because numpy may overshoot by rounding."""
     inside: Array = np.minimum(np.geomspace(first, last, count), last)
     return inside

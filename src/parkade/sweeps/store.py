@@ -1,7 +1,7 @@
-"""Where an ensemble is kept: a directory with one netCDF file for each batch of runs.
+"""The store of an ensemble: a directory with one netCDF file for each batch of runs.
 
-A file appears whole or not at all, and a file that exists is done; that is all the state
-there is. Every file holds the recipe, the versions it was made with, and a checksum.
+Files are written atomically, and a file that exists is done; there is no other state. Every
+file contains the recipe, the versions it was made with, and a checksum.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 RECIPE = "recipe.json"
 _BATCH = re.compile(r"batch-(\d{6,})\.nc")
-_TOLD = 3  # names of damaged files in a message
+_TOLD = 3  # number of damaged files named in a message
 
 
 class Store:
@@ -44,7 +44,7 @@ class Store:
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> Store:
-        """The store at `path`, with the recipe it was begun with."""
+        """The store at `path`, with its recorded recipe."""
         folder = Path(path)
         if not folder.is_dir():
             raise InputError(
@@ -66,12 +66,12 @@ class Store:
         return sorted(batch for batch in found if batch < self.recipe.batches)
 
     def prepare(self) -> None:
-        """Make the directory, or make sure that it holds the same ensemble."""
+        """Create the directory, or check that it contains the same ensemble."""
         directory(self.path)
         try:
             recorded = _recorded(self.path)
         except InputError:
-            # The batches have the recipe, too. Without any, the file may be somebody else's.
+            # The batches contain the recipe too. Without batches, the file may not be ours.
             if not self._is_of_batches():
                 raise
             recorded = None
@@ -88,8 +88,8 @@ class Store:
         different = [] if recorded is None else recorded.differences(self.recipe)
         if different:
             raise InputError(
-                f"the store {self.path} holds another ensemble: {'; '.join(different)}; "
-                "give another store, or ask for the same"
+                f"the store {self.path} contains another ensemble: {'; '.join(different)}; "
+                "use another store or the same arguments"
             )
 
     def write(self, batch: int, arrays: dict[str, NDArray[Any]]) -> Path:
@@ -104,11 +104,11 @@ class Store:
         return self.file(batch)
 
     def check_memory(self) -> None:
-        """Raise if all that is measured does not fit in memory."""
+        """Raise if the whole ensemble does not fit in memory."""
         self._shapes(netcdf.variables(self.recipe))
 
     def _shapes(self, variables: dict[str, Variable]) -> dict[str, tuple[int, ...]]:
-        """Shapes of arrays with all simulations, which must fit in memory."""
+        """The shapes of arrays of all simulations; raise if they do not fit in memory."""
         sizes = self.recipe.sizes
         shapes = {
             name: (self.recipe.total, *(sizes[dim] for dim in variable.dims))
@@ -122,7 +122,7 @@ class Store:
     def read(
         self, *, partial: bool = False, variables: Iterable[str] | None = None
     ) -> xarray.Dataset:
-        """All runs as one Dataset; if `partial`, with NaN for those not done yet."""
+        """All runs as one Dataset; if `partial`, with NaN for missing ones."""
         import xarray
 
         recipe, done = self.recipe, self.done()
@@ -130,7 +130,7 @@ class Store:
         if missing and not partial:
             raise ParkadeError(
                 f"{missing} of {recipe.batches} batches are missing in {self.path}; run the "
-                "ensemble again to go on, or read what there is with partial=True"
+                "ensemble again to continue, or read the finished runs with partial=True"
             )
         chosen = netcdf.variables(recipe)
         if variables is not None:
@@ -168,7 +168,7 @@ class Store:
         return dataset
 
     def check(self) -> Findings:
-        """Read the recipe and every batch, and say which are bad."""
+        """Read the recipe and every batch, and find the bad ones."""
         recipe, sizes = self.recipe, self.recipe.sizes
         if not self.path.is_dir():
             raise InputError(f"there is no store {self.path}")
@@ -191,7 +191,7 @@ class Store:
         return found._replace(bad={**bad, **found.bad})
 
     def set_aside(self, names: Iterable[str]) -> list[str]:
-        """Rename files that are damaged, so that their batches are not done; return the names."""
+        """Rename damaged files, so that their batches are computed again; return the new names."""
         aside = []
         for name in names:
             target = self.path / f"{name}.damaged"
@@ -205,7 +205,7 @@ class Store:
         return aside
 
     def _is_of_batches(self) -> bool:
-        """Whether there are batches, of this ensemble and no other."""
+        """Whether there are batches, and all belong to this ensemble."""
         found = self._decode(self.done(), lambda batch: {})
         for error in found.bad.values():
             if not isinstance(error, DamagedError):
@@ -215,7 +215,7 @@ class Store:
     def _decode(
         self, batches: list[int], target: Callable[[int], dict[str, NDArray[Any]]]
     ) -> Findings:
-        """Read batches into arrays of their own."""
+        """Read each batch into its arrays."""
         found = Findings(set(), {}, [])
         files = {batch: self.file(batch) for batch in batches}
         unreadable = probe.unreadable([file for file in files.values() if netcdf.is_old(file)])
@@ -234,21 +234,21 @@ class Store:
 
 
 class Findings(NamedTuple):
-    """What reading batches gave."""
+    """The result of reading batches."""
 
     versions: set[str]
-    """JSON objects: with what they were made."""
+    """JSON objects: the versions they were made with."""
     bad: dict[str, ParkadeError]
     """Why a file cannot be used, by its name."""
     unsealed: list[str]
-    """Names of files without a checksum: an older parkade wrote them."""
+    """Names of files without a checksum, from an older parkade."""
 
 
 def _loaded(files: Iterable[Path]) -> Iterator[Callable[[], netcdf.Contents]]:
-    """For each file a function that gives its contents.
+    """For each file, a function that returns its contents.
 
-    The next file is read, and its checksum compared, while the last one is decoded: with a second
-    core that takes no time.
+    The next file is read and its checksum verified while the last one is decoded. With a second
+    core this takes no extra time.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="parkade-store") as reader:
         ahead: deque[Future[netcdf.Contents]] = deque()
@@ -261,7 +261,7 @@ def _loaded(files: Iterable[Path]) -> Iterator[Callable[[], netcdf.Contents]]:
 
 
 def _unreadable(folder: Path, bad: dict[str, ParkadeError]) -> ParkadeError:
-    """What to raise when some batches cannot be used."""
+    """The error to raise if some batches cannot be used."""
     for name, error in bad.items():
         if not isinstance(error, DamagedError):
             return type(error)(f"{folder / name}: {error}")
@@ -269,13 +269,13 @@ def _unreadable(folder: Path, bad: dict[str, ParkadeError]) -> ParkadeError:
     told += [f"and {len(bad) - _TOLD} more"] if len(bad) > _TOLD else []
     return DamagedError(
         f"{len(bad)} of the batches in {folder} are damaged: {', '.join(told)}; run the ensemble "
-        "again, which computes them again",
+        "again to recompute them",
         bad,
     )
 
 
 def _coordinates(recipe: Recipe, inner: set[str]) -> dict[str, Any]:
-    """Labels of all dimensions; `inner` are those of single runs."""
+    """Labels of all dimensions; `inner` are the dimensions of single runs."""
     known = {
         "time": np.array(recipe.times),
         "token": np.arange(recipe.sizes["token"]),
@@ -289,7 +289,7 @@ def _coordinates(recipe: Recipe, inner: set[str]) -> dict[str, Any]:
 
 
 def _recorded(folder: Path) -> Recipe | None:
-    """The recipe that a store was begun with; those of older stores have no checksum."""
+    """The recorded recipe of a store; those of older stores have no checksum."""
     path = folder / RECIPE
     try:
         data, _ = from_json(path.read_bytes())
@@ -298,8 +298,8 @@ def _recorded(folder: Path) -> Recipe | None:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
-            f"cannot read {path} ({check.reason(error)}); if it is of an ensemble, run that again, "
-            "which writes it again from its batches; if not, give another store"
+            f"cannot read {path} ({check.reason(error)}); run its ensemble again to restore it "
+            "from the batches, or use another store"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Who runs the batches of an ensemble: threads, processes, or any executor."""
+"""Run the batches of an ensemble on threads, processes, or any executor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from parkade.base.errors import InputError, ParkadeError, WorkerLostError
 
 POOLS = ("threads", "processes")
 
-_MOST = 1000  # of parkade's own workers
+_MOST = 1000  # workers in parkade's own pools
 
 Submit = Callable[..., "Future[str]"]
 
@@ -36,15 +36,15 @@ def run_all(
     workers: AbstractContextManager[Submit],
     finished: Callable[[], None],
 ) -> list[ParkadeError]:
-    """Let `workers` call `function` with each of the tasks; return the errors of what failed.
+    """Let `workers` call `function` with each of the tasks; return the errors of failed ones.
 
-    A simulation that fails leaves the others alone. What would hit them all, such as a full
-    disk, a dead worker or Ctrl-C, ends everything at once and is raised.
+    A failed simulation does not affect the others. Errors that affect all, such as a full disk,
+    a dead worker or Ctrl-C, stop everything at once and are raised.
     """
     failed = []
     with workers as submit:
         futures = []
-        # Not as_completed, which waits for ever for what a pool that is closed cancels.
+        # Not as_completed: it waits forever for futures that a closed pool cancels.
         ended: queue.SimpleQueue[Future[str]] = queue.SimpleQueue()
         try:
             for task in tasks:
@@ -56,12 +56,12 @@ def run_all(
                     finished()
                 elif type(error) is ParkadeError:
                     failed.append(error)
-                elif type(error).__name__ == "KilledWorker":  # Dask's, which is not imported here
-                    raise WorkerLostError(f"Dask gave a batch up: {error}")
+                elif type(error).__name__ == "KilledWorker":  # from Dask, which is not imported
+                    raise WorkerLostError(f"Dask gave up on a batch: {error}")
                 else:
                     raise error
         except CancelledError:
-            raise WorkerLostError("the executor gave its batches up") from None
+            raise WorkerLostError("the executor cancelled its batches") from None
         except BrokenExecutor:
             raise WorkerLostError("a worker process died (killed, or out of memory)") from None
         finally:
@@ -71,18 +71,20 @@ def run_all(
 
 
 def pool_of(executor: Executor | str | None, workers: int | None) -> AbstractContextManager[Submit]:
-    """A context with a function that submits calls; what it started has ended when it ends.
+    """A context with a function that submits calls; its workers stop when it ends.
 
-    What is asked for is checked here, and begun there.
+    Arguments are checked here. Workers start when the context is entered.
     """
     if isinstance(executor, Executor):
         if workers is not None:
-            raise InputError("workers is for parkade's own pools; the executor given has its own")
+            raise InputError(
+                "workers applies to 'threads' and 'processes' only, got an Executor; omit it"
+            )
         return nullcontext(executor.submit)
     if executor is not None and not isinstance(executor, str):
         raise InputError(
             f"executor must be 'threads', 'processes' or a concurrent.futures.Executor, got "
-            f"{type(executor).__name__}; of a Dask client pass client.get_executor()"
+            f"{type(executor).__name__}; for a Dask client pass client.get_executor()"
         )
     kind = check.choice("executor", "threads" if executor is None else executor, POOLS)
     if workers is None:
@@ -106,19 +108,19 @@ def _threads(count: int) -> Iterator[Submit]:
         try:
             yield submit
         finally:
-            cancelled.set()  # on an error they stop after their current chunk of steps
+            cancelled.set()  # on an error, threads stop after their current chunk of steps
             pool.shutdown(wait=False, cancel_futures=True)
 
 
 @contextmanager
 def _processes(count: int) -> Iterator[Submit]:
-    # Not forked: a fork of a process with threads may inherit a lock that nobody releases.
+    # Not fork: the child of a process with threads may inherit a lock that is never released.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(count, mp_context=context, initializer=_serve) as pool:
         try:
             yield pool.submit
         except BaseException:
-            # Their batches would be finished for nobody; what is written is written.
+            # Unfinished batches are not needed any more; written files stay.
             for process in list((getattr(pool, "_processes", None) or {}).values()):
                 process.terminate()
             pool.shutdown(cancel_futures=True)
@@ -126,7 +128,7 @@ def _processes(count: int) -> Iterator[Submit]:
 
 
 def _serve() -> None:
-    """Prepare a worker process: its parent answers Ctrl-C, and it ends when the parent does."""
+    """Set up a worker process: it ignores Ctrl-C, and exits when its parent does."""
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
