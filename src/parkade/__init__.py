@@ -86,7 +86,7 @@ _MODULES = {
 
 # Methods of a run that are implemented in higher folders.
 late.METHODS.update(
-    merge_tree="parkade.analysis.clusters.merge_tree",
+    merge_tree="parkade.analysis.merging.merge_tree",
     save="parkade.runs.archive.write",
     show="parkade.explorer.export.show",
 )

@@ -9,4 +9,4 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator | None
-Mask: TypeAlias = Literal["causal", "full"]
+MaskName: TypeAlias = Literal["causal", "full"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from parkade.analysis.centers import KINDS, separation
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.base.types import Array, Mask
+from parkade.base.types import Array, MaskName
 from parkade.explorer.schema import (
     Choice,
     Derived,
@@ -85,7 +85,7 @@ class Settings:
     V: Annotated[str, Matrix(symbol="V", label="values", size="d")] = "I"
     Q: Annotated[str, Matrix(symbol="Q", label="queries", size="d")] = "I"
     K: Annotated[str, Matrix(symbol="K", label="keys", size="d")] = "I"
-    mask: Annotated[Mask, Choice(
+    mask: Annotated[MaskName, Choice(
         label="attention", options={"causal": "causal", "full": "full"}, caption="always",
         phrase="{} attention",
     )] = "causal"

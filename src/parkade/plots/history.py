@@ -9,14 +9,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 
 from parkade.analysis import clusters
-from parkade.analysis.tree import MergeTree, Plateau
+from parkade.analysis.tree import MergeTree
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model import sphere
-from parkade.plots import sampling, style
+from parkade.plots import sampling, style, time_axis
 from parkade.plots.caption import caption
 from parkade.plots.circles import MANY_VERTICES, unbroken
 from parkade.runs.path import Path
@@ -24,9 +24,7 @@ from parkade.runs.path import Path
 PALETTE = (style.VERMILLION, style.BLUE, style.GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#7A5C3E")
 """Colours of leaders after the first token, which is black."""
 
-_EARLY = 0.1  # start of the time axis; hardly anything happens before
 _GRID = 400  # samples along the time axis, besides those along the paths
-_LABEL = 7.0  # size of the labels of plateaus, in points
 
 
 @style.context()
@@ -48,7 +46,7 @@ def staircase(run: Path | MergeTree, ax: Axes | None = None) -> Axes:
     """
     tree = _tree(run, "staircase")
     ax = style.axes(ax, style.PAGE, 2.8)
-    left = _time_axis(ax, tree)
+    left = time_axis.begin(ax, tree)
     shown = [p for p in tree.plateaus if p.end > left]
     top = 1.45 * shown[0].clusters + 1 if shown else 1.05 * tree.n
     for i, plateau in enumerate(shown):
@@ -64,8 +62,8 @@ def staircase(run: Path | MergeTree, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0, top)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
     ax.set_ylabel("clusters")
-    _label_plateaus(ax, shown, left, tree.end, top)
-    _shade_untrusted(ax, tree)
+    time_axis.label_plateaus(ax, shown, left, tree.end, top)
+    time_axis.shade_untrusted(ax, tree)
     return ax
 
 
@@ -92,7 +90,7 @@ def merge_tree(run: Path | MergeTree, ax: Axes | None = None) -> Axes:
     row = {leader: i for i, leader in enumerate(_rows(run, tree))}
     color = _colors(leaders)
     ax = style.axes(ax, style.PAGE, 0.9 + 0.24 * len(leaders))
-    left = _time_axis(ax, tree)
+    left = time_axis.begin(ax, tree)
     begin = max(begin, left)
 
     def width(size: int) -> float:
@@ -118,7 +116,7 @@ def merge_tree(run: Path | MergeTree, ax: Axes | None = None) -> Axes:
     ax.set_ylim(-0.7, len(row) - 0.3)
     ax.set_ylabel("cluster (its first token)")
     ax.tick_params(axis="y", length=0)
-    _shade_untrusted(ax, tree)
+    time_axis.shade_untrusted(ax, tree)
     return ax
 
 
@@ -148,7 +146,7 @@ def angle_life(run: Path, ax: Axes | None = None, tree: MergeTree | None = None)
     _, leaders = _first_state(life)
     color = _colors(leaders)
     ax = style.axes(ax, style.PAGE, 3.2)
-    left = _time_axis(ax, life)
+    left = time_axis.begin(ax, life)
     times = sampling.path_times(run)
     if run.dense is not None:
         grid = np.geomspace(left, life.end, _GRID)
@@ -190,8 +188,8 @@ def angle_life(run: Path, ax: Axes | None = None, tree: MergeTree | None = None)
         [-math.pi, -math.pi / 2, 0, math.pi / 2, math.pi], ["−π", "−π/2", "0", "π/2", "π"]
     )
     ax.set_ylabel("angle φ")
-    _shade_untrusted(ax, life)
-    _shade(ax, run.phase_known_until, life.end, "phase unknown")
+    time_axis.shade_untrusted(ax, life)
+    time_axis.shade(ax, run.phase_known_until, life.end, "phase unknown")
     return ax
 
 
@@ -243,21 +241,6 @@ def _tree(run: Any, plot: str) -> MergeTree:
     return tree
 
 
-def _time_axis(ax: Axes, tree: MergeTree) -> float:
-    """Make a logarithmic time axis for the whole run; return where it starts."""
-    left = max(tree.start, _EARLY if tree.end > 10 * _EARLY else 1e-3 * tree.end)
-    ax.set_xscale("log")
-    ax.set_xlim(left, tree.end)
-    first, last = math.ceil(math.log10(left)), math.floor(math.log10(tree.end))
-    if last - first > 8:
-        step = next((s for s in (2, 5, 10, 20) if (last - first) / s <= 8), 50)
-        ticks = [10.0**k for k in range(first, last + 1) if k % step == 0]
-        ax.xaxis.set_major_locator(FixedLocator(ticks))
-        ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xlabel("time t")
-    return left
-
-
 def _first_state(tree: MergeTree) -> tuple[float, tuple[int, ...]]:
     """The start of the first plateau and its leaders; the end of the run if there is none."""
     if tree.plateaus:
@@ -287,58 +270,3 @@ def _from_below(run: Path | MergeTree, absorbed: int, into: int) -> bool:
         return False
     phi: Array = sphere.angles(run.tokens[0, [absorbed, into]])
     return math.remainder(phi[0] - phi[1], 2 * math.pi) < 0
-
-
-def _label_plateaus(ax: Axes, shown: list[Plateau], left: float, end: float, top: float) -> None:
-    """Write each plateau's count and lifetime just above it, where labels do not overlap."""
-    point = ax.figure.dpi / 72
-    width, height = ax.bbox.width / point, ax.bbox.height / point
-    gap = 1.3 * _LABEL * top / height  # a line of text, in clusters
-    taken: list[int] = []
-    for plateau in sorted(shown, key=lambda p: math.log(p.end / max(p.start, left)), reverse=True):
-        count = plateau.clusters
-        if any(abs(count - other) < gap for other in taken):
-            continue
-        taken.append(count)
-        noun = "cluster" if count == 1 else "clusters"
-        short = f"{count} {noun}"
-        full = short
-        if not plateau.open:
-            full += f" for {style.number(float(f'{plateau.lifetime:.1e}'))}"
-        elif count > 1:
-            full += ", to the end of the run"
-        begin = max(plateau.start, left)
-        room = width * math.log(end / begin) / math.log(end / left)
-        text = full if room > 0.55 * _LABEL * len(full) else short
-        fits = room > 0.55 * _LABEL * len(text)
-        ax.annotate(
-            text,
-            (begin if fits else end, count),
-            xytext=(3 if fits else -1, 1.5),
-            textcoords="offset points",
-            ha="left" if fits else "right",
-            va="bottom",
-            fontsize=_LABEL,
-            zorder=5,
-        )
-
-
-def _shade_untrusted(ax: Axes, tree: MergeTree) -> None:
-    """Shade the part of the run that rounding errors dominate, with a label."""
-    _shade(ax, tree.trusted_until, tree.end, "not trusted")
-
-
-def _shade(ax: Axes, begin: float, end: float, why: str) -> None:
-    """Shade the times after `begin`, with `why` as the label."""
-    if begin >= end:
-        return
-    ax.axvspan(begin, end, facecolor="white", alpha=0.6, zorder=4)
-    ax.axvspan(
-        begin, end, facecolor="none", edgecolor=style.PALE, hatch="///", linewidth=0, zorder=4,
-    )  # fmt: skip
-    ax.annotate(
-        f"{why} after t = {style.number(begin)}",
-        (1, 1), xytext=(-3, -3), xycoords="axes fraction", textcoords="offset points",
-        ha="right", va="top", fontsize=_LABEL, color=style.VERMILLION, zorder=5,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
-    )  # fmt: skip

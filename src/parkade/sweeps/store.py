@@ -10,9 +10,7 @@ import json
 import math
 import os
 import re
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -219,7 +217,9 @@ class Store:
         found = Findings(set(), {}, [])
         files = {batch: self.file(batch) for batch in batches}
         unreadable = probe.unreadable([file for file in files.values() if netcdf.is_old(file)])
-        for (batch, file), loaded in zip(files.items(), _loaded(files.values()), strict=True):
+        for (batch, file), loaded in zip(
+            files.items(), netcdf.load_ahead(files.values()), strict=True
+        ):
             try:
                 contents = loaded()
                 if file in unreadable:
@@ -242,22 +242,6 @@ class Findings(NamedTuple):
     """Why a file cannot be used, by its name."""
     unsealed: list[str]
     """Names of files without a checksum, from an older parkade."""
-
-
-def _loaded(files: Iterable[Path]) -> Iterator[Callable[[], netcdf.Contents]]:
-    """For each file, a function that returns its contents.
-
-    The next file is read and its checksum verified while the last one is decoded. With a second
-    core this takes no extra time.
-    """
-    with ThreadPoolExecutor(1, thread_name_prefix="parkade-store") as reader:
-        ahead: deque[Future[netcdf.Contents]] = deque()
-        for file in files:
-            ahead.append(reader.submit(netcdf.load, file))
-            if len(ahead) > 1:
-                yield ahead.popleft().result
-        while ahead:
-            yield ahead.popleft().result
 
 
 def _unreadable(folder: Path, bad: dict[str, ParkadeError]) -> ParkadeError:
