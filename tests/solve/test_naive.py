@@ -108,7 +108,7 @@ def test_frozen_tokens():
 class NoForce(pk.Part, kind="no force"):
     rate = 0.0
 
-    def force(self, tokens, scene):
+    def force(self, tokens, around):
         return 0 * tokens
 
     def data(self):

@@ -26,7 +26,7 @@ class Drift(pk.Part, kind="drift"):
     def label(self) -> str:
         return f"drift {self.strength:g}"
 
-    def force(self, tokens: Any, scene: Any) -> Any:
+    def force(self, tokens: Any, around: Any) -> Any:
         return 0 * tokens + like(self.strength * np.asarray(self.direction), tokens)
 
 

@@ -1,5 +1,7 @@
 """The `parkade` command: parse, call the library, print.
 
+Imports everything below it, where it is used.
+
 The Ctrl-C handler is installed before anything else is imported.
 """
 

@@ -1,4 +1,7 @@
-"""The explorer: watch tokens cluster, in the browser."""
+"""The explorer: watch tokens cluster, in the browser.
+
+Imports `solve`, `analysis`, `theory` and below.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from parkade.base.constants import EPSILON
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model import matrices
-from parkade.model.part import Part, Scene, like
+from parkade.model.part import Part, Surroundings, like
 
 
 class Head(Part, kind="head"):
@@ -101,15 +101,15 @@ class Head(Part, kind="head"):
         """V: the force on a single token is Vx."""
         return self.V
 
-    def force(self, tokens: Any, scene: Scene) -> Any:
+    def force(self, tokens: Any, around: Surroundings) -> Any:
         """The weighted mean of the values, (..., n, d)."""
         from array_api_compat import array_namespace
 
         xp = array_namespace(tokens)
         n = tokens.shape[-2]
         keys = tokens
-        if scene.frozen is not None:
-            fixed = like(scene.frozen, tokens)
+        if around.frozen is not None:
+            fixed = like(around.frozen, tokens)
             shape = (*tokens.shape[:-2], *fixed.shape)
             keys = xp.concat([tokens, xp.broadcast_to(fixed, shape)], axis=-2)
         q, k, v = (
@@ -117,9 +117,9 @@ class Head(Part, kind="head"):
             for rows, matrix in ((tokens, self.Q), (keys, self.K), (keys, self.V))
         )
         offsets = np.zeros((n, keys.shape[-2]))  # log weights; -inf for masked keys
-        offsets[:, :n][~scene.mask.sees(n)] = -np.inf
-        if scene.frozen_weights is not None:
-            offsets[:, n:] = np.log(scene.frozen_weights)
+        offsets[:, :n][~around.mask.sees(n)] = -np.inf
+        if around.frozen_weights is not None:
+            offsets[:, n:] = np.log(around.frozen_weights)
         scores = self.beta * (q @ xp.matrix_transpose(k)) + like(offsets, tokens)  # (..., n, n + m)
         weights = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
         return (weights @ v) / xp.sum(weights, axis=-1, keepdims=True)

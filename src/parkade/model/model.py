@@ -18,11 +18,11 @@ from parkade.base.types import Array
 from parkade.model.mask import Mask
 from parkade.model.spectrum import real_basis, spectrum
 
-KINDS: dict[str, type[Kind]] = {}
+REGISTRY: dict[str, type[Storable]] = {}
 """Models and parts by the name of their kind, as used in files."""
 
 
-class Kind:
+class Storable:
     """Something that can be written to a file under the name of its kind.
 
     A subclass declares its kind: ``class Drift(Part, kind="drift")``.
@@ -34,7 +34,7 @@ class Kind:
         super().__init_subclass__(**options)
         if kind:
             cls.kind = kind
-            KINDS[kind] = cls
+            REGISTRY[kind] = cls
 
     def to_dict(self) -> dict[str, Any]:
         """The kind and the data, ready for JSON."""
@@ -49,12 +49,8 @@ class Kind:
         """The object with these arguments."""
         return cls(**data)
 
-    def kinds(self) -> tuple[type[Kind], ...]:
-        """The classes needed to read this object."""
-        return (type(self),)
 
-
-class Model(Kind):
+class Model(Storable):
     """A flow of tokens on the sphere S^{d-1}.
 
     Attributes
@@ -125,20 +121,20 @@ def from_dict(data: Any) -> Any:
     if not isinstance(data, dict):
         raise InputError(f"a model must be one JSON object, got {check.brief(data)}")
     name = data.get("kind")
-    if not isinstance(name, str) or name not in KINDS:
+    if not isinstance(name, str) or name not in REGISTRY:
         raise InputError(
             f"unknown kind of model {check.brief(name)}; import the module that defines it first"
         )
     fields = {key: value for key, value in data.items() if key != "kind"}
     try:
-        return KINDS[name].from_data(fields)
+        return REGISTRY[name].from_data(fields)
     except (TypeError, KeyError) as error:
         raise InputError(f"not a valid model of kind {name}: {check.reason(error)}") from None
 
 
 def _plain(value: Any) -> Any:
     """Arrays as lists and objects as dicts, for JSON."""
-    if isinstance(value, Kind):
+    if isinstance(value, Storable):
         return value.to_dict()
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}

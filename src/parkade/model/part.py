@@ -10,11 +10,11 @@ import numpy as np
 
 from parkade.base.types import Array
 from parkade.model.mask import Mask
-from parkade.model.model import Kind
+from parkade.model.model import Storable
 
 
 @dataclass(frozen=True)
-class Scene:
+class Surroundings:
     """The inputs of a force besides the tokens.
 
     Attributes
@@ -33,7 +33,7 @@ class Scene:
     frozen_weights: Any = None
 
 
-class Part(Kind):
+class Part(Storable):
     """A term of the force on tokens.
 
     A part is immutable data, usually a dataclass, with its force written against the array API
@@ -63,7 +63,7 @@ class Part(Kind):
     ... class Wind(pk.Part, kind="wind"):
     ...     strength: float
     ...
-    ...     def force(self, tokens, scene):
+    ...     def force(self, tokens, around):
     ...         return 0 * tokens + self.strength
     >>> model = pk.Transformer([pk.Head(d=2, beta=4.0)], parts=[Wind(0.5)])
     >>> pk.simulate(model, pk.sphere.uniform(5, 2, seed=1), 100.0).final.round(3).tolist()[0]
@@ -76,7 +76,7 @@ class Part(Kind):
     rate: float = 1.0
     generator: Array | None = None
 
-    def force(self, tokens: Any, scene: Scene) -> Any:
+    def force(self, tokens: Any, around: Surroundings) -> Any:
         """The force on `tokens`, (..., n, d), before it is projected on the sphere."""
         raise NotImplementedError
 

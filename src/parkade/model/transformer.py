@@ -13,8 +13,8 @@ from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.head import Head
 from parkade.model.mask import Mask, read
-from parkade.model.model import Kind, Model, from_dict
-from parkade.model.part import Part, Scene
+from parkade.model.model import Model, from_dict
+from parkade.model.part import Part, Surroundings
 
 
 class Transformer(Model, kind="transformer"):
@@ -168,10 +168,10 @@ class Transformer(Model, kind="transformer"):
         from array_api_compat import array_namespace
 
         xp = array_namespace(tokens)
-        scene = Scene(self.mask, t, frozen, frozen_weights)
+        around = Surroundings(self.mask, t, frozen, frozen_weights)
         force = 0 * tokens
         for i, part in enumerate(self._terms):
-            term = part.force(tokens, scene)
+            term = part.force(tokens, around)
             force = force + term if i else term
         return force - xp.sum(tokens * force, axis=-1, keepdims=True) * tokens
 
@@ -184,7 +184,3 @@ class Transformer(Model, kind="transformer"):
         """The model with these parts."""
         read_parts = {name: [from_dict(part) for part in data[name]] for name in ("heads", "parts")}
         return cls(**{**data, **read_parts})
-
-    def kinds(self) -> tuple[type[Kind], ...]:
-        """The classes of the model and of its parts."""
-        return (type(self), *(type(part) for part in self._terms))

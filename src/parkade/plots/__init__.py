@@ -1,5 +1,7 @@
 """Figures with matplotlib: functions take a run and ``ax=None``, and return the Axes.
 
+Imports `analysis`, `theory`, `runs` and below.
+
 Nothing here uses pyplot, so it works without a display and in threads. Notebooks display the
 figures made by these functions (``plots.circle(run).figure``).
 """

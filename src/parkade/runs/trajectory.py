@@ -56,6 +56,11 @@ class Trajectory(Path):
     def __post_init__(self) -> None:
         """Skip the checks: engines and `load` provide valid data."""
 
+    @classmethod
+    def from_frame(cls, spin: Array, tokens: Array, *, times: Array, **fields: Any) -> Trajectory:
+        """The run whose tokens are these in a frame that turns with the generator `spin`."""
+        return cls(times=times, tokens=turn(spin, times, tokens), spin=spin, **fields)
+
     @property
     def phase_known_until(self) -> float:
         """The time after which the phase of a rotation is unknown, because its rate is rounded."""

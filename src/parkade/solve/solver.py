@@ -8,7 +8,6 @@ from parkade.base import check
 from parkade.base.errors import InaccurateSumsError, UnfinishedError
 from parkade.base.types import Array
 from parkade.model.model import Model
-from parkade.runs.rotation import turn
 from parkade.runs.trajectory import Trajectory
 from parkade.solve import plan as planning
 from parkade.solve.options import Hooks, Options, Problem
@@ -75,12 +74,12 @@ class Solver:
         kept = hooks.keep() if hooks.keep else recorder(self.options.times, x0, plan.method)
         stats, trusted_until = integrate(plan, self.problem, x0, kept, hooks)
         times, tokens, dense = kept.result()
-        return Trajectory(
+        return Trajectory.from_frame(
+            plan.spin,
+            tokens,
             model=self.model,
             times=times,
-            tokens=turn(plan.spin, times, tokens),
             dense=dense,
-            spin=plan.spin,
             frozen=self.problem.fixed.tokens,
             frozen_weights=self.problem.fixed.weights,
             trusted_until=trusted_until,

@@ -1,1 +1,4 @@
-"""Ensembles over grids of parameters: the recipe, the workers and the store."""
+"""Ensembles over grids of parameters: the recipe, the workers and the store.
+
+Imports `solve`, `analysis` and below.
+"""

@@ -11,7 +11,7 @@ import numpy as np
 
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.model.model import KINDS, Model, from_dict
+from parkade.model.model import REGISTRY, Model, from_dict
 from parkade.sweeps import laws
 
 MATRICES = ("V", "Q", "K")
@@ -156,7 +156,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
 def _label(name: str, value: Any) -> Any:
     if name == "model":
         # The module that defines the kind may not be imported here.
-        return from_dict(value).label if value["kind"] in KINDS else value["kind"]
+        return from_dict(value).label if value["kind"] in REGISTRY else value["kind"]
     if name in MATRICES:
         return laws.matrix_label(value)
     return laws.start_label(value) if name == "start" else value

@@ -1,5 +1,7 @@
 """Theoretical predictions: final configurations, centres, guarantees and energies.
 
+Imports `engine`, `model` and `base`; nothing here simulates.
+
 From Karagodin, Polyanskiy, Rigollet, *Clustering in Causal Attention Masking*, NeurIPS 2024
 (arXiv 2411.04990).
 """
