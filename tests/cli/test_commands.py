@@ -168,7 +168,7 @@ def test_all_options_reach_the_library() -> None:
     start = pk.sphere.uniform(5, 2, 0)
     run = pk.simulate(model, start, 1, times="final", tol=1e-8, method="explicit")
     assert told["final"] == run.final.tolist()
-    assert told["stats"]["reason"] == "asked for"
+    assert told["stats"]["reason"] == "requested"
 
 
 def test_reproduce_lists_the_figures() -> None:
