@@ -97,7 +97,7 @@ def test_turn_is_the_matrix_exponential():
     [
         (pk.Attention(d=2, beta=64.0), 200, 150.0, "explicit", "short"),
         (pk.Attention(d=2, beta=64.0), 200, 1e60, "implicit", "long causal"),
-        (pk.Attention(V=ROTATION), 10, 1e6, "implicit", "turns with"),
+        (pk.Attention(V=ROTATION), 10, 1e6, "implicit", "rotates with"),
         (pk.Attention(V=ROTATION, Q=[1, 2, 3]), 10, 1e4, "explicit", "rotate forever"),
         (pk.Attention(d=2, mask="full"), 100, 1e9, "implicit", "small enough"),
         (pk.Attention(d=3, mask="full"), 1000, 1e4, "explicit", "couples"),
