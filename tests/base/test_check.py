@@ -89,7 +89,7 @@ def test_matrix_takes_numbers_diagonals_and_matrices(value, expected):
     assert check.matrix("V", value, 2).tolist() == expected
 
 
-def test_memory_message_tells_need_supply_and_remedy(little_memory):
+def test_memory_message_has_need_supply_and_remedy(little_memory):
     check.fits_in_memory(1e4, "a small thing", "buy more")
     with pytest.raises(
         pk.InputError, match=r"a big thing needs 2 GiB .* 9\.31e-06 GiB.*; buy more"

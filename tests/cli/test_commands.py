@@ -168,7 +168,7 @@ def test_all_options_reach_the_library() -> None:
     start = pk.sphere.uniform(5, 2, 0)
     run = pk.simulate(model, start, 1, times="final", tol=1e-8, method="explicit")
     assert told["final"] == run.final.tolist()
-    assert told["stats"]["reason"] == "asked for"
+    assert told["stats"]["reason"] == "requested"
 
 
 def test_reproduce_lists_the_figures() -> None:
@@ -219,7 +219,7 @@ def test_matrices(text: str, expected: object) -> None:
     assert parse.matrices({"V": text}, None)[0]["V"].tolist() == expected
 
 
-def test_matrices_tell_the_dimension() -> None:
+def test_matrices_imply_the_dimension() -> None:
     assert parse.matrices({"Q": "1", "V": "1,2"}, None)[1] == 2
     assert parse.matrices({"Q": "1", "V": "1"}, None)[1] == 3
     found, d = parse.matrices({"Q": "random:1", "V": "1,2,3,4"}, None)
@@ -435,7 +435,7 @@ def test_a_terminal_without_unicode() -> None:
     assert process("bench", "--quick", "velocity-batch", env=environment).returncode == 0
 
 
-def test_timeline_tells_plateaus_and_merges(tmp_path: Path) -> None:
+def test_timeline_shows_plateaus_and_merges(tmp_path: Path) -> None:
     options = ["--n", "40", "--d", "2", "--beta", "16", "--t-end", "1e20", "--seed", "3"]
     told = invoke("timeline", *options)
     assert told.exit_code == 0
@@ -466,7 +466,7 @@ def test_timeline_refuses_what_it_cannot_read(arguments: list[str], message: str
     assert message in result.stderr
 
 
-def test_a_run_that_cannot_finish_says_so_or_is_kept(here: Path) -> None:
+def test_a_run_that_cannot_finish_fails_or_is_kept(here: Path) -> None:
     command = ["simulate", "--V", "0,-1;1,0", "--K", "1,2", "--t-end", "1e9", "--max-steps", "50"]
     result = invoke(*command, "-o", "run.npz")
     assert result.exit_code == 2

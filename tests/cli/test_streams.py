@@ -47,7 +47,7 @@ WAYS = [(next(iter(WORK)), way) for way in ("2>&-", ">&-", "2>/dev/full")]
 
 
 @pytest.mark.parametrize(("arguments", "closed"), [*WAYS, *((work, ALL_CLOSED) for work in WORK)])
-def test_what_is_asked_for_is_made_where_nobody_can_be_told(here, arguments, closed):
+def test_commands_work_with_closed_streams(here, arguments, closed):
     done = shell(arguments, closed)
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
     assert (here / WORK[arguments]).stat().st_size > 100
@@ -68,11 +68,11 @@ def test_two_full_disks_are_one_error(here):
 
 @pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "2>/dev/full"])
 @pytest.mark.parametrize("arguments", ["simulate --beta nan", "simulate --nothing", "nothing"])
-def test_errors_keep_their_code_where_nobody_can_be_told(here, arguments, closed):
+def test_errors_keep_their_code_with_closed_streams(here, arguments, closed):
     assert shell(arguments, closed).returncode == 2
 
 
-def test_a_reader_that_has_gone_stops_no_work(here):
+def test_a_closed_pipe_stops_no_work(here):
     for stream, code in (("stdout", 1), ("stderr", 0)):
         reading, writing = os.pipe()
         os.close(reading)

@@ -1,4 +1,4 @@
-"""Campaign: damage to files of the cache is found before they are unpickled, and mended."""
+"""Campaign: damaged cache files are detected before they are unpickled, and repaired."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ DAMAGES = (
 
 
 def case(number):
-    """Random numbers and a kind of damage; flips more often than others."""
+    """Random numbers and a kind of damage, most often a flip."""
     rng = np.random.default_rng((5, number))
     kinds = (*DAMAGES, flip, flip)
     return rng, kinds[number % len(kinds)]
@@ -97,7 +97,7 @@ def test_damage_is_found(tmp_path):
             cache.write(path, content)
         before = first.read_bytes()
         damage(rng, first, second)
-        same = first.is_file() and first.read_bytes() == before  # zeros upon zeros
+        same = first.is_file() and first.read_bytes() == before  # zeros over zeros
         found = cache.read(first)
         assert found == (before[32:] if same else None), (number, damage)
         cache.write(first, contents[first])
@@ -140,7 +140,7 @@ print(pk.theory.sequential_energies(tokens, 2.0).tobytes().hex())
 
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory):
-    """A cache, and what a process with it says."""
+    """A cache, and the output of a process that uses it."""
     directory = tmp_path_factory.mktemp("warm")
     return directory, run(directory)
 
@@ -165,7 +165,7 @@ def test_processes_give_the_same_bits(warm, tmp_path, number):
     shutil.copytree(directory, tmp_path, dirs_exist_ok=True)
     files = sorted(tmp_path.rglob("*.nbc"), reverse=True)
     assert [path.name.partition("-")[0] for path in files] == ["energy.energies", "energy._near"]
-    # The first is read; the second is needed to make it again.
+    # The first is read; the second is needed to compile again.
     damage(rng, *files)
     if damage is not swap:
         damage(rng, *reversed(files))

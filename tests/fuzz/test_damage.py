@@ -1,4 +1,4 @@
-"""Damaged files of every kind that parkade reads: the same data comes back, or one sentence.
+"""Damaged files of every kind that parkade reads: the result is the same data or one sentence.
 
 `PARKADE_FUZZ` is the number of damaged files of each kind.
 """
@@ -35,7 +35,7 @@ def flip(data, rng):
 
 
 def scribble(data, rng):
-    """Some bytes, anything."""
+    """Some random bytes."""
     for place in rng.integers(len(data), size=rng.integers(1, 9)):
         data[place] = rng.integers(256)
 
@@ -46,7 +46,7 @@ def cut(data, rng):
 
 
 def lengthen(data, rng):
-    """There is more than there should be."""
+    """Extra bytes at the end."""
     data += rng.bytes(int(rng.integers(1, 5000)))
 
 
@@ -70,7 +70,7 @@ DAMAGES = (flip, scribble, cut, lengthen, zero, exchange)
 
 
 def damaged(whole, case, kind):
-    """A damaged copy of bytes, and what was done to them."""
+    """A damaged copy of bytes, and a description of the damage."""
     rng = np.random.default_rng([case, *kind.encode()])
     data, damage = bytearray(whole), DAMAGES[case % len(DAMAGES)]
     damage(data, rng)
@@ -78,7 +78,7 @@ def damaged(whole, case, kind):
 
 
 def outcome(story, read, *args):
-    """What `read` gives, or None and the sentence with which it refuses."""
+    """The result of `read`, or None and its error message."""
     try:
         return read(*args), ""
     except pk.ParkadeError as error:
@@ -88,7 +88,7 @@ def outcome(story, read, *args):
 
 
 def campaign(kind, whole, read, same=None, cases=CASES):
-    """Read damaged copies; `same` compares what was read with what should be."""
+    """Read damaged copies; `same` compares the result with the expected one."""
     refused = 0
     for case in range(cases):
         data, story = damaged(whole, case, kind)
@@ -96,7 +96,7 @@ def campaign(kind, whole, read, same=None, cases=CASES):
         assert "\n" not in sentence, story
         refused += bool(sentence)
         assert sentence or same is None or same(found), f"{story}: other data came back"
-    # Most damage is noticed; what is not must have hit bytes that mean nothing.
+    # Most damage is detected; the rest must have hit unused bytes.
     assert refused >= cases // 4
 
 
@@ -104,7 +104,7 @@ def campaign(kind, whole, read, same=None, cases=CASES):
 
 
 def at_work(run):
-    """Use a run: whatever `load` lets through must work."""
+    """Use a run: whatever `load` accepts must work."""
     middle = (run.times[0] + run.times[-1]) / 2
     if run.dense is not None:
         run.at(middle)
@@ -160,7 +160,7 @@ def rewrite(path, arrays):
 
 
 def test_damage_inside_of_an_archive(run, tmp_path):
-    # The archive itself is in order and has no checksum; what it holds is not.
+    # The archive itself is valid and has no checksum; its contents are damaged.
     run.save(tmp_path / "whole.npz")
     with zipfile.ZipFile(tmp_path / "whole.npz") as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
@@ -200,7 +200,7 @@ def old_store(tmp_path_factory):
 
 
 def reader(folder, name, tmp_path):
-    """A function that loads a copy of a store in which the bytes of a file are others."""
+    """A function that loads a copy of a store with other bytes in one file."""
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
 
@@ -225,7 +225,7 @@ def test_damaged_recipes_of_the_old_format(old_store, tmp_path):
 
 
 def test_damaged_batches_of_the_old_format(old_store, tmp_path, monkeypatch):
-    # The netCDF library crashes on some of them, or never comes back: all are probed at once.
+    # The netCDF library crashes or hangs on some of them: all are probed at once.
     monkeypatch.setattr(probe, "PATIENCE", 1)
     folder, _ = old_store
     recipe = Store.open(folder).recipe

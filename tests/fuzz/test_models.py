@@ -1,7 +1,7 @@
-"""Random models of every kind: no foreign error, no NaN, on the sphere, and methods that agree.
+"""Random models of every kind: no unexpected error, no NaN, on the sphere, and methods agree.
 
-A case is a function of its number alone: `python tests/fuzz/test_models.py 17 42` runs some of
-them again and prints what they do.
+A case depends only on its number: `python tests/fuzz/test_models.py 17 42` runs some of them
+again and prints the results.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TOL = 1e-6
 FAR = 1e3 * TOL
 TIGHT = 1e-9
 SHORT = 50.0  # t·|V| up to which explicit and implicit runs are compared
-STEPS = None if THOROUGH else 1500  # else most of the time goes into runs that never settle
+STEPS = None if THOROUGH else 1500  # otherwise most of the time is spent on runs that never settle
 GROUP = 25
 
 
@@ -73,7 +73,7 @@ KINDS = {
 
 
 def scale(rng):
-    """1 in half of the cases, else anything from the smallest number to 1e8."""
+    """1 in half of the cases, otherwise anything from the smallest number to 1e8."""
     if rng.random() < 0.5:
         return 1.0
     return float(rng.choice([5e-324, 1e-200, 1e-50, 1e-30, 1e-8, 1e-3, 0.1, 10.0, 1e3, 1e8]))
@@ -110,7 +110,7 @@ def make(number):
     V, Q, K = (scale(rng) * KINDS[name](rng, d) for name in names)
     beta = float(rng.choice([0.0, 0.1, 1.0, 1.0, 4.0, 9.0, 64.0, 1e3, 1e4]))
     mask = str(rng.choice(["causal", "causal", "full"]))
-    # Half of the cases are short enough, on their own clock, to compare methods.
+    # Half of the cases are short enough, in their unit of time, to compare methods.
     rate = max(np.linalg.norm(V, 2), 1e-300)
     short = rng.uniform(0.1, SHORT) / rate
     t_end = short if rng.random() < 0.5 else 10.0 ** rng.uniform(-12, 200)
@@ -120,13 +120,13 @@ def make(number):
     about = f"{about}d={d}, beta={beta:g}, t={t_end:.3g}"
     try:
         model = pk.Attention(V=V, Q=Q, K=K, beta=beta, mask=mask)
-    except pk.InputError:  # beyond the sizes that parkade takes
+    except pk.InputError:  # beyond the sizes that parkade accepts
         return None
     return Case(number, about, model, tokens, t_end)
 
 
 def run(case, tol=TOL, **options):
-    """The run, or as much of it as there is; None if parkade says that it cannot be done."""
+    """The run or its first part; None if parkade raises an error."""
     options = {"max_steps": STEPS, "partial": True, **options}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pk.TrustWarning)
@@ -134,7 +134,7 @@ def run(case, tol=TOL, **options):
             result = pk.simulate(case.model, case.tokens, case.t_end, tol=tol, **options)
         except pk.ParkadeError:
             return None
-        # Beyond a million steps a run is ended; fewer may take their time.
+        # A run beyond a million steps is stopped; shorter ones may take long.
         assert result.stats.seconds < 60 or result.stats.steps < 1e6, case.about
         return result
 
@@ -144,7 +144,7 @@ def off_sphere(tokens):
 
 
 def check_one(case, result):
-    """What holds for every run."""
+    """Check what holds for every run."""
     times = result.times
     assert np.isfinite(result.tokens).all(), case.about
     assert off_sphere(result.tokens) < 1e-13, case.about
@@ -159,18 +159,18 @@ def check_one(case, result):
 
 
 def apart(left, right):
-    """The distance of two runs at the last time that both have reached."""
+    """The distance of two runs at the last time that both reach."""
     t = min(left.times[-1], right.times[-1])
     return pk.sphere.distance(left.at(t), right.at(t)).max()
 
 
 def check_agree(case, result, **others):
-    """Another way of computing the same run agrees, as far as the run is well conditioned."""
+    """Check that another method agrees, if the run is well conditioned."""
     for name, options in others.items():
         other = run(case, **options)
         if other is None or apart(result, other) <= FAR:
             continue
-        # Only a difference that tighter tolerances leave, though both have converged, counts.
+        # Only a difference that remains at tighter tolerances, after convergence, counts.
         tight, tight_other = run(case, tol=TIGHT), run(case, tol=TIGHT, **options)
         pairs = ((tight, tight_other), (result, tight), (other, tight_other))
         if any(pair is None for pair in (tight, tight_other)):

@@ -1,4 +1,4 @@
-"""Numbers from 5e-324 to 1e308, wherever a number is taken: a result or one sentence.
+"""Numbers from 5e-324 to 1e308 as any argument: a result or one sentence.
 
 `PARKADE_FUZZ` is the number of cases; each has its own seed, so that one can be run again.
 """
@@ -49,7 +49,7 @@ def matrix(rng: np.random.Generator, d: int, odd: float = 0.1):
 
 
 def holds(case: int, call, *arguments) -> bool:
-    """Whether there is a result; nothing but a result or a sentence may come."""
+    """Whether there is a result; anything but a result or a sentence fails."""
     try:
         call(*arguments)
         return True
@@ -62,7 +62,7 @@ def holds(case: int, call, *arguments) -> bool:
 
 
 def request(rng: np.random.Generator) -> dict:
-    """A small system, most of it sound."""
+    """A small system with mostly valid numbers."""
     d, n, m = int(rng.integers(2, 4)), int(rng.integers(1, 5)), int(rng.integers(3))
     matrices = {name: matrix(rng, d) for name in "QKV"}
     size = float(np.abs(matrices["V"]).max())
@@ -83,7 +83,7 @@ def request(rng: np.random.Generator) -> dict:
 
 
 def run(asked: dict) -> None:
-    """Run what is asked for, and what can be made of it; long runs are cut off."""
+    """Simulate and use the result; long runs are cut off."""
     model, x0, t_end = pk.Attention(**asked["model"]), asked["x0"], asked["t_end"]
     options = asked["tol"], asked["method"], asked["sums"], *asked["frozen"]
     late = time.monotonic() + 0.3
@@ -127,7 +127,7 @@ TAKERS = {
     "from_angles": lambda r: pk.sphere.from_angles([number(r)]),
     "angles": lambda r: pk.sphere.angles([[number(r), number(r)]]),
 }
-"""What gives numbers, none of which may be NaN."""
+"""Functions whose results must not contain NaN."""
 
 OTHERS = {
     "strong_center_guarantee": lambda r: theory.strong_center_guarantee(X2, number(r), number(r)),

@@ -1,4 +1,4 @@
-"""Forces that cancel, powers of time, thin forces, small and large V: where runs went wrong."""
+"""Hard cases: forces that cancel, powers of time, thin forces, small and large V."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_phase_of_a_rotation_is_known_for_a_while():
     assert 1e9 < run.phase_known_until < 1e11
     assert run.to_xarray().attrs["phase_known_until"] == run.phase_known_until
     assert pk.simulate(pk.Attention(d=3), x0, 1e12).phase_known_until == np.inf
-    # A rate that differs by a rounding turns tokens by tol in that time.
+    # A rate that differs by one rounding rotates tokens by tol in that time.
     limit = phase_known_until(SKEW, 1e-6)
     rate = np.linalg.norm(SKEW, 2)
     assert limit * (np.nextafter(rate, 1) - rate) == pytest.approx(1e-6, rel=1)
@@ -78,17 +78,17 @@ def test_rounding_does_not_move_tokens_at_rest(name):
     run = pk.simulate(model, x0, 1e100)
     assert run.stats.steps < 3000
     assert pk.sphere.distance(run.final, rested.final).max() < 1e-9
-    if name == "line":  # every token is held in its place, if only weakly
+    if name == "line":  # every token is held in its place, though weakly
         assert run.trusted_until == np.inf
         return
-    # What a force below rounding could have done by then is told.
+    # trusted_until accounts for forces below rounding.
     assert 1e6 < run.trusted_until < 1e10
     limit = run.trusted_until / 10
     assert pk.simulate(model, x0, limit).trusted_until == np.inf
 
 
 def test_no_force_is_taken_for_rounding_where_scores_are_huge():
-    """A lone token has no scores, however large β is: its motion is that of V alone."""
+    """A single token has no scores, even if β is large: only V moves it."""
     V = np.diag(np.ones(4), 1)
     x0 = pk.sphere.normalize(np.array([[-1e-8, -1e-8, -2e-8, -1.0, -1e-9]]))
     model = pk.Attention(V=V, beta=1e4, K=1e10)
@@ -97,7 +97,7 @@ def test_no_force_is_taken_for_rounding_where_scores_are_huge():
         assert pk.sphere.distance(run.final[0], exact_first_token(V, x0[0], 40.0)) < 1e-5
 
 
-def test_tokens_held_in_their_place_are_trusted_for_ever():
+def test_tokens_held_in_their_place_are_always_trusted():
     """With β > 0 on the circle each token has one place where forces balance, and is held there."""
     x0 = pk.sphere.uniform(10, 2, seed=1)
     run = pk.simulate(pk.Attention(d=2, beta=1.0, V=-1.0), x0, 1e100)
@@ -106,7 +106,7 @@ def test_tokens_held_in_their_place_are_trusted_for_ever():
 
 @pytest.mark.parametrize("beta", [0.0, 1.0, 9.0, 64.0, 256.0])
 @pytest.mark.parametrize("d", [2, 3, 8])
-def test_what_rounding_makes_of_a_force_is_known(d, beta):
+def test_the_rounding_error_of_a_force_is_known(d, beta):
     """Against sums in extended precision, relative to the terms of the sum."""
     model = pk.Attention(d=d, V=-1.0, beta=beta)
     system = prepare(model, frame=long_run_frame(model))

@@ -44,7 +44,7 @@ def test_equal_eigenvalues_leave_exact_zeros_but_given_ones_are_kept():
     _, V = in_another_basis(np.diag([2.0, 2.0, 1.0, -1.0]))
     B = long_run_frame(pk.Attention(V=V)).B
     assert np.count_nonzero(B.diagonal() == 0.0) == 2
-    given = np.diag([1.0, 1.0 - 1e-14, 0.0])  # what the user wrote is what is meant
+    given = np.diag([1.0, 1.0 - 1e-14, 0.0])  # the user's entries are kept
     assert long_run_frame(pk.Attention(V=given)).B[1, 1] == pytest.approx(-1e-14, rel=0.01)
 
 
@@ -57,11 +57,11 @@ def test_the_frame_turns_with_a_complex_pair():
     slow = pk.simulate(model, x0, 50.0, method="explicit", tol=1e-10)
     times = np.array([0.7, 3.3, 49.0])
     np.testing.assert_allclose(run.at(times), slow.at(times), atol=1e-5)
-    # The first token has its closed form at all times, stored or not.
+    # The first token follows its closed form at all times, stored or not.
     for t in (run.times[100], 4321.0, 5000.0):
         y = expm(1j * 0 + t * (ROTATION - np.eye(3))) @ x0[0]
         np.testing.assert_allclose(run.at(t)[0], y.real / np.linalg.norm(y), atol=1e-6)
-    # At rest in the turning frame: the angles between tokens no longer change.
+    # At rest in the rotating frame: the angles between tokens no longer change.
     late = pk.simulate(model, x0, 1e9, times=[5e8, 1e9]).tokens
     np.testing.assert_allclose(late[0] @ late[0].T, late[1] @ late[1].T, atol=1e-9)
 
@@ -97,8 +97,8 @@ def test_turn_is_the_matrix_exponential():
     [
         (pk.Attention(d=2, beta=64.0), 200, 150.0, "explicit", "short"),
         (pk.Attention(d=2, beta=64.0), 200, 1e60, "implicit", "long causal"),
-        (pk.Attention(V=ROTATION), 10, 1e6, "implicit", "turns with"),
-        (pk.Attention(V=ROTATION, Q=[1, 2, 3]), 10, 1e4, "explicit", "turn for ever"),
+        (pk.Attention(V=ROTATION), 10, 1e6, "implicit", "rotates with"),
+        (pk.Attention(V=ROTATION, Q=[1, 2, 3]), 10, 1e4, "explicit", "rotate forever"),
         (pk.Attention(d=2, mask="full"), 100, 1e9, "implicit", "small enough"),
         (pk.Attention(d=3, mask="full"), 1000, 1e4, "explicit", "couples"),
     ],

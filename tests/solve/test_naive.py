@@ -1,4 +1,4 @@
-"""The reference integrators: their order, and that compiled engines do the same."""
+"""The reference integrators: their order, and agreement with the compiled engines."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_compiled_engines_take_the_same_steps(model, method):
     assert worst(compiled.at(times), naive.at(times)) < 1e-5
 
 
-def test_a_whole_life_is_the_same():
+def test_a_whole_run_is_the_same():
     model, x0 = pk.Attention(d=2, beta=9.0), pk.sphere.uniform(15, 2, seed=1)
     trees = [pk.simulate(m, x0, 1e6).merge_tree() for m in (model, as_flow(model))]
     pairs = [[(e.absorbed, e.into) for e in tree.events] for tree in trees]
@@ -67,7 +67,7 @@ def test_the_velocity_may_depend_on_time(method):
 
 
 def chasing(t, x):
-    """Every token is drawn towards a point that goes round, and to the one before it."""
+    """Every token is attracted by a rotating point and by the token before it."""
     return 0 * x + [math.cos(3 * t), math.sin(3 * t)] + _before(x)
 
 
@@ -157,8 +157,8 @@ def test_harmonic_sums_are_for_one_head():
         pk.simulate(pk.Flow(turning, 2), np.eye(2), 1.0, sums="harmonic")
 
 
-def test_rounding_is_told_of():
-    """The naive velocity cannot tell forces below 1e-16 from rounding."""
+def test_rounding_limits_the_trust():
+    """The naive velocity cannot distinguish forces below 1e-16 from rounding."""
     model = pk.Attention(d=2, beta=64.0)
     x0 = pk.sphere.from_angles([0.0, 2.0, -2.2])
     with pytest.warns(pk.TrustWarning):

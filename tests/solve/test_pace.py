@@ -1,4 +1,4 @@
-"""Runs that cannot come to their end say so; what there is can be kept."""
+"""Runs that cannot finish raise an error; the part so far can be kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from parkade.solve import pace
 from parkade.solve.pace import Pace
 
 SKEW = np.array([[0, -0.3, 0.5], [0.3, 0, -0.7], [-0.5, 0.7, 0]])
-RESTLESS = pk.Attention(V=SKEW, beta=1.0)  # tokens circle each other for ever
+RESTLESS = pk.Attention(V=SKEW, beta=1.0)  # tokens circle each other forever
 X0 = pk.sphere.uniform(10, 3, seed=1)
 
 
@@ -29,7 +29,7 @@ def test_a_run_that_never_settles_ends_with_one_sentence():
 
 
 @pytest.mark.parametrize("times", ["steps", "final", [0.0, 1.0, 1e7]])
-def test_what_there_is_can_be_kept(times):
+def test_the_part_so_far_can_be_kept(times):
     run = pk.simulate(RESTLESS, X0, 1e8, times=times, partial=True, max_steps=500)
     assert run.stats.steps == 500
     assert "max_steps=500" in run.stats.stopped
@@ -48,14 +48,14 @@ def test_a_run_that_finishes_is_not_stopped():
 
 
 def test_many_runs_have_the_same_limits():
-    with pytest.raises(pk.UnfinishedError, match="max_steps=50 steps"):
+    with pytest.raises(pk.UnfinishedError, match="reached max_steps=50 at"):
         pk.simulate_many(RESTLESS, [X0, X0[:5]], 1e8, max_steps=50)
     runs = pk.simulate_many(RESTLESS, [X0, X0[:5]], 1e8, max_steps=50, partial=True)
     assert [run.stats.steps for run in runs] == [50, 50]
 
 
 def test_explicit_steps_that_are_too_short_give_way_to_implicit_ones(monkeypatch):
-    """The token rests where two pulls are tied: explicit steps are bound by 1/(β|KᵀQ||V|)."""
+    """The token rests where two forces balance: explicit steps are limited by 1/(β|KᵀQ||V|)."""
     monkeypatch.setattr(pace, "_SECONDS", 0.0)
     monkeypatch.setattr(pace, "_LONG", 0.0)
     model = pk.Attention(d=2, beta=1e6, K=-1.0)
@@ -73,13 +73,13 @@ def test_a_steady_pace_is_enough(method, monkeypatch):
     monkeypatch.setattr(pace, "_SECONDS", 0.0)
     monkeypatch.setattr(pace, "_LONG", 0.0)
     steady = Pace(method, 1e60, 1e-6)
-    for steps in range(100, 60_000, 100):  # a hundred steps a decade
+    for steps in range(100, 60_000, 100):  # a hundred steps per decade
         t = 10.0 ** (steps / 1000)
         assert steady.judge(steps, t) == ""
     stuck = Pace(method, 1e60, 1e-6)
     told = [stuck.judge(steps, 1e3 * steps) for steps in range(100, 60_000, 100)]
     assert not any(told[:10])
-    assert "cannot reach" in told[-1]
+    assert "too slow to reach" in told[-1]
 
 
 def test_no_step_is_taken_twice_or_lost_at_the_limit():
@@ -107,7 +107,7 @@ def test_a_long_run_without_a_bar_says_once_that_it_is_still_running(terminal):
     while True:
         try:
             part = os.read(ours, 4096)
-        except OSError:  # the terminal is gone
+        except OSError:  # the terminal is closed
             break
         if not part:
             break

@@ -18,7 +18,7 @@ from parkade.solve.solver import Solver
 
 X0 = pk.sphere.uniform(12, 3, seed=1)
 MODEL = random_model(3, beta=4.0, seed=1)
-# V turns the tokens for ever, at no cost in memory: a run that only an interrupt can end.
+# V rotates the tokens forever, at no cost in memory: a run that only an interrupt can end.
 ENDLESS = pk.Attention(V=[[0.0, -1.0], [1.0, 0.0]])
 
 simulations = pytest.mark.parametrize(
@@ -91,13 +91,13 @@ def test_threads_are_checked():
 
 @simulations
 def test_too_many_times_for_the_memory(simulate, little_memory):
-    with pytest.raises(pk.InputError, match=r"keeping 100 times of 12 tokens .*keep fewer times"):
+    with pytest.raises(pk.InputError, match=r"saving 100 times of 12 tokens .*save fewer times"):
         simulate(MODEL, X0, 1.0, times=np.linspace(0, 1, 100))
 
 
 @simulations
 def test_too_many_steps_for_the_memory(simulate, little_memory):
-    message = r"keeping every step up to t=.*pass times='final' or an array of times to keep less"
+    message = r"saving every step up to t=.*pass times='final' or an array of times to save less"
     with pytest.raises(pk.InputError, match=message):
         simulate(MODEL, X0, 20.0, times="steps")
 
@@ -142,7 +142,7 @@ def test_steps_do_not_depend_on_the_chunks(monkeypatch, mask, method):
 
 
 def test_long_chunks_become_short(monkeypatch):
-    """Nobody who asks to stop waits for hundreds of steps that take longer than foreseen."""
+    """A request to stop does not wait for hundreds of steps that take longer than estimated."""
     monkeypatch.setattr("parkade.solve.integrate._CHUNK_SECONDS", 1e-9)
     told = []
     solver = Solver(pk.Attention(d=2), Options(30.0, method="explicit"))
@@ -185,7 +185,7 @@ def test_threads_within_a_velocity_do_not_change_bits(d, monkeypatch):
 @pytest.mark.parametrize("d", [3, 8])
 def test_many_runs_are_the_single_ones(d, threads):
     model = random_model(d, 4.0, seed=d)
-    # Of different lengths, so that they do not finish in order.
+    # Different lengths, so that they do not finish in order.
     starts = [pk.sphere.uniform(n, d, seed=n) for n in (40, 3, 17, 1, 25)]
     runs = pk.simulate_many(model, starts, 3.0, times="steps", threads=threads)
     for start, run in zip(starts, runs, strict=True):
@@ -211,7 +211,7 @@ def test_many_runs_report_the_error_that_stopped_them(monkeypatch):
 
     recorder = solving.recorder
     monkeypatch.setattr(solving, "recorder", keep)
-    # The first run never ends by itself: it is stopped, and must not hide why.
+    # The first run never ends by itself. It is cancelled, which must not hide the error.
     starts = [np.eye(2), pk.sphere.uniform(5, 2, seed=1)]
     with pytest.raises(pk.InputError, match="five is too many"):
         pk.simulate_many(ENDLESS, starts, 1e12, threads=2, method="explicit")
@@ -239,15 +239,15 @@ def test_an_interrupt_stops_the_run_at_the_next_report(simulate, how, monkeypatc
     monkeypatch.setattr(module, "bar", bar)
     with pytest.raises(KeyboardInterrupt):
         simulate(ENDLESS, np.eye(2), 1e12, times="final", method="explicit")
-    # Another thread may be a few chunks of 50 ms further before it hears of it.
+    # Another thread may run a few more chunks of 50 ms before it is notified.
     assert len(reports) < 200
     assert all(0 < fraction < 1e-3 for fraction in reports)
 
 
 @simulations
 def test_progress_goes_to_standard_error_only(simulate, capfd, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")  # or rich would draw no bar into a pipe
-    simulate(MODEL, X0, 2.0)  # compiled, so that nothing is said about that below
+    monkeypatch.setenv("FORCE_COLOR", "1")  # otherwise rich draws no bar into a pipe
+    simulate(MODEL, X0, 2.0)  # compile, so that there is no message about it below
     capfd.readouterr()
     simulate(MODEL, X0, 2.0)
     assert capfd.readouterr() == ("", "")
@@ -313,7 +313,7 @@ def test_one_token_alone_rests_under_the_identity():
 def test_a_very_short_run():
     run = pk.simulate(MODEL, X0, 1e-12)
     assert run.times[-1] == 1e-12
-    # To first order; the second is 1e-24.
+    # To first order; the second-order term is 1e-24.
     assert worst(run.final, X0 + 1e-12 * MODEL.velocity(X0)) <= 8 * EPS
 
 

@@ -59,7 +59,7 @@ def test_clusters_merge_when_they_do_with_direct_sums(n, beta, t_end, V, seed):
     for a, b in zip(one.events, two.events, strict=True):
         assert (a.absorbed, a.into, a.size) == (b.absorbed, b.into, b.size)
         assert a.time == pytest.approx(b.time, rel=1e-6, abs=0)
-    # Both take the same steps but for rounding: they agree far better than to tol.
+    # Both take the same steps up to rounding, so they agree far better than tol.
     for t in (1.0, 100.0, 1e5):
         assert worst(fast.at(t), direct.at(t)) <= 1e-9
     assert worst(fast.final, direct.final) <= 1e-9
@@ -70,7 +70,7 @@ def test_clusters_merge_when_they_do_with_direct_sums(n, beta, t_end, V, seed):
 def test_explicit_runs_end_where_direct_ones_do(mask, d):
     model = pk.Attention(d, 9.0, V=values("diag", d), mask=mask)
     direct, fast = runs(model, pk.sphere.uniform(80, d, seed=5), 50.0, method="explicit")
-    # Steps are the same unless rounding decides on one, and errors shrink with the distances.
+    # Steps are the same unless rounding changes one, and errors shrink with the distances.
     assert worst(fast.final, direct.final) <= 1e-9
 
 
@@ -131,9 +131,9 @@ def test_many_tokens_on_the_sphere_are_summed_in_linear_time():
     ("model", "x0", "options", "reason"),
     [
         (pk.Attention(2, 9.0), SMALL, {}, "faster for n=10 tokens"),
-        (pk.Attention(2, 9.0), LARGE, {"sums": "direct"}, "asked for"),
-        (pk.Attention(2, 9.0), LARGE, {"tol": 1e-12}, "tol=1e-12 asks for more than"),
-        (pk.Attention(4, 9.0), pk.sphere.uniform(400, 4, seed=1), {}, "known for d = 2 and 3"),
+        (pk.Attention(2, 9.0), LARGE, {"sums": "direct"}, "requested"),
+        (pk.Attention(2, 9.0), LARGE, {"tol": 1e-12}, "tol=1e-12 needs more accuracy than"),
+        (pk.Attention(4, 9.0), pk.sphere.uniform(400, 4, seed=1), {}, "d=4 is not 2 or 3"),
         (random_model(2), LARGE, {}, "KᵀQ is not a multiple of the identity"),
         (pk.Attention(2, 9.0, Q=-1.0), LARGE, {}, "β KᵀQ is not positive"),
         (pk.Attention(2, 0.0), LARGE, {}, "β KᵀQ is not positive"),
@@ -144,7 +144,7 @@ def test_many_tokens_on_the_sphere_are_summed_in_linear_time():
             "the implicit method needs all weights under full attention",
         ),
     ],
-    ids=["few", "asked", "tol", "d=4", "random", "negative", "zero", "full"],
+    ids=["few", "requested", "tol", "d=4", "random", "negative", "zero", "full"],
 )
 def test_where_direct_sums_are_better_or_needed_they_are_used(model, x0, options, reason):
     stats = brief_run(model, x0, **options)
@@ -163,15 +163,15 @@ def test_where_direct_sums_are_better_or_needed_they_are_used(model, x0, options
     ],
     ids=["d=4", "random", "negative", "full"],
 )
-def test_harmonic_sums_are_refused_where_there_are_none(model, x0, options):
+def test_harmonic_sums_are_refused_if_impossible(model, x0, options):
     message = r"^harmonic sums cannot be used: [^.]+; use sums='direct'$"
     with pytest.raises(pk.InputError, match=message):
         brief_run(model, x0, sums="harmonic", **options)
 
 
-def test_harmonic_sums_may_be_asked_for_where_direct_ones_are_faster():
+def test_harmonic_sums_can_be_requested_where_direct_ones_are_faster():
     stats = brief_run(pk.Attention(2, 9.0), SMALL, sums="harmonic")
-    assert (stats.sums, stats.sums_reason) == ("harmonic", "asked for")
+    assert (stats.sums, stats.sums_reason) == ("harmonic", "requested")
 
 
 @pytest.mark.parametrize("d", [2, 3])
@@ -187,9 +187,7 @@ def test_huge_beta_is_settled_at_once(d):
 
 
 def test_too_many_harmonics_are_refused():
-    with pytest.raises(
-        pk.InputError, match=r"needs some 3e\+10 harmonics, and the limit is 100000"
-    ):
+    with pytest.raises(pk.InputError, match=r"needs about 3e\+10 harmonics, the limit is 100000"):
         brief_run(pk.Attention(3, 1e9), pk.sphere.uniform(50, 3, seed=1), sums="harmonic")
 
 
@@ -226,12 +224,12 @@ def wrong_coefficients(monkeypatch):
 
 @pytest.mark.parametrize("method", ["explicit", "implicit"])
 @pytest.mark.usefixtures("wrong_coefficients")
-def test_a_run_with_wrong_sums_is_done_again(method):
+def test_a_run_with_wrong_sums_is_run_again(method):
     run = pk.simulate(pk.Attention(2, 9.0), LARGE, 5.0, method=method)
     assert run.stats.sums == "direct"
     assert run.stats.engine.startswith("direct sums")
-    assert run.stats.sums_reason.startswith("done again: at t=")
-    assert "harmonic sums were wrong by" in run.stats.sums_reason
+    assert run.stats.sums_reason.startswith("run again: at t=")
+    assert "harmonic sums have an error of" in run.stats.sums_reason
     expected = pk.simulate(pk.Attention(2, 9.0), LARGE, 5.0, method=method, sums="direct")
     assert np.array_equal(run.tokens, expected.tokens)
     assert np.array_equal(run.times, expected.times)
@@ -239,16 +237,16 @@ def test_a_run_with_wrong_sums_is_done_again(method):
 
 @both
 @pytest.mark.usefixtures("wrong_coefficients")
-def test_wrong_sums_that_were_asked_for_are_an_error(d):
-    message = r"^at t=\S+ harmonic sums were wrong by \S+ instead of 1e-11; use sums='direct'$"
+def test_wrong_sums_that_were_requested_are_an_error(d):
+    message = r"^at t=\S+ harmonic sums have an error of \S+, above the bound 1e-11; use sums="
     with pytest.raises(InaccurateSumsError, match=message):
         pk.simulate(pk.Attention(d, 9.0), place("uniform", 100, d), 5.0, sums="harmonic")
 
 
 @both
 @pytest.mark.parametrize(("beta", "weight"), [(9.0, 1e5), (16.0, 1e4), (20.0, 1e8)])
-def test_heavy_frozen_tokens_do_not_spoil_the_sums_of_a_run(beta, weight, d):
-    # Series are cut off with an error per unit of mass, and one token may have a lot of it.
+def test_heavy_frozen_tokens_keep_the_sums_of_a_run_accurate(beta, weight, d):
+    # Series are truncated with an error per unit of mass, and one token may have a large mass.
     direct, fast = runs(
         pk.Attention(d, beta),
         pk.sphere.uniform(5, d, seed=1),
@@ -261,7 +259,7 @@ def test_heavy_frozen_tokens_do_not_spoil_the_sums_of_a_run(beta, weight, d):
     assert worst(fast.final, direct.final) <= 1e-10
 
 
-def test_a_velocity_that_is_not_a_number_is_noticed():
+def test_a_velocity_that_is_not_a_number_is_detected():
     x = place("uniform", 100, 2)
     _, fast = systems(pk.Attention(2, 9.0), len(x))
     broken = fast._replace(table=fast.table.copy())
@@ -291,13 +289,13 @@ def test_an_implicit_run_takes_little_memory():
         tracemalloc.stop()
     assert run.stats.sums == "harmonic"
     assert peak < 200e6  # weights alone would take 1.6 GB
-    # What is announced is what is taken, but for the chunk of steps that a run hands over.
+    # The estimate matches, except for the chunk of steps that is passed on.
     announced = workspace_bytes(20_000, 2, causal=True, stores=False)
     assert 0.3 * announced < peak < announced + 100e6
 
 
 def test_trust_ends_earlier_with_the_noise_of_harmonic_sums():
-    # Forces of 1e-56 between two clusters: from the start nothing but noise could move them.
+    # Forces of 1e-56 between two clusters: from the start only noise could move them.
     x0 = pk.sphere.from_angles([0.0] * 5 + [3.0] * 5)
     model = pk.Attention(2, 64.0, mask="full")
     options = {"method": "explicit", "times": "final"}
@@ -306,7 +304,7 @@ def test_trust_ends_earlier_with_the_noise_of_harmonic_sums():
         with pytest.warns(pk.TrustWarning, match="rounding, not the model"):
             run = pk.simulate(model, x0, 6000.0, tol=1e-11, sums=sums, **options)
         limits[sums] = run.trusted_until
-    # tol over the speeds 1e-14 and 16 EPS, each times |V| = √2
+    # tol divided by the speeds 1e-14 and 16 EPS, each times |V| = √2
     assert limits["harmonic"] == pytest.approx(1e-11 / (1e-14 * 2**0.5))
     assert limits["direct"] == pytest.approx(1e-11 / (16 * EPS * 2**0.5))
     assert pk.simulate(model, x0, 1e5, sums="direct", **options).trusted_until == np.inf
@@ -327,7 +325,7 @@ def test_ensembles_with_harmonic_sums_have_the_same_bits_on_any_workers():
     assert one.identical(two)
     assert all(one[name].values.tobytes() == two[name].values.tobytes() for name in one)
     assert json.loads(one.attrs["recipe"])["sums"] == "harmonic"
-    # The sums asked for are the ones used.
+    # The requested sums are used.
     direct = pk.ensemble(**options, measure="final", sums="direct", workers=1)
     assert not np.array_equal(one.final, direct.final)
     np.testing.assert_allclose(one.final, direct.final, atol=1e-7)
@@ -352,7 +350,7 @@ def test_the_command_sums_as_it_is_told():
     done = command("--n", 20, "--d", 2, "--t-end", 1, "--sums", "harmonic")
     assert done.exit_code == 0
     assert "Fourier sums" in done.stdout
-    assert "asked for" in done.stdout
+    assert "requested" in done.stdout
     done = command("--n", 20, "--d", 2, "--t-end", 1)
     assert "direct sums, tiles: faster for n=20 tokens" in done.stdout
 
@@ -360,7 +358,7 @@ def test_the_command_sums_as_it_is_told():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--d", 4, "--sums", "harmonic"], "harmonic sums cannot be used: they are known for"),
+        (["--d", 4, "--sums", "harmonic"], "harmonic sums cannot be used: d=4 is not 2 or 3"),
         (["--d", 2, "--sums", "nonsense"], "sums must be one of 'auto', 'direct', 'harmonic'"),
     ],
 )

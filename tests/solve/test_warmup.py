@@ -27,7 +27,7 @@ def test_another_process_fills_the_cache(tmp_path):
 
 @pytest.fixture
 def started(monkeypatch):
-    """The processes that are started, and what for."""
+    """The started processes and their engines."""
     real, seen = subprocess.Popen, []
 
     def popen(command, **options):
@@ -63,7 +63,7 @@ def test_nothing_is_compiled_twice(started):
     assert [words for words, _ in started] == [["explicit 3"], ["implicit 2"]]
 
 
-def test_a_single_core_has_better_things_to_do(started, monkeypatch):
+def test_a_single_core_compiles_nothing_ahead(started, monkeypatch):
     monkeypatch.setattr(threads, "cores", lambda: 1)
     with warmup.compiled_ahead(("explicit", 3)):
         pass

@@ -1,4 +1,4 @@
-"""A part that parkade does not know: tokens drift towards a fixed direction."""
+"""A custom part: tokens drift towards a fixed direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters of tokens, when they merge, and which tokens are consumed by centres."""
+"""Clusters of tokens, and which tokens are consumed by centres."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who merged with whom, and when: the merge tree of a path."""
+"""The merge tree of a path: which clusters merge, and when."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def main() -> None:
     except OSError as error:  # while printing the help, outside any command
         code = 1 if error.errno == errno.EPIPE else guard.FAILED
         if code == guard.FAILED:
-            guard.tell(guard.sentence(error))
+            guard.print_error(guard.sentence(error))
     if code == INTERRUPTED:
         # After an interrupt that passed through exec(), CPython may kill itself with the
         # signal at exit, although it was handled.

@@ -90,12 +90,12 @@ def sentence(error: OSError) -> str:
     return f"{where}{error.strerror or error}"
 
 
-def tell(sentence: str) -> None:
+def print_error(sentence: str) -> None:
     """Print a message on standard error."""
     print(f"parkade: {sentence}", file=sys.stderr, flush=True)
 
 
 def fail(sentence: str, code: int = FAILED) -> NoReturn:
     """Print a message and exit."""
-    tell(sentence)
+    print_error(sentence)
     raise SystemExit(code) from None

@@ -113,9 +113,9 @@ def sweep(
         from parkade import plots
 
         plots.save(plots.phase_diagram(dataset).figure, plot)  # type: ignore[arg-type]  # no SubFigure
-    told = {**_status(kept), "batches_made": made, "seconds": seconds}
+    facts = {**_status(kept), "batches_made": made, "seconds": seconds}
     if as_json:
-        print(json.dumps({**told, "plot": str(plot) if plot else None}, ensure_ascii=False))
+        print(json.dumps({**facts, "plot": str(plot) if plot else None}, ensure_ascii=False))
         return
     _print_grid(kept)
     print(f"done     {made} of {recipe.batches} batches now, in {seconds:.1f} s")
@@ -242,12 +242,12 @@ def _status(kept: Store) -> dict[str, Any]:
 
 
 def _print_status(kept: Store, different: list[str], as_json: bool) -> None:
-    told = {**_status(kept), "differences": different}
+    facts = {**_status(kept), "differences": different}
     if as_json:
-        print(json.dumps(told, ensure_ascii=False))
+        print(json.dumps(facts, ensure_ascii=False))
         return
     _print_grid(kept)
-    done, total = told["batches_done"], told["batches"]
+    done, total = facts["batches_done"], facts["batches"]
     print(f"done     {done} of {total} batches ({100 * done / total:.0f} %)\nstore    {kept.path}")
     if different:
         print(f"differs  from the file: {'; '.join(different)}")
@@ -260,8 +260,8 @@ def _check(kept: Store, as_json: bool) -> None:
     found = kept.check()
     bad = {name: str(error) for name, error in found.bad.items()}
     if as_json:
-        told = {**_status(kept), "bad": bad, "without_checksum": found.unsealed}
-        print(json.dumps(told, ensure_ascii=False))
+        facts = {**_status(kept), "bad": bad, "without_checksum": found.unsealed}
+        print(json.dumps(facts, ensure_ascii=False))
     else:
         _print_grid(kept)
         print(f"checked  {len(kept.done())} of {kept.recipe.batches} batches")

@@ -1,4 +1,4 @@
-"""The logarithmic time axis of a life: its ticks, labels of plateaus, and doubtful times."""
+"""The logarithmic time axis of a run: ticks, labels of plateaus, and shading of untrusted times."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From a model and a start to a run: plan, lower, integrate, record. Imports `runs` and below."""
+"""Simulate a model from a start: plan, lower, integrate, record. Imports `runs` and below."""

@@ -1,4 +1,4 @@
-"""Runs by compiled engines: the stepper, and compiling what it needs."""
+"""Runs with compiled engines: the stepper, and compilation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from parkade.solve.options import Problem
 from parkade.solve.plan import Plan
 from parkade.solve.stepper import Steps
 
-_CHECKED = 8  # tokens whose harmonic sums are compared with direct ones
+_CHECKED = 8  # number of tokens whose harmonic sums are compared with direct ones
 
 
 class Compiled:
@@ -74,7 +74,7 @@ class Compiled:
 
     @property
     def rejected(self) -> int:
-        """Steps that were tried and rejected."""
+        """The number of rejected steps."""
         return int(self._work.clock[clock.REJECTED])
 
     def advance(self, most: int) -> Steps | None:
@@ -97,17 +97,17 @@ class Compiled:
         error = harmonic.error(system, self._dims, x, chosen)
         if not error <= system.accuracy * max(1.0, frobenius(system.value)):
             raise InaccurateSumsError(
-                f"at t={self.time:g} harmonic sums were wrong by {error:.1g} instead of "
+                f"at t={self.time:g} harmonic sums have an error of {error:.1g}, above the bound "
                 f"{system.accuracy:.1g}"
             )
 
     def trusted_until(self) -> float:
-        """The time beyond which rounding, not the model, may move tokens by more than tol.
+        """The time after which rounding, not the model, may move tokens by more than tol.
 
-        Causal forces have full relative precision, however small, where V attracts; else the
-        implicit method keeps account. Under full attention a cluster has no leader, the forces
-        between clusters are differences of rounded numbers, and once all tokens are slower than
-        rounding makes them, what moves them is rounding. A single cluster stays one.
+        If V attracts, even tiny causal forces have full relative precision. Otherwise the
+        implicit method tracks the lost forces. Under full attention a cluster has no leader,
+        and the forces between clusters are differences of rounded numbers. Once all tokens are
+        slower than rounding errors, these errors move them. A single cluster stays one.
         """
         system, times, goal = self._system, self._work.clock, self._goal
         if system.causal:
@@ -119,19 +119,19 @@ class Compiled:
 
 
 def _is_large(plan: Plan, n: int) -> bool:
-    """Whether several threads pay within one run."""
+    """Whether several threads make one run faster."""
     if plan.method == "explicit":
         return plan.sums.seconds > PARALLEL_SECONDS
     return plan.sums.table is not None and n > 2 * BLOCK
 
 
 _warm: set[tuple[str, int]] = set()
-_warming = threading.RLock()  # Numba compiles one thing at a time, too
+_warming = threading.RLock()  # Numba compiles one function at a time anyway
 forks.wait_for(_warming)
 
 
 def warm_up(method: str, d: int) -> None:
-    """Compile, or load from the cache, what a run needs; say so if it takes long."""
+    """Compile the engine of a run or load it from the cache; print a message if it takes long."""
     engine = METHODS[method]
     kind = (engine.name, min(d, SMALL_D))
     if kind in _warm:
@@ -144,9 +144,7 @@ def warm_up(method: str, d: int) -> None:
 
 def _compile(engine: Integrator, d: int) -> None:
     dimension = f"d={d}" if d < SMALL_D else f"d≥{SMALL_D}"
-    message = (
-        f"compiling the {engine.name} engine for {dimension} (up to a minute, once: it is cached)"
-    )
+    message = f"compiling the {engine.name} engine for {dimension} (up to a minute; it is cached)"
     x = np.eye(1, d)
     work = engine.workspace(1, d, causal=True)
     system, dims = prepare(Attention(d)), unrolled(d)

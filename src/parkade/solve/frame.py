@@ -1,16 +1,16 @@
-"""The frame in which long runs are computed: V's own basis, turning with the tokens.
+"""The frame in which long runs are computed: V's Schur basis, rotating with the tokens.
 
-In exact arithmetic the frame makes no difference. In floating point it decides how long a
-run can be trusted. Tokens sink into the eigenspace L of V's leading eigenvalue λ, where
-V − λI is zero; if rounding leaves 1e-16 there instead, it moves the tokens after t ~ 1e13.
-In V's Schur basis such an entry can be told from a real one and set to exactly zero.
+In exact arithmetic the frame makes no difference. In floating point it determines how long a
+run can be trusted. Tokens converge to the eigenspace L of V's leading eigenvalue λ, where
+V − λI is zero. If rounding leaves 1e-16 there instead, it moves the tokens after t ~ 1e13.
+In V's Schur basis such an entry can be recognised and set to exactly zero.
 
-A complex leading pair λ ± iω turns all tokens for ever, and following them takes steps of
-size 1/ω for ever. In a frame that turns with them the motion ends. The generator S of such
-a frame must commute with V and with KᵀQ, and there must be no frozen tokens.
+A complex leading pair λ ± iω rotates all tokens forever, which takes steps of size 1/ω
+forever. In a frame that rotates with them the motion ends. The generator S of such a frame
+must commute with V and with KᵀQ, and there must be no frozen tokens.
 
-The shape of a turning configuration is then known at any time, but its phase is not: a rate ω
-is known to a rounding, so that after t = tol/(ε ω) the place on the orbit is unknown.
+The shape of a rotating configuration is then known at any time, but not its phase: the rate ω
+has a rounding error, so after t = tol/(ε ω) the position on the orbit is unknown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from parkade.base.constants import SNAP
 from parkade.base.types import Array
 from parkade.model.head import Head
 
-_DEFECTIVE = 1e-2  # distance of two eigenvalues, relative to the entry that couples them
+_DEFECTIVE = 1e-2  # distance of two eigenvalues relative to the entry that couples them
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +36,9 @@ class Frame:
     spin: Array  # antisymmetric, in the coordinates of the model
     V: Array  # in the basis
     B: Array  # V − λI − spin, in the basis
-    rotates: bool  # whether tokens go on turning in this frame for ever
+    rotates: bool  # whether tokens rotate forever in this frame
     attracts: bool  # whether λ > 0, so that tokens end in clusters with a leader
-    drifts: bool  # whether λ is defective, or nearly so: tokens approach their end like 1/t
+    drifts: bool  # whether λ is defective or nearly so: tokens approach their limit like 1/t
 
     def enter(self, x: Array) -> Array:
         """Components of vectors in the basis."""
@@ -81,7 +81,7 @@ def long_run_frame(head: Head, *, frozen: bool = False) -> Frame:
         candidate[np.abs(candidate) <= _zero(head.V)] = 0.0
         if _commute(candidate, T) and _commute(candidate, A):
             S, turns = candidate, False
-    # The diagonal of T holds the real parts of the eigenvalues.
+    # The diagonal of T contains the real parts of the eigenvalues.
     leading = float(T.diagonal().max())
     B = T - leading * np.eye(d) - S
     if not np.array_equal(T, head.V) or S.any():
@@ -99,7 +99,7 @@ def long_run_frame(head: Head, *, frozen: bool = False) -> Frame:
 
 
 def _zero(V: Array) -> float:
-    """The size of numbers that count as zero beside V."""
+    """The size below which numbers count as zero compared with V."""
     return SNAP * float(np.linalg.norm(V, 2))
 
 
@@ -110,14 +110,14 @@ def _is_defective(B: Array) -> bool:
     gaps = -B.diagonal()
     coupling = np.abs(np.triu(B, 1))
     wide = _DEFECTIVE * coupling
-    apart = np.maximum(gaps[:, None], gaps)  # the two are this far below the leading one, or less
+    apart = np.maximum(gaps[:, None], gaps)  # both are at most this far below the leading one
     return bool(((coupling > 0) & (apart <= wide)).any())
 
 
 def _turns(values: NDArray[np.inexact]) -> bool:
-    """Whether a complex pair leads, so that tokens never come to rest.
+    """Whether the leading eigenvalues are a complex pair, so that tokens never come to rest.
 
-    The margins are wide enough that rounding in a defective V does not look like a pair.
+    The margins are so wide that rounding in a defective V does not look like a pair.
     """
     size = max(float(np.abs(values).max()), 1e-300)
     leading = values[values.real >= values.real.max() - 1e-6 * size]
@@ -125,7 +125,7 @@ def _turns(values: NDArray[np.inexact]) -> bool:
 
 
 def _schur(V: Array) -> tuple[Array, Array]:
-    """Orthonormal W and quasi-triangular T with V = W T Wᵀ; W = I where V is triangular."""
+    """Orthonormal W and quasi-triangular T with V = W T Wᵀ; W = I if V is triangular."""
     if np.array_equal(V, np.triu(V)):
         return np.eye(len(V)), np.array(V)
     if np.allclose(V, V.T, rtol=0, atol=1e-15 * float(np.abs(V).max())):

@@ -1,4 +1,4 @@
-"""Drive a stepper in chunks: between them the keyboard, the progress bar, the memory."""
+"""Drive a stepper in chunks of steps, with progress, interrupts and memory checks in between."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from parkade.solve.stepper import Stepper
 
 _CHUNK_SECONDS = 0.05
 _CHUNK_STEPS = 256
-_FEW_STEPS = 16  # of the first chunk
+_FEW_STEPS = 16  # in the first chunk
 _CHUNK_BYTES = 2**26
 
-_CHECK_STEPS = 256  # from one check of the sums to the next
+_CHECK_STEPS = 256  # between two checks of the sums
 
 
 def integrate(
     plan: Plan, problem: Problem, x0: Array, kept: Recorder, hooks: Hooks
 ) -> tuple[Stats, float]:
-    """Integrate from `x0` to the end, handing the steps to `kept` chunk by chunk.
+    """Integrate from `x0` to the end and pass the steps to `kept` chunk by chunk.
 
-    Returns what the run cost and the time until which it can be trusted. The tokens handed over
-    have the axes of the model, but do not turn where the frame does.
+    Returns the stats and the time until which the run can be trusted. The tokens passed to
+    `kept` are in the model's coordinates, but without the rotation of the frame.
     """
     options, sums = problem.options, plan.sums
     stepper, begun = _stepper(plan, problem, x0, hooks)
@@ -39,7 +39,7 @@ def integrate(
         _CHUNK_BYTES / (x0.nbytes * (1 + stepper.dense)),
     )
     room = max(1, int(room))
-    # A long run passes as many time scales between 1 and 10 as between 1e50 and 1e51.
+    # In a long run each decade of time counts the same.
     passed = math.log1p if plan.method == "implicit" else float
     whole = passed(options.t_end)
 
@@ -50,12 +50,12 @@ def integrate(
             few = int(min(few, pace.room(steps)))
             lap = time.perf_counter()
             taken = stepper.advance(few)
-            # The cost is a guess, and a step may be tried many times: go by the clock.
+            # The cost is an estimate, and steps may be rejected many times: use the clock.
             lap = time.perf_counter() - lap
             few = min(room, max(1, int(few * min(4.0, _CHUNK_SECONDS / max(lap, 1e-9)))))
             if taken is None:
                 raise ParkadeError(
-                    f"the steps became too short to go on at t={stepper.time:g}; "
+                    f"the steps became too short at t={stepper.time:g}; "
                     f"tol={options.tol:g} may be too strict for this model"
                 )
             steps += len(taken[0])
@@ -85,7 +85,7 @@ def integrate(
 
 
 def _stepper(plan: Plan, problem: Problem, x0: Array, hooks: Hooks) -> tuple[Stepper, float]:
-    """The stepper for a plan, and when it began: compiling is not part of a run."""
+    """The stepper for a plan, and its start time, which excludes compilation."""
     if plan.frame is None:
         from parkade.solve.naive import NaiveExplicit
         from parkade.solve.naive_implicit import NaiveImplicit

@@ -1,4 +1,4 @@
-"""From a model to what the engine computes with: matrices in a frame, as arrays."""
+"""Lower a model to the engine's input: arrays in a frame."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from parkade.model.model import Model
 from parkade.model.transformer import Transformer
 from parkade.solve.frame import Frame, rest_frame
 
-_STRETCH = 0.1  # longest step as a multiple of the time passed, where V is defective
-_SHARPEST = 1e-12  # largest share of a force that may count as rounding
+_STRETCH = 0.1  # longest step as a multiple of t, if V is defective
+_SHARPEST = 1e-12  # largest relative part of a force that may count as rounding
 
 
 def kernel_head(model: Model) -> Head | None:
-    """The head of a model that the kernels cover: one head, a plain mask, no other parts."""
+    """The head of a model with one head, a plain mask and no other parts; None otherwise."""
     if isinstance(model, Transformer) and isinstance(model.mask, (Causal, Full)):
         return model.heads[0] if len(model.heads) == 1 and not model.parts else None
     return None
@@ -33,14 +33,14 @@ def prepare(
     table: Array | None = None,
     accuracy: float = 0.0,
 ) -> System:
-    """Prepare `model`, with optional frozen tokens, for the kernels; tokens in `frame`.
+    """Prepare `model`, with optional frozen tokens, for the kernels, in the given `frame`.
 
-    Where V attracts, every cluster of causal attention has a leader, whose force is a sum of
-    terms as small as itself. Where it does not, tokens come to rest where large terms cancel, and
-    what rounding leaves of them must not be taken for a force: see `System.floor`.
+    If V attracts, every cluster of causal attention has a leader, whose force is a sum of terms
+    as small as itself. If it does not, tokens come to rest where large terms cancel, and the
+    remaining rounding errors must not count as a force: see `System.floor`.
 
-    Where V is defective, tokens approach an equilibrium like 1/t that repels them on its other
-    side. Steps much longer than t might take them across.
+    If V is defective, tokens approach an equilibrium like 1/t that repels them on its other
+    side. Steps much longer than t could take them across.
     """
     head = kernel_head(model)
     if head is None:
@@ -48,7 +48,7 @@ def prepare(
     frame = frame or rest_frame(head)
     fixed = np.empty((0, model.d)) if frozen is None else frozen
     A = LOG2E * head.beta * head.K.T @ head.Q
-    if not np.array_equal(A, A[0, 0] * np.eye(model.d)):  # else no frame changes it
+    if not np.array_equal(A, A[0, 0] * np.eye(model.d)):  # otherwise no frame changes it
         A = frame.enter(frame.enter(A).T).T
     return System(
         query=np.ascontiguousarray(A),
@@ -65,9 +65,9 @@ def prepare(
 
 
 def _rounding(A: Array) -> float:
-    """The error of a force, relative to the terms it is made of; tests measure half of this.
+    """The error of a force relative to its terms; the tests measure half of this.
 
-    A score is as large as β|KᵀQ|, and so is its rounding error, which is one of its weight. But
-    where β is huge, most tokens see one other alone, whose weight is exact.
+    A score has size β|KᵀQ|. Its rounding error is ε times that, and becomes the relative error
+    of a weight. But if β is huge, most tokens attend to a single one, whose weight is exact.
     """
     return min(EPSILON * (4.0 + 0.5 * float(np.linalg.norm(A, 2)) / LOG2E), _SHARPEST)

@@ -1,7 +1,7 @@
-"""Runs of any model by its naive velocity: Dormand–Prince 5(4) in plain NumPy.
+"""Runs of any model with its naive velocity: Dormand–Prince 5(4) in plain NumPy.
 
-It is the reference that the compiled engines are tested against, and what runs models that no
-kernel covers. `engine.explicit` describes the method; steps are controlled in the same way.
+It is the reference for tests of the compiled engines, and it runs models that no kernel covers.
+`engine.explicit` describes the method; the step control is the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from parkade.solve.options import Problem
 from parkade.solve.stepper import Steps
 
 REACH = 4.0
-"""How far, in units of 1/sharpness, the fastest token may go in the first step."""
+"""How far the fastest token may move in the first step, in units of 1/sharpness."""
 
 _ORDER, _SAFETY, _SHRINK, _GROW = 5, 0.9, 0.2, 10.0
 _BETA = 0.04
@@ -27,7 +27,7 @@ _ALPHA = 1 / _ORDER - 0.75 * _BETA
 
 
 class Naive:
-    """What both naive integrators share: the velocity, the clock, and how far to trust it."""
+    """The common base of both naive integrators: the velocity, the time, and the trust."""
 
     def __init__(self, problem: Problem, x0: Array) -> None:
         self.model, self._fixed = problem.model, problem.fixed
@@ -35,15 +35,15 @@ class Naive:
         self._x = x0.copy()
         self._t, self._h = 0.0, 0.0
         self._rejected = 0
-        # The sums of the naive velocity subtract numbers of the size of V.
+        # The naive velocity subtracts numbers of the size of V.
         self._noise = max(16 * EPSILON * self.model.rate, 1e-300)
-        self._motion = 0.0  # until then the model, not rounding, has moved the tokens
+        self._motion = 0.0  # the time until which the model, not rounding, moves the tokens
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        """There is nothing to undo."""
+        """Nothing to clean up."""
 
     @property
     def time(self) -> float:
@@ -52,21 +52,21 @@ class Naive:
 
     @property
     def rejected(self) -> int:
-        """Steps that were tried and rejected."""
+        """The number of rejected steps."""
         return self._rejected
 
     def check(self) -> None:
-        """There is nothing to compare the definition with."""
+        """Nothing to check: the naive velocity is the definition."""
 
     def trusted_until(self) -> float:
-        """Until when the tokens moved faster than rounding moves them, and somewhat longer."""
+        """The time after which rounding, not the model, may move tokens by more than tol."""
         if np.ptp(self._x, axis=0).max() < self._tol:
             return math.inf  # a single cluster stays one
         limit = self._motion + self._tol / self._noise
         return limit if limit < self._t_end else math.inf
 
     def velocity(self, t: float, tokens: Array) -> Array:
-        """dx/dt at unit vectors (n, d), or (..., n, d) where the model takes many systems."""
+        """dx/dt at unit vectors (n, d), or (..., n, d) if the model takes many systems."""
         fixed = (self._fixed.tokens, self._fixed.weights) if len(self._fixed.weights) else ()
         found: Array = np.asarray(self.model.velocity(tokens, *fixed, t=t), dtype=np.float64)
         return found
@@ -76,7 +76,7 @@ class Naive:
             self._motion = self._t
 
     def _longest_first_step(self, speed: float) -> float:
-        """Forces change within 1/sharpness: the first step must not jump over that."""
+        """A limit for the first step: forces change within a distance of 1/sharpness."""
         return REACH / max(self.model.sharpness * speed, 1e-300)
 
 
@@ -115,7 +115,7 @@ class NaiveExplicit(Naive):
         return np.array(times), np.array(tokens), np.array(dense)
 
     def _step(self) -> float | None:
-        """Take one step, and return its length; None if steps are too short."""
+        """Take one step and return its length; None if steps are too short."""
         table, rejected = DORMAND_PRINCE, False
         while True:
             t, h = self._t, self._h
@@ -148,12 +148,12 @@ class NaiveExplicit(Naive):
 
 
 def longest(v: Array) -> float:
-    """The largest length of a row; NaN if there is one."""
+    """The largest length of a row; NaN if any entry is NaN."""
     return float(np.linalg.norm(v, axis=-1).max())
 
 
 def _dense(h: float, x: Array, y: Array, slopes: Array) -> Array:
-    """What interpolation between x and y needs, (3, n, d)."""
+    """The dense output for interpolation between x and y, (3, n, d)."""
     step = y - x
     left = h * slopes[0] - step
     right = step - h * slopes[6] - left

@@ -1,9 +1,9 @@
-"""Long runs of any causal model by its naive velocity: RODAS4P with derivatives by differences.
+"""Long runs of any causal model with its naive velocity: RODAS4P with finite differences.
 
 `engine.implicit` describes the method: steps in the gnomonic chart at their start, and a limit on
-steps where tokens sit near an unstable equilibrium. Here the Jacobian comes from differences of
-the velocity, and time is one more variable, so that the velocity may depend on it. Its diagonal
-blocks are solved one after the other if no token feels a later one, and all at once otherwise.
+steps if tokens are near an unstable equilibrium. Here the Jacobian comes from finite differences
+of the velocity, and time is one more variable, so that the velocity may depend on it. The linear
+system is solved token by token if no token depends on a later one, and all at once otherwise.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from parkade.solve.naive import Naive, longest
 from parkade.solve.options import Problem
 from parkade.solve.stepper import Steps
 
-_PUSH = 6e-6  # step of central differences: the cube root of rounding
-_CHUNK = 2**21  # numbers of pushed tokens in memory at once
+_PUSH = 6e-6  # step of central differences: the cube root of machine epsilon
+_CHUNK = 2**21  # numbers of perturbed tokens held in memory at once
 
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 6.0
-_RELEASE = 800.0  # e-foldings after which a token that stays has nothing to grow from
-_PLACE = 0.05  # how far a token may drift and still stay in its place
+_RELEASE = 800.0  # e-foldings after which a token at rest has no perturbation left to grow
+_PLACE = 0.05  # how far a token may drift and still count as at rest
 
 
 class NaiveImplicit(Naive):
@@ -52,7 +52,7 @@ class NaiveImplicit(Naive):
         return np.array(times), np.array(tokens), np.array(dense)
 
     def _step(self) -> Array | None:
-        """Take one step, and return its stages (6, n, d); None if steps are too short."""
+        """Take one step and return its stages (6, n, d); None if steps are too short."""
         chart = _Chart(self, self._x, self._t)
         speed = longest(chart.slope)
         while True:
@@ -76,7 +76,7 @@ class NaiveImplicit(Naive):
         return stages
 
     def _control(self, h: float, error: float, last: bool) -> bool:
-        """Set the next step; say whether this one is accepted (Gustafsson's controller)."""
+        """Set the next step; return whether this one is accepted (Gustafsson's controller)."""
         accepted = error <= 1.0
         factor = min(1 / _SHRINK, max(1 / _GROW, error**0.25 / _SAFETY))
         if not error < 1e300:
@@ -94,7 +94,7 @@ class NaiveImplicit(Naive):
         return accepted
 
     def _growth_rates(self, chart: _Chart, h: float) -> Array:
-        """How fast perturbations of each token grow; 0 where that does not limit the step."""
+        """How fast perturbations of each token grow; 0 if that does not limit the step."""
         rates = np.array([float(np.linalg.eigvals(block).real.max()) for block in chart.blocks])
         rates[(rates <= 1.0 / h) | (rates <= self._noise)] = 0.0
         n = len(self._x)
@@ -104,7 +104,7 @@ class NaiveImplicit(Naive):
         return rates
 
     def _settle(self, h: float, rates: Array) -> None:
-        """Count the growth of tokens that stay in their place."""
+        """Add up the growth of tokens at rest."""
         moved = np.linalg.norm(self._x - self._place, axis=1) > _PLACE
         self._growth = np.where(moved, 0.0, self._growth + h * rates)
         self._place[moved] = self._x[moved]
@@ -158,7 +158,7 @@ class _Chart:
         return chart
 
     def _differences(self) -> Array:
-        """The Jacobian in tangent coordinates, (n, d-1, n, d-1): how k changes if j is pushed."""
+        """The Jacobian in tangent coordinates, (n, d-1, n, d-1): the change of k by a push of j."""
         n, d = self._x.shape
         size = n * (d - 1)
         jacobian = np.zeros((n, d - 1, size))
@@ -179,7 +179,7 @@ class _Chart:
         return jacobian
 
     def _change_with_time(self) -> Array:
-        """The partial derivative of the velocity by time."""
+        """The partial derivative of the velocity with respect to time."""
         if self._run.model.autonomous:
             return np.zeros_like(self._x)
         step = _PUSH * max(self._t, 1.0 / max(self._run.model.rate, 1e-300))

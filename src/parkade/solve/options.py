@@ -1,4 +1,4 @@
-"""`Options`: how to simulate, checked."""
+"""`Options`: the checked options of a simulation."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _MIN_TOL, _MAX_TOL = 1e-13, 1e-2
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """How to simulate; `parkade.simulate` says what each option means.
+    """The options of `parkade.simulate`, which describes them.
 
-    Input of any kind is checked and turned into arrays and numbers here, but for what depends on
-    the dimension: see `fixed_tokens`.
+    All input is checked and converted here, except what depends on the dimension: see
+    `fixed_tokens`.
     """
 
     t_end: float
@@ -70,7 +70,7 @@ class Fixed:
 
 
 def fixed_tokens(options: Options, d: int) -> Fixed:
-    """The frozen tokens that the options ask for, in this dimension; maybe none."""
+    """The frozen tokens of the options, checked for this dimension; possibly none."""
     tokens = np.empty((0, d))
     if options.frozen is not None:
         tokens = check.tokens(options.frozen, d, name="frozen")
@@ -92,7 +92,7 @@ def fixed_tokens(options: Options, d: int) -> Fixed:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is to be simulated, from whatever start."""
+    """What to simulate, from any start."""
 
     model: Model
     options: Options
@@ -110,18 +110,18 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Hooks:
-    """Who follows a run while it goes on.
+    """Callbacks during a run.
 
     Attributes
     ----------
     report : function
-        Takes the fraction done, between 0 and 1.
+        Called with the fraction done, between 0 and 1.
     cancelled : function
-        Whether the run should end; asked between chunks of steps.
+        Whether the run should stop; called between chunks of steps.
     alone : bool
         Whether the run may use all cores.
     keep : function, optional
-        Makes what is given the steps, instead of what `Options.times` asks for.
+        Creates the recorder, instead of the one for `Options.times`.
     """
 
     report: Callable[[float], None] = lambda fraction: None

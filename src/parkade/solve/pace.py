@@ -1,7 +1,7 @@
-"""Whether a run can come to its end at the pace it has.
+"""Detect runs that are too slow to finish.
 
-Some motions never settle: tokens circle each other for ever, and each turn takes steps. Such a
-run is ended early with one sentence, instead of going on for days.
+Some motions never settle: tokens circle each other forever, and each turn takes steps. Such a
+run is stopped early with an error message, instead of running for days.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 import time
 
-_SECONDS = 2.0  # before this, no run is judged
-_SLOW = 20.0  # seconds after which fewer steps have to do
-# Steps before a run is judged, at tol = 1e-6: usually, and if it is slow. Explicit steps soon have
-# their final size. Implicit ones wait for a merge, or for the last token to find its place.
+_SECONDS = 2.0  # no run is stopped before
+_SLOW = 20.0  # seconds after which fewer steps are enough to judge
+# Steps before a run is judged, at tol = 1e-6: normally, and if it is slow. Explicit steps soon
+# have their final size. Implicit ones may be waiting for a merge or for the last token to settle.
 _FEW = {"explicit": (2000, 1000), "implicit": (30000, 4000)}
-_MANY = 1e6  # steps that no run should need
-_LONG = 60.0  # seconds that nobody minds
-_STEADY = 4.0  # a run whose time grows by this while its steps double is not stuck
+_MANY = 1e6  # a run that needs fewer steps is not stopped
+_LONG = 60.0  # a run that needs fewer seconds is not stopped
+_STEADY = 4.0  # a run whose time grows by this factor while its steps double is not stuck
 
 
 class Pace:
@@ -31,16 +31,16 @@ class Pace:
         self._begun = time.perf_counter()
 
     def room(self, steps: int) -> float:
-        """How many more steps are allowed."""
+        """The number of steps still allowed."""
         return math.inf if self._max_steps is None else self._max_steps - steps
 
     def judge(self, steps: int, t: float) -> str:
-        """Why the run should end here, after `steps` steps at time `t`; empty if it should not."""
+        """Why the run should stop here, after `steps` steps at time `t`; empty if it should not."""
         if t >= self._t_end:
             return ""
         if self._max_steps is not None:
-            reached = f"the run took its max_steps={self._max_steps} steps and is at t={t:.3g}"
-            remedy = "allow more, or ask for what there is with partial=True"
+            reached = f"the run reached max_steps={self._max_steps} at t={t:.3g}"
+            remedy = "increase max_steps, or use partial=True to get the run so far"
             return f"{reached}; {remedy}" if steps >= self._max_steps else ""
         seconds = time.perf_counter() - self._begun
         self._marks.append((steps, t, seconds))
@@ -54,29 +54,29 @@ class Pace:
         if left < _MANY or wait < _LONG:
             return ""
         return (
-            f"the run cannot reach t={self._t_end:g} at its pace: after {steps} steps and "
+            f"the run is too slow to reach t={self._t_end:g}: after {steps} steps and "
             f"{seconds:.0f} s it is at t={t:.3g}, and the rest would take {_about(left)} steps, "
-            f"{_duration(wait)}; the tokens may never come to rest, so choose an earlier end, ask "
-            "for what there is with partial=True, or allow more with max_steps"
+            f"{_duration(wait)}; the tokens may never come to rest, so use a smaller t_end, "
+            "partial=True to get the run so far, or max_steps to allow more steps"
         )
 
 
 def _steps_left(before: int, since: float, steps: int, t: float, t_end: float) -> float:
-    """How many steps there are to go, by those from the time `since` to t."""
+    """The estimated number of remaining steps, from those between time `since` and t."""
     grown = math.log(t / since) if t > since > 0 else 0.0
     ahead = math.log(t_end / t)
     if grown >= math.log(_STEADY):  # steps per decade
         return (steps - before) * ahead / grown
     if grown == 0.0:
         return math.inf
-    # Time goes on like a power of the number of steps: the first power, most often.
+    # Time grows like a power of the number of steps, usually the first power.
     exponent = ahead * math.log(steps / max(before, 1)) / grown
     return steps * math.expm1(exponent) if exponent < 700 else math.inf
 
 
 def _about(count: float) -> str:
     if count > 1e99:
-        return "endlessly many"
+        return "infinitely many"
     return f"about {count:.0e}".replace("e+0", "e").replace("e+", "e")
 
 

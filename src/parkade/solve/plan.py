@@ -1,4 +1,4 @@
-"""Which integrator for which run, in which frame, with which sums."""
+"""Choose the integrator, the frame and the sums of a run."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ SHORT = 300.0
 """Up to about this t_end·|V| an explicit run is cheaper; benchmarks/life.py measures it."""
 
 WHOLE = 400
-"""Largest n·(d−1) for which all tokens are coupled in an implicit step."""
+"""The largest n·(d−1) for an implicit step that couples all tokens."""
 
 _COUPLES = "the implicit method needs all weights under full attention"
-_CANCELS = "V does not attract: large forces cancel in the end"
+_CANCELS = "V does not attract, so large forces cancel in the end"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """An integrator, the frame to compute in, the sums, and the reasons for them."""
+    """An integrator, the frame, the sums, and the reasons for them."""
 
     method: Literal["explicit", "implicit"]
     reason: str
@@ -41,7 +41,7 @@ class Plan:
 
 
 def choose(problem: Problem, n: int) -> Plan:
-    """Plan a run of n tokens; the options of the problem may already say how."""
+    """Plan a run of n tokens; the options may fix the integrator or the sums."""
     head = kernel_head(problem.model)
     if head is None:
         return _naive(problem, n)
@@ -66,7 +66,7 @@ def with_direct_sums(plan: Plan, reason: str) -> Plan:
 
 
 def can_be_implicit(model: Model, n: int) -> bool:
-    """Whether the implicit method can take n tokens: one after the other, or all at once."""
+    """Whether the implicit method can handle n tokens, one after the other or all at once."""
     covered = kernel_head(model) is not None
     return (covered and model.triangular) or n * (model.d - 1) <= WHOLE
 
@@ -74,32 +74,32 @@ def can_be_implicit(model: Model, n: int) -> bool:
 def _integrator(
     problem: Problem, head: Head, n: int
 ) -> tuple[Literal["explicit", "implicit"], str, Frame]:
-    """The integrator, why, and the frame; whether all weights fit in memory is not asked yet."""
+    """The integrator, the reason and the frame; the memory for weights is checked later."""
     model, options = problem.model, problem.options
     if options.method == "explicit":
-        return "explicit", "asked for", rest_frame(head)
+        return "explicit", "requested", rest_frame(head)
     if options.method == "auto" and _is_short(problem):
         return "explicit", "short run: explicit steps are cheaper", rest_frame(head)
     frame = long_run_frame(head, frozen=len(problem.fixed.tokens) > 0)
     if options.method == "implicit":
-        return "implicit", "asked for", frame
+        return "implicit", "requested", frame
     if frame.rotates:
-        reason = "tokens turn for ever, in a way no moving frame removes"
+        reason = "tokens rotate forever, and no rotating frame removes that"
         return "explicit", reason, rest_frame(head)
     if not model.triangular:
         if can_be_implicit(model, n):
-            return "implicit", "long run, and small enough to couple all tokens", frame
+            return "implicit", "long run, small enough to couple all tokens", frame
         reason = f"full attention couples all tokens, and n·(d−1) > {WHOLE}"
         return "explicit", reason, rest_frame(head)
-    turning = ", in a frame that turns with the tokens" if frame.spin.any() else ""
+    turning = ", in a frame that rotates with the tokens" if frame.spin.any() else ""
     return "implicit", "long causal run" + turning, frame
 
 
 def _is_short(problem: Problem) -> bool:
     """Whether explicit steps are cheaper.
 
-    They are bound by the fastest relaxation, about |V|. Implicit ones are not, but each costs
-    more, the more so the larger d.
+    Their size is limited by the fastest relaxation, about |V|. Implicit steps are not, but each
+    costs more, especially for large d.
     """
     model = problem.model
     return problem.options.t_end * model.rate <= SHORT * (1 + model.d / 16)
@@ -111,13 +111,13 @@ def _naive(problem: Problem, n: int) -> Plan:
     sums = summing.naive(problem, n)
     still = np.zeros((model.d, model.d))
     if options.method != "auto":
-        return Plan(options.method, "asked for", sums, None, still)
+        return Plan(options.method, "requested", sums, None, still)
     if _is_short(problem):
         return Plan("explicit", "short run: explicit steps are cheaper", sums, None, still)
     if not model.triangular:
         return Plan("explicit", "not known to be causal", sums, None, still)
     if not can_be_implicit(model, n):
-        reason = f"n·(d−1) > {WHOLE}: too many derivatives by differences"
+        reason = f"n·(d−1) > {WHOLE}: too many finite differences"
         return Plan("explicit", reason, sums, None, still)
     return Plan("implicit", "long causal run", sums, None, still)
 

@@ -1,4 +1,4 @@
-"""What a simulation keeps: every step, chosen times, or the end."""
+"""Record a simulation: every step, given times, or only the end."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Kept = tuple[Array, Array, Array | None]
 
 
 class Recorder(Protocol):
-    """Takes chunks of steps and keeps what is wanted of them."""
+    """Receives chunks of steps and keeps the requested part."""
 
     def add(self, times: Array, tokens: Array, dense: Array) -> None:
-        """Take the ends and dense-output arrays of some steps, in order."""
+        """Add the ends and dense output of some steps, in order."""
 
     def result(self) -> Kept:
-        """Everything kept."""
+        """The recorded data."""
 
 
 def recorder(times: Any, x0: Array, method: str) -> Recorder:
@@ -48,11 +48,11 @@ class _Steps:
     def add(self, times: Array, tokens: Array, dense: Array) -> None:
         grown = tokens.nbytes + dense.nbytes
         self._size += grown
-        # The chunks are joined at the end, which needs their size once more.
+        # Joining the chunks at the end needs their size once more.
         check.fits_in_memory(
             self._size + grown,
-            f"keeping every step up to t={times[-1]:g}",
-            "pass times='final' or an array of times to keep less",
+            f"saving every step up to t={times[-1]:g}",
+            "pass times='final' or an array of times to save less",
         )
         self._chunks.append((times.copy(), tokens.copy(), dense.copy()))
 
@@ -69,7 +69,7 @@ class _Times:
     def __init__(self, times: Array, x0: Array, method: str) -> None:
         size = float(len(times)) * x0.nbytes
         check.fits_in_memory(
-            size, f"keeping {len(times)} times of {len(x0)} tokens", "keep fewer times"
+            size, f"saving {len(times)} times of {len(x0)} tokens", "save fewer times"
         )
         self._times, self._method = times, method
         self._tokens = np.empty((len(times), *x0.shape))
@@ -91,6 +91,6 @@ class _Times:
     def result(self) -> Kept:
         if self._next == len(self._times):
             return self._times, self._tokens, None
-        # The run has stopped before: what was wanted until then, and where it stopped.
+        # The run stopped early: return the times up to there, and where it stopped.
         times = np.append(self._times[: self._next], self._t)
         return times, np.concatenate([self._tokens[: self._next], self._x[None]]), None

@@ -1,4 +1,4 @@
-"""`simulate` and `simulate_many`: from a model and a start to a `Trajectory`."""
+"""`simulate` and `simulate_many`: run a model from a start."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def simulate(
     partial: bool = False,
     progress: bool = False,
 ) -> Trajectory:
-    """Follow the tokens from time 0 to `t_end`.
+    """Simulate the tokens from time 0 to `t_end`.
 
     Parameters
     ----------
@@ -43,23 +43,23 @@ def simulate(
         Unit vectors, in sequence order.
     t_end : float
     times : array, "steps" or "final"
-        What to keep: the tokens at given times, at every step (with dense output, so that
+        What to save: the tokens at given times, at every step (with dense output, so that
         `Trajectory.at` gives any time), or at the end only.
     tol : float
         Largest error of a token in one step, an angle in radians.
     method : "auto", "explicit" or "implicit"
-        The integrator; "auto" chooses, and the `stats` of the result say why.
+        The integrator; "auto" chooses, and the `stats` of the result give the reason.
     sums : "auto", "direct" or "harmonic"
-        How attention is summed: over all pairs, or in linear time by harmonic functions, which
-        needs d = 2 or 3 and KᵀQ a positive multiple of I; "auto" takes the faster one.
+        How attention is summed: over all pairs, or in linear time with harmonic functions. The
+        latter needs d = 2 or 3 and KᵀQ a positive multiple of I. "auto" takes the faster one.
     frozen, frozen_weights : (m, d) and (m,) arrays, optional
-        Fixed tokens everybody attends to, and their weights in the sums (1 by default).
+        Fixed tokens that all tokens attend to, and their weights in the sums (1 by default).
     max_steps : int, optional
-        How many steps the run may take. By default it ends with an `UnfinishedError` once it
-        is clear that it needs millions of them: some motions never settle.
+        Maximum number of steps. By default the run raises an `UnfinishedError` when it clearly
+        needs millions of steps, because some motions never settle.
     partial : bool
-        Return what there is of a run that cannot come to its end, instead of raising an error:
-        ``run.times[-1] < t_end``, and ``run.stats.stopped`` says why.
+        If the run cannot finish, return the part so far instead of raising an error. Then
+        ``run.times[-1] < t_end``, and ``run.stats.stopped`` gives the reason.
     progress : bool
         Show a progress bar on standard error.
 
@@ -72,7 +72,7 @@ def simulate(
     >>> import parkade as pk
     >>> x0 = pk.sphere.uniform(32, 3, seed=1)
     >>> run = pk.simulate(pk.Attention(V=[1, 1, -1], beta=9), x0, t_end=5000)
-    >>> bool(abs(run.final[:, 2]).max() < 1e-6)  # all on the plane of the two leading directions
+    >>> bool(abs(run.final[:, 2]).max() < 1e-6)  # all in the leading eigenspace
     True
     """
     options = Options(t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial)
@@ -100,10 +100,10 @@ def simulate_many(
     progress: bool = False,
     threads: int | None = None,
 ) -> list[Trajectory]:
-    """Follow many independent starts of one model, each with its own steps, on all cores.
+    """Simulate many independent starts of one model on all cores, each with its own steps.
 
-    Takes a sequence of (n, d) arrays and otherwise the arguments of `simulate`. The result
-    does not depend on the number of `threads`, bit for bit.
+    Takes a sequence of (n, d) arrays and otherwise the arguments of `simulate`. The bits of the
+    result do not depend on the number of `threads`.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def simulate_many(
             try:
                 finished, _ = wait(futures, return_when=FIRST_EXCEPTION)
                 for future in finished:
-                    future.result()  # raises what went wrong, not what it stopped
+                    future.result()  # raises the first error, not the cancellations
             finally:
                 # On an error or Ctrl-C the others stop after their current chunk of steps.
                 cancelled.set()
@@ -147,10 +147,10 @@ def simulate_many(
 
 
 def _warn(runs: list[Trajectory]) -> None:
-    """Say if a run went on for longer than it can be trusted."""
+    """Warn if a run is longer than it can be trusted."""
     doubts = (
         ("trusted_until", "rounding, not the model, may move the tokens by more than tol"),
-        ("phase_known_until", "the tokens' place on their orbit is unknown, though not its shape"),
+        ("phase_known_until", "the tokens' place on their orbit is unknown, but not its shape"),
     )
     for name, doubt in doubts:
         limits = [limit for run in runs if (limit := getattr(run, name)) < run.times[-1]]

@@ -41,7 +41,7 @@ class Solver:
             except InaccurateSumsError as error:
                 if self.options.sums == "harmonic":
                     raise InaccurateSumsError(f"{error}; use sums='direct'") from None
-                plan = planning.with_direct_sums(plan, f"done again: {error}")
+                plan = planning.with_direct_sums(plan, f"run again: {error}")
                 continue
             plan = self._instead(plan, len(x0)) if run.stats.stopped else None
         if run.stats.stopped and not self.options.partial:
@@ -49,14 +49,14 @@ class Solver:
         return run
 
     def plan(self, n: int) -> Plan:
-        """The plan for n tokens, made once."""
+        """The plan for n tokens, cached."""
         if n not in self._plans:
             check.compiler()
             self._plans[n] = planning.choose(self.problem, n)
         return self._plans[n]
 
     def _instead(self, plan: Plan, n: int) -> Plan | None:
-        """Another plan, for a run whose steps turned out to be too short; None if there is none."""
+        """Another plan for a run whose steps are too short; None if there is none."""
         options = self.options
         if options.method != "auto" or plan.method == "implicit" or options.max_steps is not None:
             return None
@@ -66,7 +66,7 @@ class Solver:
         other = planning.choose(dataclasses.replace(self.problem, options=implicit), n)
         if other.frame is not None and other.frame.rotates:
             return None
-        return dataclasses.replace(other, reason="explicit steps turned out to be too short")
+        return dataclasses.replace(other, reason="explicit steps were too short")
 
     def _follow(self, plan: Plan, x0: Array, hooks: Hooks) -> Trajectory:
         from parkade.solve.integrate import integrate

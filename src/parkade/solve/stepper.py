@@ -1,4 +1,4 @@
-"""`Stepper`: what drives a run needs of an integrator, compiled or not."""
+"""`Stepper`: the interface of integrators, compiled or not."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Stepper(Protocol):
     stages : int
         Velocities per step.
     dense : int
-        Arrays that dense output needs per step.
+        Arrays of dense output per step.
     """
 
     stages: int
     dense: int
 
     def __enter__(self) -> Stepper:
-        """Begin: integrators may need settings of the whole process while they run."""
+        """Start; an integrator may change process-wide settings while it runs."""
 
     def __exit__(self, *error: Any) -> None:
-        """Undo these."""
+        """Restore these settings."""
 
     @property
     def time(self) -> float:
@@ -36,16 +36,16 @@ class Stepper(Protocol):
 
     @property
     def rejected(self) -> int:
-        """Steps that were tried and rejected."""
+        """The number of rejected steps."""
 
     def advance(self, most: int) -> Steps | None:
         """Take at most this many steps; None if they became too short.
 
-        The arrays, in the coordinates of the model, are good until the next call.
+        The arrays, in the coordinates of the model, are valid until the next call.
         """
 
     def check(self) -> None:
-        """Raise `InaccurateSumsError` if the sums are not as accurate as they should be."""
+        """Raise `InaccurateSumsError` if the error of the sums exceeds their bound."""
 
     def trusted_until(self) -> float:
-        """The time beyond which rounding, not the model, may move tokens by more than tol."""
+        """The time after which rounding, not the model, may move tokens by more than tol."""

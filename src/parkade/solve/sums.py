@@ -1,4 +1,4 @@
-"""Which sums for which run: direct ones, or harmonic ones in linear time."""
+"""Choose the sums of a run: direct, or harmonic in linear time."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from parkade.base.types import Array
 from parkade.model.model import Model
 from parkade.solve.options import Problem
 
-# The error that harmonic sums may have in a mean: a share of tol, within limits.
+# The error allowed in a mean computed with harmonic sums: a fraction of tol, within limits.
 _PER_TOL = 1e-5  # far below the error of a step: errors of sums add up over time
-_COARSEST = 1e-10  # however large tol is: a few harmonics more cost little
-_FINEST = 1e-14  # about what float64 can give
+_COARSEST = 1e-10  # for any tol: a few more harmonics cost little
+_FINEST = 1e-14  # about the limit of float64
 
 _LARGEST = 100_000  # harmonics: a table of some megabytes
 _SMALLEST = 1e-280  # β: ratios of its powers must not overflow
 _NAMES = {2: "Fourier sums, {} modes", 3: "spherical harmonics, {} of them"}
 
-# Seconds of a naive velocity: a call into Python, and NumPy's exponentials for every pair.
+# Seconds of a naive velocity: a Python call, and NumPy's exponential for every pair.
 _CALL_SECONDS, _NAIVE_PAIR_SECONDS = 5e-5, 2e-8
 
 
@@ -32,13 +32,13 @@ class Sums:
 
     name: Literal["direct", "harmonic", "naive"]
     reason: str
-    seconds: float  # about what one velocity takes on one core
+    seconds: float  # approximate time of one velocity on one core
     direct_seconds: float  # the same for direct sums
     table: Array | None = field(default=None, repr=False)
     accuracy: float = 0.0
 
     def describe(self, d: int) -> str:
-        """A few words for the stats of a run."""
+        """A short description for the stats of a run."""
         from parkade.engine.system import SMALL_D
 
         if self.name == "naive":
@@ -49,10 +49,10 @@ class Sums:
 
 
 def naive(problem: Problem, n: int) -> Sums:
-    """The velocity that the model itself defines, where no kernel covers it."""
+    """The model's naive velocity, if no kernel covers the model."""
     if problem.options.sums == "harmonic":
         raise InputError(
-            f"harmonic sums cannot be used: they are for one attention head, and this is "
+            f"harmonic sums cannot be used: they need a single attention head, got "
             f"{problem.model.label}; use sums='auto'"
         )
     seconds = _CALL_SECONDS + _NAIVE_PAIR_SECONDS * n * n
@@ -60,10 +60,9 @@ def naive(problem: Problem, n: int) -> Sums:
 
 
 def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = "") -> Sums:
-    """Choose the sums for n tokens, and maybe frozen ones, and prepare their coefficients.
+    """Choose the sums for n tokens plus any frozen ones, and prepare their coefficients.
 
-    An `obstacle` forbids harmonic sums; a `preference` against them decides where nobody asks
-    for them.
+    An `obstacle` rules out harmonic sums. A `preference` rules them out unless requested.
     """
     from parkade.engine.harmonic import ROUNDING
     from parkade.engine.pairwise import seconds as pairwise_seconds
@@ -79,7 +78,7 @@ def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = ""
         return Sums("direct", reason, direct, direct)
 
     if asked == "direct":
-        return directly("asked for")
+        return directly("requested")
     obstacle = _obstacle(model) or obstacle
     if obstacle:
         if asked == "harmonic":
@@ -87,10 +86,10 @@ def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = ""
         return directly(obstacle)
     accuracy = min(_COARSEST, max(_FINEST, _PER_TOL * tol))
     if asked == "auto" and _PER_TOL * tol < _FINEST:
-        return directly(f"tol={tol:g} asks for more than harmonic sums give")
+        return directly(f"tol={tol:g} needs more accuracy than harmonic sums have")
     if asked == "auto" and ROUNDING * frozen > accuracy:
-        return directly(f"harmonic sums would drown in frozen weights of {frozen:g}")
-    # Half of the error is for what is left out. No less than ROUNDING/4: a token with more than
+        return directly(f"frozen weights of {frozen:g} make harmonic sums inaccurate")
+    # Half of the error is for omitted terms. No less than ROUNDING/4: a token with more than
     # accuracy/ROUNDING others is summed directly.
     tail = max(accuracy / (2 * (n + frozen)), ROUNDING / 4)
     cost, table = _harmonic(problem, n, tail, direct)
@@ -98,22 +97,22 @@ def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = ""
         return directly(f"faster for n={n} tokens")
     if asked == "auto" and preference:
         return directly(preference)
-    reason = "asked for" if asked == "harmonic" else f"faster for n={n} tokens"
+    reason = "requested" if asked == "harmonic" else f"faster for n={n} tokens"
     return Sums("harmonic", reason, cost, direct, table, accuracy)
 
 
 def _harmonic(problem: Problem, n: int, tail: float, direct: float) -> tuple[float, Array | None]:
-    """The cost of harmonic sums and their coefficients; None if there are too many of them."""
+    """The cost of harmonic sums and their coefficients; None if they are too many."""
     from parkade.engine.series import SERIES
 
     model, asked = problem.model, problem.options.sums
     series, rate = SERIES[model.d], _rate(model)
     passes = 1 if model.triangular else 2
-    size = series.rough_size(rate, tail)  # before the table, which may be too large to make
+    size = series.rough_size(rate, tail)  # first: the table may be too large to compute
     if asked == "harmonic" and size > _LARGEST:
         raise InputError(
-            f"harmonic sums cannot be used: β={rate:g} needs some {size:.2g} harmonics, and the "
-            f"limit is {_LARGEST:g}; use sums='direct'"
+            f"harmonic sums cannot be used: β={rate:g} needs about {size:.2g} harmonics, the limit "
+            f"is {_LARGEST:g}; use sums='direct'"
         )
     if size > _LARGEST or (asked == "auto" and passes * series.seconds(size, n) > direct):
         return direct, None
@@ -136,13 +135,13 @@ def _rate(model: Model) -> float:
 
 
 def _obstacle(model: Model) -> str:
-    """Why harmonic sums cannot be used, if so."""
+    """Why harmonic sums cannot be used; empty if they can."""
     if model.d not in _NAMES:
-        return f"they are known for d = 2 and 3, and this is d={model.d}"
+        return f"d={model.d} is not 2 or 3"
     product = model.product
     if product is None or not np.array_equal(product, product[0, 0] * np.eye(model.d)):
         return "KᵀQ is not a multiple of the identity"
     rate = _rate(model)
     if not rate > _SMALLEST:
-        return "β KᵀQ is not positive" + (f", but for {rate:g}" if rate > 0 else "")
+        return f"β KᵀQ = {rate:g} is too small" if rate > 0 else "β KᵀQ is not positive"
     return ""

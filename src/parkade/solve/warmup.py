@@ -1,7 +1,7 @@
-"""Compile engines in another process, while this one already computes.
+"""Compile engines in another process, while this one computes.
 
-Numba compiles one function at a time in a process, and an engine takes up to a minute. What
-another process has compiled lies in the cache when it is needed here.
+Numba compiles one function at a time in a process, and an engine takes up to a minute. An
+engine compiled by another process is in the cache when this one needs it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from parkade.solve.options import Method
 from parkade.solve.simulate import simulate
 
 Engine = tuple[Method, int]
-"""An integrator and a dimension; those from 8 on share one engine."""
+"""An integrator and a dimension; dimensions from 8 on share one engine."""
 
 _begun: set[Engine] = set()
 
 
 def compile_engine(engine: Engine) -> None:
-    """Compile an engine, unless it lies in the cache."""
+    """Compile an engine unless it is in the cache."""
     method, d = engine
     x0 = sphere.uniform(4, d, seed=1)
     simulate(Attention(d), x0, 0.1, method=method, sums="harmonic" if d <= 3 else "direct")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 RECIPE = "recipe.json"
 _BATCH = re.compile(r"batch-(\d{6,})\.nc")
-_TOLD = 3  # number of damaged files named in a message
+_NAMED = 3  # number of damaged files named in a message
 
 
 class Store:
@@ -249,10 +249,10 @@ def _unreadable(folder: Path, bad: dict[str, ParkadeError]) -> ParkadeError:
     for name, error in bad.items():
         if not isinstance(error, DamagedError):
             return type(error)(f"{folder / name}: {error}")
-    told = [f"{name} ({error})" for name, error in list(bad.items())[:_TOLD]]
-    told += [f"and {len(bad) - _TOLD} more"] if len(bad) > _TOLD else []
+    named = [f"{name} ({error})" for name, error in list(bad.items())[:_NAMED]]
+    named += [f"and {len(bad) - _NAMED} more"] if len(bad) > _NAMED else []
     return DamagedError(
-        f"{len(bad)} of the batches in {folder} are damaged: {', '.join(told)}; run the ensemble "
+        f"{len(bad)} of the batches in {folder} are damaged: {', '.join(named)}; run the ensemble "
         "again to recompute them",
         bad,
     )

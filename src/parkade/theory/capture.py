@@ -99,7 +99,7 @@ def capture_window(
         known = suggest(known)
     if len(known) < 4:
         asked = ", ".join(f"{k}={v:g}" for k, v in given.items() if v is not None)
-        sentence = f"Theorem 5.2 does not apply with {asked}, whatever {missing[0]} is."
+        sentence = f"Theorem 5.2 does not apply with {asked} for any {missing[0]}."
         if len(missing) > 1:
             sentence = f"No {', '.join(missing)} were found with which Theorem 5.2 applies"
             sentence += f" with {asked}."
