@@ -77,7 +77,7 @@ def test_import_is_light():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     loaded = set(result.stdout.split())
-    assert "parkade.solve.simulate" in loaded
+    assert "parkade.solve.solver" in loaded
     assert not heavy & loaded
 
 

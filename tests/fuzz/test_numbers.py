@@ -18,7 +18,8 @@ import parkade as pk
 from parkade import plots, theory
 from parkade.cli import app
 from parkade.explorer.settings import Settings
-from parkade.solve.simulate import Job
+from parkade.solve.options import Hooks, Options
+from parkade.solve.solver import Solver
 
 CASES = int(os.environ.get("PARKADE_FUZZ", "200"))
 
@@ -87,8 +88,8 @@ def run(asked: dict) -> None:
     model, x0, t_end = pk.Attention(**asked["model"]), asked["x0"], asked["t_end"]
     options = asked["tol"], asked["method"], asked["sums"], *asked["frozen"]
     late = time.monotonic() + 0.3
-    job = Job(model, t_end, "steps", *options)
-    made = job.run(x0, lambda fraction: None, lambda: time.monotonic() > late)
+    solver = Solver(model, Options(t_end, "steps", *options))
+    made = solver.run(x0, Hooks(cancelled=lambda: time.monotonic() > late))
     assert np.abs(np.linalg.norm(made.tokens, axis=-1) - 1).max() < 1e-9
     assert made.times[-1] == t_end
     made.merge_tree().to_text()

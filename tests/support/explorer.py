@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import numpy as np
@@ -53,7 +54,9 @@ class Client:
             ) as client:
                 return await client.request(method, path, headers=headers, **more)
 
-        return asyncio.run(call())
+        # In a thread of its own: Playwright may have an event loop in this one.
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(asyncio.run, call()).result()
 
     def get(self, path, **more):
         return self.request("GET", path, **more)

@@ -174,7 +174,8 @@ async def _busy(request: Request, error: Exception) -> Response:
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.url.path[:60]
-    allowed = {name.lower(): value for name, value in (error.headers or {}).items()}.get("allow")
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+    allowed = ", ".join(sorted(headers.get("allow", "").split(", ")))
     sentences = {
         404: f"there is nothing at {path}; open /",
         405: f"{request.method[:20]} is not allowed at {path}; use {allowed or 'another method'}",
