@@ -5,8 +5,6 @@ This file lists the public names and where they live. It is the only one that kn
 
 from __future__ import annotations
 
-from parkade.base import late
-
 TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
     from parkade import theory
@@ -84,12 +82,12 @@ _MODULES = {
     "theory": "theory",
 }
 
-# Methods of a run that are implemented in higher folders.
-late.METHODS.update(
-    merge_tree="parkade.analysis.merging.merge_tree",
-    save="parkade.runs.archive.write",
-    show="parkade.explorer.export.show",
-)
+# Methods of a run that are implemented elsewhere; see `parkade.base.late`.
+_METHODS = {
+    "merge_tree": "parkade.analysis.merging.merge_tree",
+    "save": "parkade.runs.archive.write",
+    "show": "parkade.explorer.export.show",
+}
 
 
 def __getattr__(name: str) -> object:
