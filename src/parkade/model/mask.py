@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from parkade.base import check
 
 
-class Mask:
+class Mask(ABC):
     """Which tokens a token attends to.
 
     A mask equals its name, so that ``model.mask == "causal"`` works.
@@ -26,13 +27,9 @@ class Mask:
     name: ClassVar[str]
     triangular: ClassVar[bool]
 
+    @abstractmethod
     def sees(self, n: int) -> NDArray[np.bool_]:
         """An (n, n) array: entry (k, j) says whether token k attends to token j."""
-        raise NotImplementedError
-
-    def pairs(self, n: int) -> float:
-        """The number of pairs to sum over for n tokens, to leading order."""
-        raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
         return str(self) == str(other) if isinstance(other, (str, Mask)) else NotImplemented
@@ -57,10 +54,6 @@ class Causal(Mask):
         """The lower triangle."""
         return np.tri(n, dtype=np.bool_)
 
-    def pairs(self, n: int) -> float:
-        """Half of all pairs."""
-        return n * n / 2
-
 
 class Full(Mask):
     """Every token attends to all tokens."""
@@ -71,10 +64,6 @@ class Full(Mask):
     def sees(self, n: int) -> NDArray[np.bool_]:
         """Everything."""
         return np.ones((n, n), dtype=np.bool_)
-
-    def pairs(self, n: int) -> float:
-        """All pairs."""
-        return float(n * n)
 
 
 MASKS: dict[str, Mask] = {mask.name: mask for mask in (Causal(), Full())}

@@ -6,6 +6,7 @@ plots, theory, files and the explorer use only these, not specific models.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -22,7 +23,7 @@ REGISTRY: dict[str, type[Storable]] = {}
 """Models and parts by the name of their kind, as used in files."""
 
 
-class Storable:
+class Storable(ABC):
     """Something that can be written to a file under the name of its kind.
 
     A subclass declares its kind: ``class Drift(Part, kind="drift")``.
@@ -40,9 +41,9 @@ class Storable:
         """The kind and the data, ready for JSON."""
         return {"kind": self.kind, **_plain(self.data())}
 
+    @abstractmethod
     def data(self) -> dict[str, Any]:
         """The arguments that recreate the object."""
-        raise NotImplementedError
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Any:
@@ -91,11 +92,11 @@ class Model(Storable):
     product: Array | None = None
     product_error: float = 0.0
 
+    @abstractmethod
     def velocity(
         self, tokens: Any, frozen: Any = None, frozen_weights: Any = None, *, t: float = 0.0
     ) -> Any:
         """dx/dt at `tokens`, straight from the definition."""
-        raise NotImplementedError
 
     @property
     def label(self) -> str:

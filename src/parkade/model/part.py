@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,9 +77,9 @@ class Part(Storable):
     rate: float = 1.0
     generator: Array | None = None
 
+    @abstractmethod
     def force(self, tokens: Any, around: Surroundings) -> Any:
         """The force on `tokens`, (..., n, d), before it is projected on the sphere."""
-        raise NotImplementedError
 
     @property
     def label(self) -> str:
