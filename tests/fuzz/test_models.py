@@ -24,7 +24,7 @@ FAR = 1e3 * TOL
 TIGHT = 1e-9
 SHORT = 50.0  # t·|V| up to which explicit and implicit runs are compared
 STEPS = None if THOROUGH else 1500  # otherwise most of the time is spent on runs that never settle
-GROUP = 25
+GROUP = 5
 
 
 def orthogonal(rng, d):
