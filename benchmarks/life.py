@@ -76,7 +76,6 @@ def _step(model: pk.Attention, x0: Array, method: str) -> float:
     steps = Steps(np.empty(count), np.empty((count, n, d)), dense)
     with threads.single_threaded_blas():
         x, work = x0.copy(), engine.workspace(n, d, causal=True)
-        engine.start(system, dims, x, work, goal)
         work.clock[STEP] = t_end / count
         begun = time.perf_counter()
         engine.advance(system, dims, x, work, goal, steps)

@@ -5,13 +5,13 @@ In extended precision where it exists.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import pytest
 from support.common import EPS
 from support.running_sums import N, Sums, direct, errors, tokens, unit
 
 from parkade.engine import basis, fourier, legendre
+from parkade.engine.jit import njit
 from parkade.engine.running import CHUNK, FOLD, Chunk
 from parkade.engine.series import SERIES
 
@@ -173,7 +173,7 @@ def test_fourier_is_the_basis_of_the_circle_and_legendre_that_of_the_sphere():
 def test_compiled_code_has_the_module_of_its_dimension(d):
     choose = basis.basis
 
-    @numba.njit
+    @njit(allocates=True)
     def compiled(dims, table):
         return choose(dims).LEAVES_NEAR, choose(dims).make_scratch(table)
 

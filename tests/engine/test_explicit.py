@@ -54,7 +54,6 @@ def fixed_steps(model, x0, t_end, steps):
     """`steps` equal steps to t_end: their dense output and ends, (steps, …)."""
     system, dims = prepare(model), unrolled(model.d)
     x, work, goal = x0.copy(), EXPLICIT.workspace(*x0.shape, causal=True), Goal(t_end, 1e-6, True)
-    EXPLICIT.start(system, dims, x, work, goal)
     work.clock[STEP] = t_end / steps
     times, tokens = np.empty(steps), np.empty((steps, *x0.shape))
     dense = np.empty((steps, EXPLICIT.dense, *x0.shape))

@@ -24,7 +24,6 @@ def fixed_steps(model, x0, t_end, count):
     system, dims = prepare(model), unrolled(d)
     x, work = x0.copy(), IMPLICIT.workspace(n, d, causal=model.mask == "causal")
     goal, dense = Goal(t_end, 1e-6, True), np.empty((count, IMPLICIT.dense, n, d))
-    IMPLICIT.start(system, dims, x, work, goal)
     work.clock[STEP] = t_end / count
     steps = Steps(np.empty(count), np.empty((count, n, d)), dense)
     assert IMPLICIT.advance(system, dims, x, work, goal, steps) == count

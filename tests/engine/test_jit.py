@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import pytest
 
 from parkade.engine import cache, jit
@@ -76,11 +75,11 @@ class TestProcesses:
         assert run(tmp_path, **home) == (bits, True, [])
 
     def test_an_unknown_numba_means_no_cache(self, tmp_path):
-        before = "from numba.core.compiler import CompileResult; del CompileResult._rebuild"
+        before = "import numba; numba.__version__ = '0.9999.0'"
         _, compiled, complaints = run(tmp_path, before)
         assert compiled
         assert len(complaints) == 1
-        assert numba.__version__ in complaints[0]
+        assert "Numba 0.9999.0" in complaints[0]
         assert not list(tmp_path.rglob("*.nbc"))
 
 
@@ -98,25 +97,25 @@ def here(tmp_path, monkeypatch):
 class TestFunction:
     def test_each_signature_has_its_file(self, here):
         for hits in (0, 1):
-            function = jit.njit(cache=True)(double)
+            function = jit.njit()(double)
             assert (function(2), function(0.5)) == (4, 1.0)
             assert sum(function.stats.cache_hits.values()) == 2 * hits
             assert function.stats.cache_path == str(here)
         assert len(list(here.glob("test_jit.double-*.nbc"))) == 2
 
     def test_whole_files_of_something_else_are_compiled_again(self, here):
-        jit.njit(cache=True)(double)(2)
+        jit.njit()(double)(2)
         path = next(here.iterdir())
         payload = bytes(cache.read(path))
         for other in (b"", b"no pickle", payload.replace(b"int64", b"int32")):
             cache.write(path, other)
-            function = jit.njit(cache=True)(double)
+            function = jit.njit()(double)
             assert function(2) == 4
             assert not function.stats.cache_hits
             assert cache.read(path) is not None
 
     def test_recompiling_forgets(self, here):
-        function = jit.njit(cache=True)(double)
+        function = jit.njit()(double)
         function(2)
         Path(here / "other-1.nbc").touch()
         function.recompile()

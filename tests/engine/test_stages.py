@@ -21,7 +21,6 @@ def steps(advance, system, x0, count, stores=False):
     n, d = x0.shape
     x, work = x0.copy(), IMPLICIT.workspace(n, d, causal=True, stores=stores)
     goal, dense = Goal(10.0, 1e-6), np.empty((count, IMPLICIT.dense, n, d))
-    IMPLICIT.start(system, unrolled(d), x, work, goal)
     work.clock[STEP] = 0.05
     found = Steps(np.empty(count), np.empty((count, n, d)), dense)
     assert advance(system, unrolled(d), x, work, goal, found) == count

@@ -113,7 +113,7 @@ def test_functions_are_compiled_anew(tmp_path, monkeypatch):
     monkeypatch.setattr(jit, "_given_up", [])
 
     def call():
-        function = jit.njit(cache=True)(cube)
+        function = jit.njit()(cube)
         assert (function(3), function(0.5)) == (27, 0.125), (number, damage)
         return sum(function.stats.cache_hits.values())
 

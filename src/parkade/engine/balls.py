@@ -29,7 +29,7 @@ _PRIMES = (
 _SHIFT = np.uint64(32)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _within(x: Array, y: Array, sign: float, bound: float) -> bool:
     total = 0.0
     for c in range(x.size):
@@ -38,7 +38,7 @@ def _within(x: Array, y: Array, sign: float, bound: float) -> bool:
     return total <= bound if sign < 0 else total >= bound
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def mapped(x: Array, root: Array) -> Array:
     """The product of x and root, every row by itself.
 
@@ -53,7 +53,7 @@ def mapped(x: Array, root: Array) -> Array:
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def by_scan(x: Array, sign: float, bound: float, strong: bool) -> tuple[NDArray[np.uint8], int]:
     """What becomes of each token, and the pairs looked at: centres against all tokens left."""
     n = x.shape[0]
@@ -82,7 +82,7 @@ def by_scan(x: Array, sign: float, bound: float, strong: bool) -> tuple[NDArray[
     return fate, looked
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _slot(a: int, b: int, c: int, mask: int) -> int:
     """The place of cell (a, b, c) in the table; neighbours along c mostly follow each other."""
     mixed = np.uint64(a) * _PRIMES[0] ^ np.uint64(b) * _PRIMES[1] ^ np.uint64(c >> 5) * _PRIMES[2]
@@ -90,12 +90,12 @@ def _slot(a: int, b: int, c: int, mask: int) -> int:
     return (int(mixed >> _SHIFT) + (c & 31)) & mask
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _cell(place: float, low: float, side: float) -> int:
     return math.floor((place - low) / side)
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def by_cells(
     x: Array, bound: float, strong: bool, axes: Indices, low: Array, side: Array, reach: float
 ) -> tuple[NDArray[np.uint8], int]:

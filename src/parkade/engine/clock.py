@@ -14,15 +14,18 @@ ERROR = 3  # of the last accepted step, relative to tol
 REJECTED = 4  # number of steps
 MOTION = 5  # until when the model, and not rounding, has moved the tokens; see `note_motion`
 TRUSTED = 6  # when what rounding may have done exceeds tol, as far as the integrator can tell
-_SIZE = 7
+STARTED = 7  # whether the run has begun
+_SIZE = 8
 
 
 def new_clock() -> Array:
-    """A clock that `start` has yet to set."""
-    return np.zeros(_SIZE)
+    """A clock at time 0. If its step is not set before a run begins, the integrator sets it."""
+    clock = np.zeros(_SIZE)
+    clock[TRUSTED] = np.inf
+    return clock
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def note_motion(
     clock: Array, start: float, end: float, speed: float, noise: float, tol: float
 ) -> None:

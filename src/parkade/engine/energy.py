@@ -8,7 +8,7 @@ from parkade.base.types import Array
 from parkade.engine.jit import njit
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _near(beta: float, x: Array, y: Array) -> float:
     """e^{β(⟨x,y⟩−1)} of unit vectors: |x−y|² is 2 − 2⟨x,y⟩ without any cancellation."""
     square = 0.0
@@ -17,7 +17,7 @@ def _near(beta: float, x: Array, y: Array) -> float:
     return math.exp(-0.5 * beta * square)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def energies(beta: float, x: Array, frozen: Array, weights: Array, out: Array) -> None:
     """Set out (systems, n) to E_k of the tokens x (systems, n, d); see `parkade.theory`."""
     for s in range(x.shape[0]):

@@ -13,15 +13,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 
 from parkade.base.types import Array
 from parkade.engine.clock import (
     ERROR,
-    MOTION,
     REJECTED,
+    STARTED,
     STEP,
     TIME,
-    TRUSTED,
     new_clock,
     note_motion,
 )
@@ -64,15 +64,15 @@ def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
     return Work(new_clock(), np.empty((7, n, d)), np.empty((n, d)), np.empty((n, d)))
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _difference(x: Array, y: Array, scale: float, out: Array) -> None:
     """Set out = x − scale·y."""
-    left, right, result = x.ravel(), y.ravel(), out.ravel()
+    left, right, result = x.reshape(x.size), y.reshape(y.size), out.reshape(out.size)
     for i in range(result.size):
         result[i] = left[i] - scale * right[i]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _point(s: int, h: float, x: Array, stages: Array, out: Array) -> None:
     """The argument of stage s: x + h Σ A_si stage_i, normalised."""
     combine(_A[s, :s], stages, out)
@@ -80,20 +80,21 @@ def _point(s: int, h: float, x: Array, stages: Array, out: Array) -> None:
     normalize(out)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _estimate(h: float, stages: Array, error: Array) -> float:
     """The largest error of a token in a step."""
     combine(_E, stages, error)
     return h * largest(error)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _dense(h: float, x: Array, y: Array, stages: Array, out: Array) -> None:
     """What `interpolate` needs of the step from x to y."""
     combine(_D, stages, out[2])
-    before, after = x.ravel(), y.ravel()
-    first, last = stages[0].ravel(), stages[6].ravel()
-    left, right, bend = out[0].ravel(), out[1].ravel(), out[2].ravel()
+    size = x.size
+    before, after = x.reshape(size), y.reshape(size)
+    first, last = stages[0].reshape(size), stages[6].reshape(size)
+    left, right, bend = out[0].reshape(size), out[1].reshape(size), out[2].reshape(size)
     for e in range(before.size):
         step = after[e] - before[e]
         left[e] = h * first[e] - step
@@ -101,9 +102,9 @@ def _dense(h: float, x: Array, y: Array, stages: Array, out: Array) -> None:
         bend[e] *= h
 
 
-@njit(cache=True, nogil=True)
-def start(system: System, dims: Dims, x: Array, work: Work, goal: Goal) -> None:
-    """Set the clock to time 0 with a first step, and the first stage to the velocity."""
+@register_jitable
+def _start(system: System, dims: Dims, x: Array, work: Work, goal: Goal) -> None:
+    """Set the first stage to the velocity, and the first step if the clock has none."""
     t_end, tol, _ = goal
     v, w = work.stages[0], work.stages[1]
     evaluate(system, dims, x, v)
@@ -117,15 +118,13 @@ def start(system: System, dims: Dims, x: Array, work: Work, goal: Goal) -> None:
     if bend > 0:
         h = min(100 * h, (0.01 * tol / bend) ** (1 / _ORDER), t_end)
     h = min(h, REACH * LOG2E / max(frobenius(system.query) * speed, 1e-300))
-    work.clock[TIME] = 0.0
-    work.clock[STEP] = h
+    if work.clock[STEP] == 0.0:
+        work.clock[STEP] = h
     work.clock[ERROR] = 1e-4
-    work.clock[REJECTED] = 0.0
-    work.clock[MOTION] = 0.0
-    work.clock[TRUSTED] = np.inf
+    work.clock[STARTED] = 1.0
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps: Steps) -> int:
     """Take steps from `x`, which is updated, until t_end or until `steps` is full.
 
@@ -138,6 +137,8 @@ def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps:
     t_end, tol, fixed = goal
     times, tokens, dense = steps
     noise = noise_speed(system.value, system.accuracy)
+    if clock[STARTED] == 0.0:
+        _start(system, dims, x, work, goal)
     count = 0
     rejected = False
     while count < times.size and clock[TIME] < t_end:
@@ -180,7 +181,7 @@ def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps:
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def interpolate(theta: float, start: Array, end: Array, dense: Array, out: Array) -> None:
     """Tokens at a fraction `theta` of a step with given ends (n, d) and dense arrays (3, n, d)."""
     for k in range(out.shape[0]):
@@ -198,7 +199,6 @@ EXPLICIT = Integrator(
     stages=6,  # the seventh is the first of the next step
     dense=3,
     workspace=workspace,
-    start=start,
     advance=advance,
     advance_on_all_cores=interpreted(advance),
     interpolate=interpolate,

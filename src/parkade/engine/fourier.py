@@ -51,7 +51,7 @@ _ODD = (False, True, False, False, True)
 _NUMBER = len(_ODD)
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def make_scratch(table: Array) -> Array:
     """Room for the powers of a token, and for its sums."""
     return np.zeros((3, table.shape[1]))
@@ -169,7 +169,7 @@ LEAVES_NEAR = False
 """Whether sums among the tokens of a chunk are left to the caller."""
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def far_sums(
     running: Running, chunk: Chunk, out: Array, radial: bool, join: bool, based: bool
 ) -> None:
@@ -196,7 +196,7 @@ def far_sums(
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = sums[0], sums[2], -sums[1] * b, sums[1] * a
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def far_second(running: Running, chunk: Chunk, out: Array, second: Array) -> None:
     """`far_sums`, radial and with joining, and in `second` the matrices Σ w δ (Pδ)ᵀ.
 
@@ -216,7 +216,7 @@ def far_second(running: Running, chunk: Chunk, out: Array, second: Array) -> Non
         second[i, 1, 0], second[i, 1, 1] = -then * b, then * a
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(fastmath=FUSED)
 def add_features(running: Running, x: Array, mass: Array) -> None:
     """Add mass_j z_j^m of the tokens to the local sums."""
     table, state, scratch = running
@@ -229,7 +229,7 @@ def add_features(running: Running, x: Array, mass: Array) -> None:
 
 
 # Inlined by LLVM: the call would cost as much as the sums.
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(forceinline=True)
 def far_changes(running: Running, chunk: Chunk, u: Array, out: Array, radial: bool) -> None:
     """How the sums of token lo = hi − 1 change if every token j before it moves by u[:, j].
 

@@ -11,7 +11,7 @@ from parkade.engine.system import System
 from parkade.engine.tangent import from_tangent, to_tangent
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def assemble(system: System, lin: Linearization, out: Array) -> None:
     """Set `out` to the whole Jacobian in tangent coordinates."""
     n, d = lin.mean.shape
@@ -48,7 +48,7 @@ def assemble(system: System, lin: Linearization, out: Array) -> None:
                 out[k * size + r, k * size + i] = lin.blocks[k, r, i]
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(fastmath=FUSED)
 def factorize(jacobian: Array, diagonal: float, columns: Array, pivots: Array) -> None:
     """LU factors of diagonal·I − J for a whole Jacobian J, by columns; diagonals are inverted.
 
@@ -81,7 +81,7 @@ def factorize(jacobian: Array, diagonal: float, columns: Array, pivots: Array) -
                 other[r] -= factor * column[r]
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(fastmath=FUSED)
 def substitute(columns: Array, pivots: Array, z: Array) -> None:
     """Solve with the factors of the whole matrix, in place."""
     size = z.size
@@ -100,7 +100,7 @@ def substitute(columns: Array, pivots: Array, z: Array) -> None:
             z[r] -= factor * column[r]
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def solve_whole(lin: Linearization, columns: Array, pivots: Array, right: Array, u: Array) -> None:
     """Solve (diagonal − J) u = right with the factors of the whole matrix."""
     n, d = right.shape

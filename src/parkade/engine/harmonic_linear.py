@@ -33,10 +33,10 @@ from parkade.engine.running import CHUNK, FOLD, GROUP, Chunk, Group, Running, cl
 from parkade.engine.substitution import Equations, finish, finish_room
 from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.threads import share_out
-from parkade.engine.vectors import scalar
+from parkade.engine.vectors import scalar, total
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(fastmath=SUMS)
 def _add_second(
     keys: Keys, x: Array, lo: int, hi: int, room: Array, sums: Array, second: Array
 ) -> None:
@@ -61,7 +61,7 @@ def _add_second(
                 second[c, e] += dot(weighted, room[1 + e], count)
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def _linearize_rows(
     system: System, dims: Dims, beta_query: Array, x: Array, lin: Linearization, group: Group
 ) -> None:
@@ -73,7 +73,7 @@ def _linearize_rows(
     sums, second = np.empty(1 + d), np.empty((d, d))
     keys = Keys(system.query[0, 0], lin.keys, np.empty(0))
     fixed = Keys(keys.rate, np.ascontiguousarray(system.frozen.T), system.frozen_weights)
-    frozen = system.frozen_weights.sum()
+    frozen = total(system.frozen_weights)
     near = basis(dims).LEAVES_NEAR
     for k0 in range(lo, hi, CHUNK):
         k1 = min(hi, k0 + CHUNK)
@@ -114,7 +114,7 @@ def _linearize_rows(
         fold(running.state, ledger)
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def linearize(system: System, dims: Dims, beta_query: Array, x: Array, lin: Linearization) -> None:
     """Fill `lin` at the tokens `x`, under the causal mask; `beta_query` is βKᵀQ."""
     n = x.shape[0]
@@ -147,7 +147,7 @@ def linearize_shared(
     set_blocks(system, beta_query, x, lin)
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(fastmath=SUMS)
 def _add_changed(
     keys: Keys, x: Array, u: Array, lo: int, hi: int, room: Array, sums: Array
 ) -> None:
@@ -184,13 +184,13 @@ class Changes(NamedTuple):
     ledger: Array
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def no_changes(system: System, dims: Dims) -> Changes:
     """No token has moved yet."""
     return Changes(begin_sums(system, dims), np.zeros((8, system.table.shape[1])))
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def solve_rows(
     system: System,
     dims: Dims,

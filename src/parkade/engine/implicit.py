@@ -25,22 +25,25 @@ Solving Ordinary Differential Equations II (1996), section IV.8).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba.extending import overload
 
 from parkade.base.types import Array
 from parkade.engine.clock import (
     ERROR,
     OLD_STEP,
     REJECTED,
+    STARTED,
     STEP,
     TIME,
     TRUSTED,
     note_motion,
 )
-from parkade.engine.full_jacobian import assemble
 from parkade.engine.integrator import Goal, Integrator, Steps
 from parkade.engine.jacobian import linearize
-from parkade.engine.jit import interpreted, njit
+from parkade.engine.jit import interpreted, lacks, njit
 from parkade.engine.small_matrices import abscissa, growth
 from parkade.engine.stages import STAGES, Work, combine, quieten, stages, workspace
 from parkade.engine.system import LOG2E, Dims, System
@@ -64,24 +67,21 @@ _ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of B x, relative
 _PLACE = 0.05  # how far a token may drift and still stay in its place
 
 
-@njit(cache=True, nogil=True)
-def start(system: System, dims: Dims, x: Array, work: Work, goal: Goal) -> None:
-    """Set the clock to time 0 with a cautious first step."""
+@njit()
+def _start(system: System, x: Array, work: Work, goal: Goal) -> None:
+    """Note where the tokens are, and set a cautious first step if the clock has none."""
     t_end, tol, _ = goal
-    work.clock[:] = 0.0
-    work.growth[:] = 0.0
-    work.noise[:] = 0.0
-    work.doubt[:] = 0.0
     copy(x, work.place)
     # No token is faster than |Vμ| + |Bx|; |μ| ≤ 2.
     speed = 2.0 * frobenius(system.value) + frobenius(system.own_value)
     reach = REACH * LOG2E / max(frobenius(system.query), 1e-300)
-    work.clock[STEP] = min(t_end, min(0.1 * tol**0.25, reach) / max(speed, 1e-300))
+    if work.clock[STEP] == 0.0:
+        work.clock[STEP] = min(t_end, min(0.1 * tol**0.25, reach) / max(speed, 1e-300))
     work.clock[ERROR] = 1.0
-    work.clock[TRUSTED] = np.inf
+    work.clock[STARTED] = 1.0
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _find_noise(system: System, x: Array, work: Work) -> None:
     """Set the speed that rounding may give each token, and velocities below it to zero."""
     size = 2.0 * frobenius(system.value)
@@ -96,12 +96,15 @@ def _find_noise(system: System, x: Array, work: Work) -> None:
     quieten(work.noise, work.lin.velocity, 0, x.shape[0])
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _doubt(work: Work, t: float, h: float, tol: float) -> None:
     """Count how far lost forces may have moved tokens that nothing holds in their place."""
     for k in range(work.noise.size):
         noise = work.noise[k]
-        if work.lin.velocity[k].any() or noise == 0.0:
+        moves = False
+        for c in range(work.y.shape[1]):
+            moves = moves or work.lin.velocity[k, c] != 0.0
+        if moves or noise == 0.0:
             continue
         if abscissa(work.lin.blocks[k]) > -noise / tol:
             if work.doubt[k] + h * noise > tol:
@@ -110,7 +113,7 @@ def _doubt(work: Work, t: float, h: float, tol: float) -> None:
             work.doubt[k] += h * noise
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _limit(system: System, work: Work, h: float, rates: Array) -> float:
     """The step that keeps the growth of every bound token below e; `rates` gets its rates.
 
@@ -118,26 +121,41 @@ def _limit(system: System, work: Work, h: float, rates: Array) -> float:
     """
     if system.stretch < np.inf:
         h = min(h, system.stretch * (work.clock[TIME] + 1.0 / max(frobenius(system.value), 1e-300)))
-    limit = h
-    if not system.causal:
-        g = growth(work.whole, max(1.0 / h, work.noise.max()))
+    return _resolving(work, h, rates)
+
+
+def _resolving(work: Work, h: float, rates: Array) -> float:
+    """The longest step up to h that resolves the growth of every bound token."""
+    raise TypeError("_resolving is called from compiled code only")
+
+
+@overload(_resolving)
+def _choose_resolving(work: Any, h: Any, rates: Any) -> Any:
+    def token_by_token(work: Any, h: Any, rates: Any) -> Any:
+        limit = h
+        for k in range(work.growth.size):
+            rates[k] = 0.0
+            if work.growth[k] < _RELEASE:
+                g = growth(work.lin.blocks[k], max(1.0 / h, work.noise[k]))
+                if g > 0.0:
+                    rates[k] = g
+                    limit = min(limit, 1.0 / g)
+        return limit
+
+    def together(work: Any, h: Any, rates: Any) -> Any:
+        least, bound = 1.0 / h, False
+        for k in range(rates.size):
+            least = max(least, work.noise[k])
+            bound = bound or work.growth[k] < _RELEASE
+        g = growth(work.whole.jacobian, least)
         for k in range(rates.size):
             rates[k] = g
-        bound = False
-        for k in range(rates.size):
-            bound = bound or work.growth[k] < _RELEASE
         return 1.0 / g if g > 0.0 and bound else h
-    for k in range(work.growth.size):
-        rates[k] = 0.0
-        if work.growth[k] < _RELEASE:
-            g = growth(work.lin.blocks[k], max(1.0 / h, work.noise[k]))
-            if g > 0.0:
-                rates[k] = g
-                limit = min(limit, 1.0 / g)
-    return limit
+
+    return token_by_token if lacks(work, "whole") else together
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _settle(work: Work, h: float, rates: Array) -> None:
     """Count the growth of tokens that stay in their place, now that a step is taken."""
     n, d = work.y.shape
@@ -153,7 +171,7 @@ def _settle(work: Work, h: float, rates: Array) -> None:
             work.growth[k] += h * rates[k]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _longest(u: Array, n: int) -> float:
     """The largest length of the first n columns of u."""
     result = 0.0
@@ -166,7 +184,7 @@ def _longest(u: Array, n: int) -> float:
     return float(np.sqrt(result))
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps: Steps) -> int:
     """Take steps from `x` until t_end or until `steps` is full; see `explicit.advance`.
 
@@ -181,11 +199,11 @@ def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps:
     noise = noise_speed(system.value, system.accuracy)
     rates = np.zeros(n)
     nothing = np.zeros_like(x)
+    if clock[STARTED] == 0.0:
+        _start(system, x, work, goal)
     count = 0
     while count < times.size and clock[TIME] < t_end:
-        linearize(system, dims, beta_query, x, work.lin)
-        if not system.causal:
-            assemble(system, work.lin, work.whole)
+        linearize(system, dims, beta_query, x, work)
         if system.floor > 0.0:
             _find_noise(system, x, work)
         speed = largest(work.lin.velocity)
@@ -235,7 +253,7 @@ def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps:
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def interpolate(theta: float, start: Array, end: Array, dense: Array, out: Array) -> None:
     """Tokens at a fraction `theta` of a step with given ends (n, d) and dense arrays (2, n, d)."""
     d = out.shape[1]
@@ -257,7 +275,6 @@ IMPLICIT = Integrator(
     stages=STAGES,
     dense=_DENSE,
     workspace=workspace,
-    start=start,
     advance=advance,
     advance_on_all_cores=interpreted(advance),
     interpolate=interpolate,

@@ -45,8 +45,8 @@ class Workspace(Protocol):
 class Integrator:
     """A method with adaptive steps and dense output.
 
-    A run makes a workspace, starts, and advances until ``work.clock[clock.TIME]`` is t_end. The
-    functions take what `workspace` of the same integrator made.
+    A run makes a workspace, and advances until ``work.clock[clock.TIME]`` is t_end. The functions
+    take what `workspace` of the same integrator made.
     """
 
     name: Literal["explicit", "implicit"]
@@ -54,9 +54,6 @@ class Integrator:
     stages: int  # velocities of all tokens per step
     dense: int  # arrays per step that dense output needs besides both ends
     workspace: Workspace
-
-    start: Callable[[System, Dims, Array, Any, Goal], None]
-    """start(system, dims, x, work, goal): set the clock to time 0, with a first step size."""
 
     advance: Callable[[System, Dims, Array, Any, Goal, Steps], int]
     """advance(system, dims, x, work, goal, steps): take steps until t_end or until `steps` is full.

@@ -1,4 +1,4 @@
-"""The flow linearised, with direct or harmonic sums, chosen when code is compiled."""
+"""The flow linearised: direct or harmonic sums and the mask are chosen when code is compiled."""
 
 from __future__ import annotations
 
@@ -8,31 +8,37 @@ from numba.extending import overload
 
 from parkade.base.types import Array
 from parkade.engine import harmonic_linear, pairwise_linear
-from parkade.engine.basis import DIMENSIONS
-from parkade.engine.linearization import Linearization
+from parkade.engine.full_jacobian import assemble
+from parkade.engine.jit import lacks
+from parkade.engine.stages import Work
 from parkade.engine.system import Dims, System
 
 
-def linearize(system: System, dims: Dims, beta_query: Array, x: Array, lin: Linearization) -> None:
-    """Fill `lin` at the tokens `x`; `beta_query` is βKᵀQ.
+def linearize(system: System, dims: Dims, beta_query: Array, x: Array, work: Work) -> None:
+    """Fill `work.lin`, and `work.whole` if there is one, at the tokens `x`; `beta_query` is βKᵀQ.
 
     From the interpreter, harmonic sums are shared out to all cores.
     """
-    if system.table.size > 0:
-        harmonic_linear.linearize_shared(system, dims, beta_query, x, lin)
-    else:
-        pairwise_linear.linearize(system, beta_query, x, lin)
+    if system.table is not None:
+        harmonic_linear.linearize_shared(system, dims, beta_query, x, work.lin)
+        return
+    pairwise_linear.linearize(system, beta_query, x, work.lin)
+    if work.whole is not None:
+        assemble(system, work.lin, work.whole.jacobian)
 
 
 @overload(linearize)
-def _linearize(system: Any, dims: Any, beta_query: Any, x: Any, lin: Any) -> Any:
-    def direct(system: Any, dims: Any, beta_query: Any, x: Any, lin: Any) -> None:
-        pairwise_linear.linearize(system, beta_query, x, lin)
+def _linearize(system: Any, dims: Any, beta_query: Any, x: Any, work: Any) -> Any:
+    def direct(system: Any, dims: Any, beta_query: Any, x: Any, work: Any) -> None:
+        pairwise_linear.linearize(system, beta_query, x, work.lin)
 
-    def either(system: Any, dims: Any, beta_query: Any, x: Any, lin: Any) -> None:
-        if system.table.size > 0:
-            harmonic_linear.linearize(system, dims, beta_query, x, lin)
-        else:
-            pairwise_linear.linearize(system, beta_query, x, lin)
+    def whole(system: Any, dims: Any, beta_query: Any, x: Any, work: Any) -> None:
+        pairwise_linear.linearize(system, beta_query, x, work.lin)
+        assemble(system, work.lin, work.whole.jacobian)
 
-    return either if len(dims) in DIMENSIONS else direct
+    def by_series(system: Any, dims: Any, beta_query: Any, x: Any, work: Any) -> None:
+        harmonic_linear.linearize(system, dims, beta_query, x, work.lin)
+
+    if not lacks(system, "table"):
+        return by_series
+    return direct if lacks(work, "whole") else whole

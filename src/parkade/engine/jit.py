@@ -1,4 +1,4 @@
-"""`njit` with a cache of our own.
+"""`njit`, lean and with a cache of our own.
 
 Numba's cache unpickles and runs whatever it finds, and ends the run if it cannot write; ours
 does neither (see `cache`). It has one file for each function and signature, and no index, so
@@ -13,13 +13,16 @@ import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 
 from parkade.base import forks
 from parkade.base.progress import tell
 from parkade.engine import cache as files
+
+TESTED = ("0.68",)
+"""Versions of Numba that `lean` and the cache, which use parts that are not public, know."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -30,21 +33,44 @@ SUMS = {"reassoc", "contract", "nsz"}
 """Flags that also let it split a sum over vector lanes."""
 
 
-def njit(*, cache: bool = False, **options: Any) -> Callable[[Function], Function]:
-    """`numba.njit`; with `cache`, machine code is kept from process to process."""
+def njit(*, allocates: bool = False, **options: Any) -> Callable[[Function], Function]:
+    """Compile a function when it is first called; its machine code is kept between processes.
+
+    A function that makes arrays, or calls one that returns them, `allocates`. All others work
+    with the arrays of their caller, do not count references, and are smaller and faster for it.
+    """
     config: Any = numba.config
 
     def compiled(function: Function) -> Function:
-        dispatcher: Any = numba.njit(**options)(function)
-        if cache and not config.DISABLE_JIT:
-            if _internals and hasattr(dispatcher, "_cache"):
-                dispatcher._cache = _CheckedCache(function)
-            else:
-                # Numba's own cache would work, but it runs files without checking them.
-                _give_up(f"Numba {numba.__version__} keeps it in an unknown way", _OTHER_NUMBA)
-        return cast(Function, dispatcher)
+        if config.DISABLE_JIT:
+            return function
+        if not is_tested():
+            # As Numba does it: slower to compile. Without a cache the bits are always the same.
+            _give_up(f"Numba {numba.__version__} is not among those parkade knows", _OTHER_NUMBA)
+            return cast(Function, numba.njit(nogil=True, **options)(function))
+        from parkade.engine import lean
+
+        entry: Any = lean.entry(function, allocates=allocates, **options)
+        entry._cache = _CheckedCache(function)
+        return cast(Function, entry)
 
     return compiled
+
+
+@functools.cache
+def is_tested() -> bool:
+    """Whether the installed version of Numba is one of `TESTED`."""
+    if numba.__version__.rpartition(".")[0] not in TESTED:
+        return False
+    from numba.core.compiler_lock import global_compiler_lock
+
+    forks.wait_for(global_compiler_lock._lock)
+    return True
+
+
+def lacks(bundle: Any, field: str) -> bool:
+    """Whether a field of a NamedTuple is None, in an overload, which knows types only."""
+    return isinstance(bundle.types[bundle.fields.index(field)], numba.types.NoneType)
 
 
 def interpreted(function: Function) -> Function:
@@ -88,7 +114,10 @@ class _CheckedCache:
             if payload is None:
                 return None
             stored, parts = pickle.loads(payload)
-            return _internals.result._rebuild(target_context, *parts) if stored == key else None
+            from numba.core.compiler import CompileResult
+
+            rebuild: Any = CompileResult._rebuild
+            return rebuild(target_context, *parts) if stored == key else None
         except Exception:  # undamaged, but made with another version of something
             return None
 
@@ -103,8 +132,11 @@ class _CheckedCache:
             return
         try:
             if not data.lifted and not data.library.has_dynamic_globals:
+                from numba.core import serialize
+
+                dumps: Any = serialize.dumps
                 key = _key(sig, data.codegen)
-                files.write(self._path(directory, key), _internals.dumps((key, data._reduce())))
+                files.write(self._path(directory, key), dumps((key, data._reduce())))
         except OSError as error:
             _give_up(f"{directory}: {error.strerror or error}")
         except Exception as error:
@@ -144,7 +176,7 @@ def _directory() -> Path | None:
 
 _given_up: list[str] = []
 _OTHER_PLACE = "set NUMBA_CACHE_DIR to a directory of your own with 100 MB to spare"
-_OTHER_NUMBA = "install another version of Numba"
+_OTHER_NUMBA = f"install Numba {' or '.join(TESTED)}"
 
 
 def _give_up(reason: str, remedy: str = _OTHER_PLACE) -> None:
@@ -152,30 +184,3 @@ def _give_up(reason: str, remedy: str = _OTHER_PLACE) -> None:
     if not _given_up:
         _given_up.append(reason)
         tell.get()(f"compiled code is not kept, so each process compiles it ({reason}); {remedy}")
-
-
-class _Internals(NamedTuple):
-    """What we need of Numba that is not public."""
-
-    result: Any  # a compiled function
-    dumps: Callable[[Any], bytes]
-
-
-def _find_internals() -> _Internals | None:
-    """None if this version of Numba is different inside."""
-    try:
-        from numba.core.caching import _Cache
-        from numba.core.compiler import CompileResult
-        from numba.core.compiler_lock import global_compiler_lock
-        from numba.core.serialize import dumps
-
-        forks.wait_for(global_compiler_lock._lock)
-        known = hasattr(CompileResult, "_reduce") and hasattr(CompileResult, "_rebuild")
-        if known and all(hasattr(_CheckedCache, name) for name in _Cache.__abstractmethods__):
-            return _Internals(CompileResult, dumps)
-    except (ImportError, AttributeError):
-        pass
-    return None
-
-
-_internals: Any = _find_internals()

@@ -41,19 +41,19 @@ _COLUMNS = 42 * CHUNK
 _W, _R, _WZ, _RZ, _WZZ, _ALL = 0, 2, 4, 6, 8, 10
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def degree(size: int) -> int:
     """L, from the number of pairs (l, m)."""
     return int(np.sqrt(2.0 * size)) - 1
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def make_scratch(table: Array) -> Array:
     """Working memory for one thread."""
     return np.zeros(_COLUMNS + _ALL * (degree(table.shape[1]) + 4))
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _load(x: Array, lo: int, hi: int, flat: Array) -> None:
     """Take the tokens from lo on, as many as there are before hi, and m = 0."""
     for i in range(flat.size):
@@ -65,7 +65,7 @@ def _load(x: Array, lo: int, hi: int, flat: Array) -> None:
             flat[_LACK + i] = ((1.0 - z) * (1.0 + z) - (x0 * x0 + x1 * x1)) / z
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(fastmath=FUSED)
 def _raise(flat: Array) -> None:
     """From the powers of ζ for m to those for m + 1."""
     for i in range(CHUNK):
@@ -76,7 +76,7 @@ def _raise(flat: Array) -> None:
         flat[_POWER + CHUNK + i] = flat[_X + i] * im + flat[_Y + i] * re
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(fastmath=FUSED)
 def _advance(table: Array, place: int, first: bool, flat: Array) -> None:
     """The next four D_lm, of which `place` is the first; for l > L they are arbitrary."""
     end = table.shape[1] - 1
@@ -93,7 +93,7 @@ def _advance(table: Array, place: int, first: bool, flat: Array) -> None:
         flat[_D + 2 * CHUNK + i], flat[_D + 3 * CHUNK + i] = d2, z * d2 + (e * d2 - b3 * d1)
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(fastmath=SUMS)
 def _sum_tokens(table: Array, m: int, down: int, flat: Array, factor: int, state: Array) -> None:
     """Add Σ_j factor_j D_lm to M_lm; or, if down = 1, Σ_j factor_j D_l,m−1' to M_l,m−1."""
     top = degree(table.shape[1])
@@ -115,7 +115,7 @@ def _sum_tokens(table: Array, m: int, down: int, flat: Array, factor: int, state
             state[3, to + deg + q] += slope * sums[2 * q + 1]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def add_features(running: Running, x: Array, mass: Array) -> None:
     """Add the features of the tokens, times their masses, to the local sums."""
     table, state, scratch = running
@@ -129,7 +129,7 @@ def add_features(running: Running, x: Array, mass: Array) -> None:
             _raise(scratch)
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(fastmath=FUSED)
 def _add_changes(running: Running, x: Array, u: Array, lo: int, hi: int) -> None:
     """Add Σ ⟨∇f_lm(x_j), u_j⟩ over lo ≤ j < hi to the local sums; u is (3, n or more)."""
     table, state, scratch = running
@@ -147,7 +147,7 @@ def _add_changes(running: Running, x: Array, u: Array, lo: int, hi: int) -> None
             _raise(scratch)
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED, inline="always")
+@njit(fastmath=FUSED, inline="always")
 def _sum_degrees(flat: Array, deg: int, stride: int, which: int) -> None:
     """Add four D_lm times their factors to a complex sum. Inlined, so that `to` is a constant."""
     at, to = _COLUMNS + which * stride + deg, _SUM + which * CHUNK
@@ -161,7 +161,7 @@ def _sum_degrees(flat: Array, deg: int, stride: int, which: int) -> None:
         flat[to + CHUNK + i] += d0 * i0 + d1 * i1 + (d2 * i2 + d3 * i3)
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED, inline="always")
+@njit(fastmath=FUSED, inline="always")
 def _collect(flat: Array, down: int, factor: float, which: int, result: int) -> None:
     """Add  factor · conj(ζ^(m−down)) · sum  to a result: as ∂₁ζ̄ = 1, ∂₂ζ̄ = −i, two derivatives."""
     power, at, to = _POWER + 2 * CHUNK * down, _SUM + which * CHUNK, _OUT + 2 * CHUNK * result
@@ -172,7 +172,7 @@ def _collect(flat: Array, down: int, factor: float, which: int, result: int) -> 
         flat[to + CHUNK + i] += factor * (re * t - im * s)
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(allocates=True, fastmath=FUSED)
 def _evaluate(running: Running, chunk: Chunk, out: Array, second: Array) -> None:
     """Set out (CHUNK, 5) to W, R and N, and second (CHUNK, 3, 3), unless it is empty, to S."""
     table, state, flat = running
@@ -238,7 +238,7 @@ def _evaluate(running: Running, chunk: Chunk, out: Array, second: Array) -> None
                 second[i, a, b] = inner / beta**2 + y[a] * (found[8 + b] - found[4 + b] / beta)
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def _join(running: Running, chunk: Chunk) -> None:
     x, lo, hi = chunk
     add_features(running, x[lo:hi], np.ones(hi - lo))
@@ -248,7 +248,7 @@ LEAVES_NEAR = True
 """Whether sums among the tokens of a chunk are left to the caller."""
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def far_sums(
     running: Running, chunk: Chunk, out: Array, radial: bool, join: bool, based: bool
 ) -> None:
@@ -262,14 +262,14 @@ def far_sums(
         _join(running, chunk)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def far_second(running: Running, chunk: Chunk, out: Array, second: Array) -> None:
     """Do as `far_sums` with joining, and set second (CHUNK, 3, 3) to S."""
     _evaluate(running, chunk, out, second)
     _join(running, chunk)
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def far_changes(running: Running, chunk: Chunk, u: Array, out: Array, radial: bool) -> None:
     """How W, R and N at the tokens of a chunk change if every token j before it moves by u[:, j].
 

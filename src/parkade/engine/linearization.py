@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from parkade.base.types import Array
@@ -51,7 +52,7 @@ class Linearization(NamedTuple):
     products: Array  # (d, n, d)
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def padded(n: int) -> int:
     """Round up to whole vectors."""
     return -(-n // PAD) * PAD
@@ -77,7 +78,7 @@ def allocate(n: int, d: int, *, causal: bool, stores: bool = True) -> Linearizat
     )
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def set_keys(x: Array, lin: Linearization) -> None:
     """Set what depends on the tokens only."""
     for k in range(x.shape[0]):
@@ -86,14 +87,14 @@ def set_keys(x: Array, lin: Linearization) -> None:
             lin.keys[c, k] = x[k, c]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _scale(stack: Array, factor: float, out: Array) -> None:
-    flat, target = stack.ravel(), out.ravel()
+    flat, target = stack.reshape(stack.size), out.reshape(out.size)
     for i in range(flat.size):
         target[i] = factor * flat[i]
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def _times(stack: Array, matrix: Array, out: Array) -> None:
     """Set out[:, k] = stack[:, k] · matrix for all k at once."""
     d, n, _ = stack.shape
@@ -104,7 +105,7 @@ def _times(stack: Array, matrix: Array, out: Array) -> None:
         np.dot(stack.reshape(d * n, d), matrix, out.reshape(d * n, d))
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def _times_from_left(matrix: Array, stack: Array, out: Array) -> None:
     """Set out[:, k] = matrix · stack[:, k] for all k at once."""
     d, n, _ = stack.shape
@@ -115,7 +116,7 @@ def _times_from_left(matrix: Array, stack: Array, out: Array) -> None:
         np.dot(matrix, stack.reshape(d, n * d), out.reshape(d, n * d))
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def set_blocks(system: System, beta_query: Array, x: Array, lin: Linearization) -> None:
     """Set velocities and blocks from means, queries, shares and M_k − μ_k μ_kᵀ in lin.moments."""
     n, d = x.shape
@@ -131,7 +132,7 @@ def set_blocks(system: System, beta_query: Array, x: Array, lin: Linearization) 
     _tangent_blocks(system, x, lin)
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def _tangent_blocks(system: System, x: Array, lin: Linearization) -> None:
     """Set the velocities, and the blocks from their parts in lin.moments."""
     n, d = x.shape

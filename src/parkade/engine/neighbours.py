@@ -13,7 +13,7 @@ Indices = NDArray[np.int64]
 _SURE = 1e-9  # scalar products farther than this from cos r decide which tokens are near
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _square(x: Array, y: Array) -> float:
     """|x − y|², from differences, so that it is accurate for close tokens."""
     total = 0.0
@@ -22,7 +22,7 @@ def _square(x: Array, y: Array) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _near(x: Array, i: int, j: int, sine: float, cosine: float) -> bool:
     """Whether tokens i and j are at most r apart, with sine and cosine those of r/2 (squared).
 
@@ -35,7 +35,7 @@ def _near(x: Array, i: int, j: int, sine: float, cosine: float) -> bool:
     return minus * cosine <= plus * sine
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def components(x: Array, radius: float) -> Indices:
     """Connected components of "at most `radius` apart", named by their first token."""
     n = x.shape[0]
@@ -69,7 +69,7 @@ def components(x: Array, radius: float) -> Indices:
     return labels
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _companion(x: Array, j: int, chord: float, guess: int) -> int:
     """A token before j at a squared chord of at most `chord`, or -1; `guess` is tried first."""
     if _square(x[guess], x[j]) <= chord:
@@ -80,7 +80,7 @@ def _companion(x: Array, j: int, chord: float, guess: int) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _returns(
     times: Array, tokens: Array, j: int, to: int, since: int, until: float, chord: float
 ) -> bool:
@@ -96,7 +96,7 @@ def _returns(
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def last_alone(times: Array, tokens: Array, chord: float, persistence: float) -> Indices:
     """For each token, the last index of its last lasting time alone; -1 if there is none.
 
@@ -132,7 +132,7 @@ def last_alone(times: Array, tokens: Array, chord: float, persistence: float) ->
     return last
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def nearest_earlier(x: Array, token: Indices) -> tuple[Indices, Array]:
     """In each configuration x[i], the token nearest to token[i] > 0 among the earlier ones.
 
@@ -148,7 +148,7 @@ def nearest_earlier(x: Array, token: Indices) -> tuple[Indices, Array]:
     return nearest, squares
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def count_near(tokens: Array, centers: Indices, radius: float) -> Indices:
     """How many tokens of each configuration lie within `radius` of one of the `centers`."""
     steps, n, d = tokens.shape

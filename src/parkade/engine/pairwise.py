@@ -50,7 +50,7 @@ def seconds(pairs: float, d: int) -> float:
     return _COORDINATE_SECONDS * pairs * (d + _EXPONENTIAL_COORDINATES)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def velocity_rows(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Array) -> None:
     """Velocities of the tokens lo ≤ k < hi."""
     rows(system, dims, x, lo, hi, out)
@@ -77,7 +77,7 @@ def _choose_rows(system: Any, dims: Any, x: Any, lo: Any, hi: Any, out: Any) -> 
 
 
 # The error model of NumPy: what is not finite stays so, and its step is rejected.
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(allocates=True, error_model="numpy")
 def _means_tiles(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Array) -> None:
     """μ_k for small d, LANES queries at a time."""
     d = len(dims)
@@ -123,7 +123,7 @@ def _means_tiles(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Ar
                 out[k0 + lane, c] = block[2 * d + 1 + c, lane] / total
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _shift_tile(system: System, dims: Dims, x: Array, k0: int, count: int, block: Array) -> None:
     """Set the shift of each marked lane to minus its largest score.
 
@@ -148,7 +148,7 @@ def _shift_tile(system: System, dims: Dims, x: Array, k0: int, count: int, block
         block[2 * d, lane] = -largest
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def project(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Array) -> None:
     """μ_k → P_k (V μ_k + B x_k), in place."""
     d = len(dims)
@@ -166,7 +166,7 @@ def project(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Array) 
 
 
 # The error model of NumPy: what is not finite stays so, and its step is rejected.
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(allocates=True, error_model="numpy")
 def _means_blas(system: System, x: Array, lo: int, hi: int, out: Array) -> None:
     """μ_k for large d: scores and sums by matrix products, exp in between.
 
@@ -233,7 +233,7 @@ def _means_blas(system: System, x: Array, lo: int, hi: int, out: Array) -> None:
                 out[k0 + i, c] = (out[k0 + i, c] - other[i] * x[k0 + i, c]) / z
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _raise_shift(
     scores: Array, own: Array, shift: Array, other: Array, sums: Array, i: int
 ) -> None:
@@ -249,7 +249,7 @@ def _raise_shift(
         shift[i] = largest
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def _project_blas(system: System, x: Array, lo: int, hi: int, out: Array) -> None:
     q = np.dot(out[lo:hi], system.value.T) + np.dot(x[lo:hi], system.own_value.T)
     for k in range(lo, hi):

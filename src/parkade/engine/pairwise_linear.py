@@ -11,7 +11,7 @@ from parkade.engine.simd import MAX_SCORE, exp2
 from parkade.engine.system import LOG2E, System
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(fastmath=SUMS)
 def _sum(values: Array) -> float:
     total = 0.0
     for value in values:
@@ -19,7 +19,7 @@ def _sum(values: Array) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _exponentiate(scores: Array, count: int, shift: float) -> None:
     for j in range(scores.size):
         scores[j] = exp2(scores[j] - shift)
@@ -27,7 +27,7 @@ def _exponentiate(scores: Array, count: int, shift: float) -> None:
         scores[j] = 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(fastmath=FUSED)
 def _scores(keys: Array, query: Array, x: Array, delta: Array, out: Array) -> None:
     """Set delta_j = x_j − x_k for one token and all keys, and out_j = log2(e) ⟨a_k, delta_j⟩."""
     for j in range(out.size):
@@ -39,7 +39,7 @@ def _scores(keys: Array, query: Array, x: Array, delta: Array, out: Array) -> No
             out[j] += a * gap[j]
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(fastmath=SUMS)
 def _weigh(weights: Array, delta: Array, out: Array) -> float:
     """Set out = weights · delta, and return the sum."""
     total = 0.0
@@ -50,7 +50,7 @@ def _weigh(weights: Array, delta: Array, out: Array) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(fastmath=SUMS)
 def _dot(left: Array, right: Array) -> float:
     total = 0.0
     for j in range(left.size):
@@ -58,7 +58,7 @@ def _dot(left: Array, right: Array) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(fastmath=SUMS)
 def _dots(left: Array, rows: Array, e: int, out: Array) -> None:
     """Four of `_dot` at once, with rows e … e+3: they share the loads of `left`."""
     a, b, c, d = rows[e], rows[e + 1], rows[e + 2], rows[e + 3]
@@ -75,7 +75,7 @@ def _dots(left: Array, rows: Array, e: int, out: Array) -> None:
     out[e + 3] += td
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _add_moments(weights: Array, delta: Array, terms: Array, mean: Array, moment: Array) -> None:
     """Add Σ w δ to `mean` and Σ w δ δᵀ to the lower half of `moment`."""
     for c in range(mean.size):
@@ -89,7 +89,7 @@ def _add_moments(weights: Array, delta: Array, terms: Array, mean: Array, moment
             e += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def linearize(system: System, beta_query: Array, x: Array, lin: Linearization) -> None:
     """Fill `lin` at the tokens `x`; `beta_query` is βKᵀQ."""
     n, d = x.shape

@@ -73,7 +73,7 @@ def _kernel(chains: int) -> Callable[[Any, int], None]:
     def turn(typing_context: Any, numbers: Any, rounds: Any) -> Any:
         return types.void(numbers, types.int64), emit
 
-    @njit(nogil=True)
+    @njit()
     def kernel(numbers: Any, rounds: int) -> None:
         turn(numbers, rounds)  # type: ignore[call-arg]  # Numba passes the typing context
 

@@ -51,7 +51,7 @@ class Group(NamedTuple):
     ledger: Array
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def fold(state: Array, ledger: Array) -> None:
     """Move the local sums to those of the group, and set the base to all so far."""
     for part in range(2):
@@ -65,7 +65,7 @@ def fold(state: Array, ledger: Array) -> None:
             base[i] = before[i] + (group[i] + (lost[i] + lost_before[i]))
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def close_group(ledger: Array) -> None:
     """Count the group among what was before, and begin a new one."""
     for part in range(2):
@@ -78,7 +78,7 @@ def close_group(ledger: Array) -> None:
             lost[i] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _two_sum(a: float, b: float) -> tuple[float, float]:
     """The rounded sum, and what rounding took from it (D. E. Knuth)."""
     total = a + b

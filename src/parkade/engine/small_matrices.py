@@ -9,7 +9,7 @@ from parkade.engine.jit import FUSED, njit
 from parkade.engine.simd import add_multiple
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(allocates=True, fastmath=FUSED)
 def invert(blocks: Array, diagonal: float, out: Array) -> None:
     """The inverse of diagonal·I − J for each of the blocks J, by columns.
 
@@ -53,7 +53,7 @@ def invert(blocks: Array, diagonal: float, out: Array) -> None:
                     a[r, i], a[r, best] = a[r, best], a[r, i]
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(fastmath=FUSED)
 def apply(columns: Array, z: Array, out: Array) -> None:
     """Set out = Σ_i z_i columns_i; `out` is as wide as the padded columns."""
     size, width = columns.shape
@@ -65,7 +65,7 @@ def apply(columns: Array, z: Array, out: Array) -> None:
             out[r] += factor * column[r]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def growth(block: Array, least: float) -> float:
     """The fastest growth rate, the largest real part of an eigenvalue, if above `least`, else 0."""
     size = block.shape[0]
@@ -82,7 +82,7 @@ def growth(block: Array, least: float) -> float:
     return top if top > least else 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def abscissa(block: Array) -> float:
     """The largest real part of an eigenvalue."""
     size = block.shape[0]

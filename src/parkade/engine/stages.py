@@ -15,10 +15,9 @@ from numba.extending import overload
 from parkade.base import check
 from parkade.base.types import Array
 from parkade.engine import harmonic, harmonic_linear, pairwise
-from parkade.engine.basis import DIMENSIONS
 from parkade.engine.clock import new_clock
 from parkade.engine.full_jacobian import factorize, solve_whole
-from parkade.engine.jit import FUSED, njit
+from parkade.engine.jit import FUSED, lacks, njit
 from parkade.engine.linearization import Linearization, allocate, padded
 from parkade.engine.running import GROUP, Group, close_group
 from parkade.engine.simd import WIDTH
@@ -36,6 +35,14 @@ BLOCK = 4096
 _A, _C, _GAMMA = RODAS4P.A, RODAS4P.C, RODAS4P.gamma
 
 
+class Whole(NamedTuple):
+    """The Jacobian of full attention, one matrix for all tokens, of size N = n (d-1)."""
+
+    jacobian: Array  # (N, N)
+    factors: Array  # (N, N), LU
+    pivots: Array  # (N,)
+
+
 class Work(NamedTuple):
     """The state of a run between calls, and the arrays it works in."""
 
@@ -48,9 +55,7 @@ class Work(NamedTuple):
     u: Array  # (stages, d, padded n)
     y: Array  # (n, d)
     slope: Array  # (n, d)
-    whole: Array  # (N, N), N = n (d-1): the Jacobian of full attention
-    factors: Array  # (N, N): its LU factors
-    pivots: Array  # (N,)
+    whole: Any  # a Whole for full attention; None under the causal mask
     inverses: Array  # (n, d-1, padded d-1): of the blocks of causal attention
 
 
@@ -70,7 +75,6 @@ def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
         "use method='explicit', which stores no weights",
     )
     size = d - 1
-    whole = 0 if causal else n * size  # full attention is one block that holds all tokens
     return Work(
         clock=new_clock(),
         growth=np.zeros(n),
@@ -81,11 +85,14 @@ def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
         u=np.zeros((STAGES, d, padded(n))),
         y=np.empty((n, d)),
         slope=np.empty((n, d)),
-        whole=np.empty((whole, whole)),
-        factors=np.empty((whole, whole)),
-        pivots=np.empty(whole, dtype=np.int64),
+        whole=None if causal else _whole(n * size),
         inverses=np.empty((n if causal else 0, size, -(-size // WIDTH) * WIDTH)),
     )
+
+
+def _whole(size: int) -> Whole:
+    square = size, size
+    return Whole(np.empty(square), np.empty(square), np.empty(size, dtype=np.int64))
 
 
 class Lane(NamedTuple):
@@ -97,13 +104,13 @@ class Lane(NamedTuple):
     changes: harmonic_linear.Changes
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def _lane(system: System, dims: Dims, n: int, stage: int) -> Lane:
     transposed, ledger = np.empty((len(dims), n)), harmonic.begin_ledger(system, dims)
     return Lane(stage, transposed, ledger, harmonic_linear.no_changes(system, dims))
 
 
-@njit(cache=True, nogil=True, fastmath=FUSED)
+@njit(allocates=True, fastmath=FUSED)
 def combine(
     coefficients: Array, scale: float, u: Array, x: Array, out: Array, lo: int, hi: int
 ) -> None:
@@ -122,7 +129,7 @@ def combine(
             end[k, c] = start[k, c] + row[k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _to_chart(x: Array, y: Array, out: Array, lo: int, hi: int) -> None:
     """Turn rows of velocities at y into dv/dt at v = y − x, in the chart at x.
 
@@ -140,7 +147,7 @@ def _to_chart(x: Array, y: Array, out: Array, lo: int, hi: int) -> None:
             out[k, c] = r * (out[k, c] - r * radial * y[k, c])
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def quieten(noise: Array, velocity: Array, lo: int, hi: int) -> None:
     """Set rows of velocities to zero that are no larger than rounding may make them."""
     for k in range(lo, hi):
@@ -152,7 +159,7 @@ def quieten(noise: Array, velocity: Array, lo: int, hi: int) -> None:
                 velocity[k, c] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _block(
     system: System, dims: Dims, x: Array, work: Work, h: float, lane: Lane, block: int
 ) -> None:
@@ -180,7 +187,7 @@ def _block(
     harmonic_linear.solve_rows(system, dims, x, equations, lo, hi, lane.changes)
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def _by_blocks(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
     n = x.shape[0]
     invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
@@ -190,28 +197,38 @@ def _by_blocks(system: System, dims: Dims, x: Array, work: Work, h: float) -> No
             _block(system, dims, x, work, h, lane, block)
 
 
-@njit(cache=True, nogil=True)
-def _directly(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
+@njit()
+def _slope(system: System, dims: Dims, x: Array, work: Work, h: float, s: int) -> None:
+    """The right-hand side of stage s, with direct sums."""
     n = x.shape[0]
-    if system.causal:
-        invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
-    else:
-        factorize(work.whole, 1.0 / (_GAMMA * h), work.factors, work.pivots)
+    if s == 0:
+        copy(work.lin.velocity, work.slope)
+        return
+    combine(_A[s, :s], 1.0, work.u, x, work.y, 0, n)
+    normalize(work.y)
+    pairwise.rows(system, dims, work.y, 0, n, work.slope)
+    if system.floor > 0.0:
+        quieten(work.noise, work.slope, 0, n)
+    _to_chart(x, work.y, work.slope, 0, n)
+    combine(_C[s, :s], 1.0 / h, work.u, work.slope, work.slope, 0, n)
+
+
+@njit()
+def _directly(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
+    invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
     for s in range(STAGES):
-        if s == 0:
-            copy(work.lin.velocity, work.slope)
-        else:
-            combine(_A[s, :s], 1.0, work.u, x, work.y, 0, n)
-            normalize(work.y)
-            pairwise.rows(system, dims, work.y, 0, n, work.slope)
-            if system.floor > 0.0:
-                quieten(work.noise, work.slope, 0, n)
-            _to_chart(x, work.y, work.slope, 0, n)
-            combine(_C[s, :s], 1.0 / h, work.u, work.slope, work.slope, 0, n)
-        if system.causal:
-            solve(system, Equations(work.lin, work.inverses, work.slope, work.u[s]))
-        else:
-            solve_whole(work.lin, work.factors, work.pivots, work.slope, work.u[s])
+        _slope(system, dims, x, work, h, s)
+        solve(system, Equations(work.lin, work.inverses, work.slope, work.u[s]))
+
+
+@njit()
+def _together(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
+    """With full attention, where all tokens depend on each other."""
+    jacobian, factors, pivots = work.whole
+    factorize(jacobian, 1.0 / (_GAMMA * h), factors, pivots)
+    for s in range(STAGES):
+        _slope(system, dims, x, work, h, s)
+        solve_whole(work.lin, factors, pivots, work.slope, work.u[s])
 
 
 def stages(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
@@ -219,8 +236,8 @@ def stages(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
 
     From the interpreter, harmonic sums are shared out to all cores.
     """
-    if system.table.size == 0:
-        _directly(system, dims, x, work, h)
+    if system.table is None:
+        (_directly if work.whole is None else _together)(system, dims, x, work, h)
         return
     n = len(x)
     invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
@@ -234,13 +251,10 @@ def stages(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
 
 @overload(stages)
 def _stages(system: Any, dims: Any, x: Any, work: Any, h: Any) -> Any:
-    def either(system: Any, dims: Any, x: Any, work: Any, h: Any) -> None:
-        if system.table.size > 0:
-            _by_blocks(system, dims, x, work, h)
-        else:
-            _directly(system, dims, x, work, h)
+    one_by_one = _directly if lacks(work, "whole") else _together
+    chosen = one_by_one if lacks(system, "table") else _by_blocks
 
-    def direct(system: Any, dims: Any, x: Any, work: Any, h: Any) -> None:
-        _directly(system, dims, x, work, h)
+    def solve_stages(system: Any, dims: Any, x: Any, work: Any, h: Any) -> None:
+        chosen(system, dims, x, work, h)
 
-    return either if len(dims) in DIMENSIONS else direct
+    return solve_stages

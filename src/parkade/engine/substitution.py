@@ -24,7 +24,7 @@ class Equations(NamedTuple):
     u: Array  # (d, padded n): the solution; must hold finite numbers before
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(fastmath=SUMS)
 def _along(query: Array, u: Array, weights: Array, out: Array) -> float:
     """Set out_j = p_kj ⟨a_k, u_j⟩, and return the sum; few passes over `out` if d is large."""
     d = query.size
@@ -47,7 +47,7 @@ def _along(query: Array, u: Array, weights: Array, out: Array) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(fastmath=SUMS)
 def _push(keys: Array, u: Array, weights: Array, along: Array, k: int, c: int, out: Array) -> None:
     """Add Σ_j p_kj u_j + Σ_j along_j (x_j − x_k) to `out`, in coordinate c."""
     row, key, own = u[c], keys[c], keys[c, k]
@@ -57,7 +57,7 @@ def _push(keys: Array, u: Array, weights: Array, along: Array, k: int, c: int, o
     out[c] += total
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(fastmath=SUMS)
 def _push_two(
     keys: Array, u: Array, weights: Array, along: Array, k: int, c: int, out: Array
 ) -> None:
@@ -72,13 +72,13 @@ def _push_two(
     out[c + 1] += total2
 
 
-@njit(cache=True, nogil=True)
+@njit(allocates=True)
 def finish_room(d: int, inverses: Array) -> tuple[Array, Array, Array, Array]:
     """Room for `finish`."""
     return np.empty(d), np.empty(d), np.empty(d - 1), np.empty(inverses.shape[2])
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS, inline="always")
+@njit(fastmath=SUMS, inline="always")
 def finish(
     V: Array,
     v_scalar: float,
@@ -109,7 +109,7 @@ def finish(
         u[c, k] = v[c]
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(allocates=True, fastmath=SUMS)
 def solve(system: System, equations: Equations) -> None:
     """Solve for the tokens one after the other, by sums over the stored weights."""
     lin, inverses, right, u = equations

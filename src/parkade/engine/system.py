@@ -14,7 +14,7 @@ per token instead of once per pair.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from parkade.base.types import Array
 
@@ -37,7 +37,7 @@ class System(NamedTuple):
     frozen: Array  # (m, d): keys besides the tokens
     frozen_weights: Array  # (m,): how many tokens each of them stands for
     causal: bool  # whether the keys of token k are those of the tokens j ≤ k
-    table: Array  # coefficients of harmonic sums; no columns: direct sums
+    table: Any  # an array, the coefficients of harmonic sums; or None: direct sums
     accuracy: float  # largest error that harmonic sums may have in a mean μ_k
     floor: float  # forces below this share of the terms they are made of are rounding; or 0
     stretch: float  # largest step as a multiple of the time passed; or infinite

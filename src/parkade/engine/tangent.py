@@ -19,7 +19,7 @@ from parkade.base.types import Array
 from parkade.engine.jit import SUMS, njit
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def axis(x: Array) -> int:
     """Where the largest coordinate of x is."""
     best = 0
@@ -29,7 +29,7 @@ def axis(x: Array) -> int:
     return best
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(fastmath=SUMS)
 def to_tangent(x: Array, p: int, v: Array, z: Array) -> None:
     """Set z (d-1,) to the tangent coordinates of v (d,) at x, whose axis is p."""
     d = x.size
@@ -43,7 +43,7 @@ def to_tangent(x: Array, p: int, v: Array, z: Array) -> None:
         z[p - 1] = v[0] - x[0] * total
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(fastmath=SUMS)
 def from_tangent(x: Array, p: int, z: Array, v: Array) -> None:
     """Set v (d,) to the tangent vector with coordinates z (d-1,) at x, whose axis is p."""
     d = x.size
@@ -61,7 +61,7 @@ def from_tangent(x: Array, p: int, z: Array, v: Array) -> None:
     v[p] -= total if x[p] >= 0 else -total
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(fastmath=SUMS)
 def matrix_to_tangent(x: Array, p: int, matrix: Array, w: Array, left: Array, out: Array) -> None:
     """Set out (d-1, d-1) to a matrix (d, d) in tangent coordinates; the matrix is overwritten."""
     d = x.size

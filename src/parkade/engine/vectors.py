@@ -6,6 +6,7 @@ They are loops even where NumPy has a short form, because array expressions comp
 from __future__ import annotations
 
 import numpy as np
+from numba.extending import register_jitable
 
 from parkade.base.types import Array
 from parkade.engine.jit import njit
@@ -20,7 +21,7 @@ _BLOCK = 512
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def largest(v: Array) -> float:
     """The largest length of a row."""
     result = 0.0
@@ -34,13 +35,13 @@ def largest(v: Array) -> float:
     return float(np.sqrt(result))
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def noise_speed(V: Array, accuracy: float) -> float:
     """The speed that rounding, or the inaccuracy of means, may give to a token."""
     return max(max(16 * _EPSILON, accuracy) * frobenius(V), 1e-300)  # V may be zero
 
 
-@njit(cache=True, nogil=True)
+@register_jitable
 def frobenius(matrix: Array) -> float:
     """The root of the sum of squares."""
     total = 0.0
@@ -50,31 +51,42 @@ def frobenius(matrix: Array) -> float:
     return float(np.sqrt(total))
 
 
-@njit(cache=True, nogil=True)
+@njit()
+def total(v: Array) -> float:
+    """The sum of all numbers, one after the other."""
+    result = 0.0
+    for i in range(v.size):
+        result += v[i]
+    return result
+
+
+@njit()
 def copy(x: Array, out: Array) -> None:
     """Set `out` to `x`."""
-    source, target = x.ravel(), out.ravel()
-    for e in range(target.size):
+    size = x.size
+    source, target = x.reshape(size), out.reshape(size)
+    for e in range(size):
         target[e] = source[e]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def combine(factors: Array, terms: Array, out: Array) -> None:
     """Set out = Σ_i factors_i terms_i, in blocks that stay in the L1 cache."""
-    whole = out.ravel()
+    size = out.size
+    whole = out.reshape(size)
     for start in range(0, whole.size, _BLOCK):
         # Slices, because loops that begin at 0 are the ones that become vector loops.
         block = whole[start : start + _BLOCK]
         for e in range(block.size):
             block[e] = 0.0
         for i in range(factors.size):
-            factor, term = factors[i], terms[i].ravel()[start : start + _BLOCK]
+            factor, term = factors[i], terms[i].reshape(size)[start : start + _BLOCK]
             if factor != 0.0:
                 for e in range(block.size):
                     block[e] += factor * term[e]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def normalize(x: Array) -> None:
     """Scale the rows of `x` to unit length."""
     if x.shape[1] == 2:  # in vector registers
@@ -92,7 +104,7 @@ def normalize(x: Array) -> None:
             x[k, c] *= scale
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def scalar(matrix: Array) -> float:
     """The number c if a matrix is c·I, else 0: multiples of I need no matrix products."""
     for r in range(matrix.shape[0]):

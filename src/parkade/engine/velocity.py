@@ -10,8 +10,7 @@ from numba.extending import overload
 
 from parkade.base.types import Array
 from parkade.engine import harmonic, pairwise
-from parkade.engine.basis import DIMENSIONS
-from parkade.engine.jit import njit
+from parkade.engine.jit import lacks, njit
 from parkade.engine.system import Dims, System, unrolled
 from parkade.engine.threads import share_out
 
@@ -24,7 +23,7 @@ def velocity(system: System, x: Array, threads: int | None = None) -> Array:
     batch = np.ascontiguousarray(x).reshape(-1, *x.shape[-2:])
     out = np.empty_like(batch)
     kind = unrolled(x.shape[-1])
-    if system.table.size == 0:
+    if system.table is None:
         tasks = (
             task
             for one, result in zip(batch, out, strict=True)
@@ -39,7 +38,7 @@ def velocity(system: System, x: Array, threads: int | None = None) -> Array:
     return out.reshape(x.shape)
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def velocity_batch(system: System, dims: Dims, x: Array, out: Array) -> None:
     """Velocities of many systems (systems, n, d), on the calling thread."""
     for s in range(x.shape[0]):
@@ -48,7 +47,7 @@ def velocity_batch(system: System, dims: Dims, x: Array, out: Array) -> None:
 
 def evaluate(system: System, dims: Dims, x: Array, out: Array) -> None:
     """Velocity of one system: on all cores from the interpreter, on one in compiled code."""
-    if system.table.size > 0:
+    if system.table is not None:
         harmonic.shared(system, dims, x, out)
     else:
         share_out(_direct(system, dims, x, out))
@@ -56,16 +55,13 @@ def evaluate(system: System, dims: Dims, x: Array, out: Array) -> None:
 
 @overload(evaluate)
 def _evaluate(system: Any, dims: Any, x: Any, out: Any) -> Any:
-    def either(system: Any, dims: Any, x: Any, out: Any) -> None:
-        if system.table.size > 0:
-            harmonic.whole(system, dims, x, out)
-        else:
-            pairwise.rows(system, dims, x, 0, x.shape[0], out)
+    def by_series(system: Any, dims: Any, x: Any, out: Any) -> None:
+        harmonic.whole(system, dims, x, out)
 
     def direct(system: Any, dims: Any, x: Any, out: Any) -> None:
         pairwise.rows(system, dims, x, 0, x.shape[0], out)
 
-    return either if len(dims) in DIMENSIONS else direct
+    return direct if lacks(system, "table") else by_series
 
 
 def _direct(system: System, dims: Dims, x: Array, out: Array) -> Iterator[tuple[Any, ...]]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 import threading
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from parkade.base import forks
 from parkade.base.errors import InaccurateSumsError
 from parkade.base.progress import say_if_slow
-from parkade.base.types import Array
+from parkade.base.types import Array, MaskName
 from parkade.engine import clock, harmonic, threads
 from parkade.engine.integrator import Goal, Integrator
 from parkade.engine.integrator import Steps as Room
 from parkade.engine.methods import METHODS
+from parkade.engine.series import SERIES
 from parkade.engine.stages import BLOCK
 from parkade.engine.system import SMALL_D, unrolled
 from parkade.engine.vectors import frobenius, noise_speed
@@ -35,7 +36,7 @@ class Compiled:
     """An engine in the middle of a run."""
 
     def __init__(
-        self, plan: Plan, frame: Frame, problem: Problem, x0: Array, *, alone: bool
+        self, plan: Plan, frame: Frame, problem: Problem, x0: Array, *, on_all_cores: bool
     ) -> None:
         n, d = x0.shape
         options, fixed, sums = problem.options, problem.fixed, plan.sums
@@ -47,7 +48,7 @@ class Compiled:
         )
         self._dims = unrolled(d)
         self._advance = self._engine.advance
-        if alone and _is_large(plan, n):
+        if on_all_cores:
             self._advance = self._engine.advance_on_all_cores
         self._x = frame.enter(x0).copy()
         self._work = self._engine.workspace(
@@ -61,7 +62,6 @@ class Compiled:
         if not self._loops_only:
             self._context = threads.single_threaded_blas()
         self._context.__enter__()
-        self._engine.start(self._system, self._dims, self._x, self._work, self._goal)
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -91,7 +91,7 @@ class Compiled:
     def check(self) -> None:
         """Compare harmonic sums with direct ones, for a few tokens."""
         system, x = self._system, self._x
-        if system.table.size == 0:
+        if system.table is None:
             return
         chosen = np.linspace(0, len(x) - 1, _CHECKED).astype(int)
         error = harmonic.error(system, self._dims, x, chosen)
@@ -118,37 +118,53 @@ class Compiled:
         return float(limit) if limit < goal.t_end else math.inf
 
 
-def _is_large(plan: Plan, n: int) -> bool:
+def is_large(plan: Plan, n: int) -> bool:
     """Whether several threads make one run faster."""
     if plan.method == "explicit":
         return plan.sums.seconds > PARALLEL_SECONDS
     return plan.sums.table is not None and n > 2 * BLOCK
 
 
-_warm: set[tuple[str, int]] = set()
+class Kind(NamedTuple):
+    """What machine code depends on. Dimensions from `SMALL_D` on share theirs."""
+
+    method: str
+    d: int
+    sums: str
+    mask: MaskName = "causal"
+    on_all_cores: bool = False
+
+    def __str__(self) -> str:
+        dimension = f"d={self.d}" if self.d < SMALL_D else f"d≥{SMALL_D}"
+        full = ", full attention" if self.mask == "full" else ""
+        return f"{self.method}, {dimension}, {self.sums} sums{full}"
+
+
+_warm: set[Kind] = set()
 _warming = threading.RLock()  # Numba compiles one function at a time anyway
 forks.wait_for(_warming)
 
 
-def warm_up(method: str, d: int) -> None:
-    """Compile the engine of a run or load it from the cache; print a message if it takes long."""
-    engine = METHODS[method]
-    kind = (engine.name, min(d, SMALL_D))
+def warm_up(kind: Kind) -> None:
+    """Compile the code that a run needs or load it from the cache; say so if it takes long."""
+    kind = kind._replace(d=min(kind.d, SMALL_D))
     if kind in _warm:
         return
-    with _warming:
+    with _warming, say_if_slow(f"compiling the engine ({kind}), once: it is kept"):
         if kind not in _warm:
-            _compile(engine, d)
+            _run_once(kind)
             _warm.add(kind)
 
 
-def _compile(engine: Integrator, d: int) -> None:
-    dimension = f"d={d}" if d < SMALL_D else f"d≥{SMALL_D}"
-    message = f"compiling the {engine.name} engine for {dimension} (up to a minute; it is cached)"
-    x = np.eye(1, d)
-    work = engine.workspace(1, d, causal=True)
-    system, dims = prepare(Attention(d)), unrolled(d)
-    chunk = np.empty(1), np.empty((1, 1, d)), np.empty((1, engine.dense, 1, d))
-    with say_if_slow(message):
-        engine.start(system, dims, x, work, Goal(1.0, 1e-3))
-        engine.advance(system, dims, x, work, Goal(1.0, 1e-3), Room(*chunk))
+def _run_once(kind: Kind) -> None:
+    """Take a step with one token, which brings in whatever code larger runs need."""
+    engine, d, tol = METHODS[kind.method], kind.d, 1e-3
+    table = None if kind.sums == "direct" else SERIES[d].table(1.0, tol)
+    system = prepare(Attention(d, mask=kind.mask), table=table, accuracy=tol)
+    x, dims = np.eye(1, d), unrolled(d)
+    work = engine.workspace(1, d, causal=system.causal, stores=table is None)
+    room = Room(np.empty(1), np.empty((1, 1, d)), np.empty((1, engine.dense, 1, d)))
+    advance = engine.advance_on_all_cores if kind.on_all_cores else engine.advance
+    advance(system, dims, x, work, Goal(1.0, tol), room)
+    if table is not None:
+        harmonic.error(system, dims, x, [0])

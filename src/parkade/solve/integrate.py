@@ -6,7 +6,7 @@ import math
 import time
 
 from parkade.base.errors import ParkadeError
-from parkade.base.types import Array
+from parkade.base.types import Array, MaskName
 from parkade.runs.stats import Stats
 from parkade.solve.options import Hooks, Problem
 from parkade.solve.pace import Pace
@@ -94,6 +94,10 @@ def _stepper(plan: Plan, problem: Problem, x0: Array, hooks: Hooks) -> tuple[Ste
         return (NaiveExplicit if plan.method == "explicit" else NaiveImplicit)(problem, x0), begun
     from parkade.solve import compiled
 
-    compiled.warm_up(plan.method, x0.shape[1])
+    n, d = x0.shape
+    on_all_cores = hooks.alone and compiled.is_large(plan, n)
+    mask: MaskName = "causal" if problem.model.triangular else "full"
+    compiled.warm_up(compiled.Kind(plan.method, d, plan.sums.name, mask, on_all_cores))
     begun = time.perf_counter()
-    return compiled.Compiled(plan, plan.frame, problem, x0, alone=hooks.alone), begun
+    run = compiled.Compiled(plan, plan.frame, problem, x0, on_all_cores=on_all_cores)
+    return run, begun

@@ -57,7 +57,7 @@ def prepare(
         frozen=np.ascontiguousarray(frame.enter(fixed)),
         frozen_weights=np.ones(len(fixed)) if weights is None else np.ascontiguousarray(weights),
         causal=model.triangular,
-        table=np.empty((0, 0)) if table is None else table,
+        table=table,
         accuracy=accuracy,
         floor=0.0 if frame.attracts else max(_rounding(A), accuracy),
         stretch=_STRETCH if frame.drifts else np.inf,

@@ -1,0 +1,205 @@
+"""A target of Numba's that compiles each entry point as one piece.
+
+By default Numba optimises and emits every inner function on its own, and once more in each of
+its callers. That is most of the time it takes; and since the copies are weak symbols, a call
+goes to whichever copy was loaded first, and results may differ in the last bits. Here inner
+functions are only typed and lowered. They become part of the entry points that call them, which
+are optimised and emitted once, and have no symbol that other code could replace.
+
+Code is made for a level of x86-64, not for one processor: all processors of the level run the
+same code, and get the same bits.
+
+This is a target of its own, made by deriving from Numba's classes, so code of others is compiled
+as always. What is derived from is not public, so `jit` uses this module only with versions of
+Numba that it is tested with.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numba
+from llvmlite import binding
+from numba.core import codegen, cpu, dispatcher, registry, target_extension, types, typing
+from numba.core.runtime import rtsys
+
+NAME = "parkade"
+
+LEVEL = "x86-64-v3"
+_NEEDED = ["avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"]
+
+
+class Library(codegen.JITCodeLibrary):
+    """One function, with all that it calls."""
+
+    _linked = False  # here, and not loaded from a file
+
+    def finalize(self) -> None:
+        """Link what it calls; `emit` does the rest, if it is an entry point."""
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = self._linked = True
+
+    def emit(self, names: set[str]) -> bool:
+        """Make machine code, and let others see the functions of these names only.
+
+        False if there is nothing to emit: an inner function, which Python does not call.
+        """
+        self._ensure_finalized()
+        if not self._linked:
+            return True
+        defined = [each for each in self._final_module.functions if not each.is_declaration]
+        if not names.issubset(each.name for each in defined):
+            return False
+        for each in defined:
+            if each.name not in names:
+                each.linkage = "internal"
+        self._optimize_final_module()
+        self._final_module.verify()
+        self._finalize_final_module()
+        return True
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Leave functions as they are: the entry point is optimised as a whole."""
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        """Optimise once. Numba does so twice, and the code is not faster."""
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """The address of a function that was emitted or loaded."""
+        return int(self._codegen._engine.get_function_address(name))
+
+    def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
+        """Machine code alone: no other code links to an entry point."""
+        empty = binding.parse_assembly(str(self._codegen._create_empty_module(self.name)))
+        return self.name, "object", (self._get_compiled_object(), empty.as_bitcode())
+
+
+class Codegen(codegen.JITCPUCodegen):
+    """The code generator of the target, with an execution engine of its own."""
+
+    _library_class = Library
+
+    def _get_host_cpu_name(self) -> str:
+        chosen = super()._get_host_cpu_name()
+        return LEVEL if numba.config.CPU_NAME is None and _has_level() else chosen
+
+    def _get_host_cpu_features(self) -> str:
+        chosen = super()._get_host_cpu_features()
+        return "" if numba.config.CPU_FEATURES is None and _has_level() else chosen
+
+
+def _has_level() -> bool:
+    if not binding.get_process_triple().startswith("x86_64"):
+        return False
+    features = binding.get_host_cpu_features()
+    return all(features.get(name, False) for name in _NEEDED)
+
+
+class Context(cpu.CPUContext):
+    """How types and operations become code: as for every CPU."""
+
+    def init(self) -> None:
+        """Use our own code generator."""
+        super().init()
+        self._internal_codegen = Codegen("parkade.exec")
+
+    def load_additional_registries(self) -> None:
+        """Let the CPU target make Numba's runtime, whoever comes first."""
+        rtsys.initialize(registry.cpu_target.target_context)
+        super().load_additional_registries()
+
+    def get_executable(self, library: Any, fndesc: Any, env: Any) -> Callable[..., Any]:
+        """The function for Python, or something in its place that only serves as a key."""
+        if not library.emit({fndesc.llvm_func_name, fndesc.llvm_cpython_wrapper_name}):
+            return [].append  # Numba wants a built-in function, and no two that are equal
+        executable: Callable[..., Any] = super().get_executable(library, fndesc, env)
+        return executable
+
+
+class Target(target_extension.CPU):
+    """What holds for a CPU holds for this target."""
+
+
+class Descriptor(registry.CPUTarget):
+    """The contexts of the target."""
+
+    def __init__(self) -> None:
+        super().__init__(NAME)
+
+    @registry.cached_property
+    def _toplevel_target_context(self) -> Context:
+        return Context(self.typing_context, NAME)
+
+    @registry.cached_property
+    def _toplevel_typing_context(self) -> typing.Context:
+        return typing.Context()
+
+
+class Inner(dispatcher.Dispatcher):
+    """A function that compiled code calls."""
+
+    targetdescr = Descriptor()
+
+    def __init__(self, py_func: Any, targetoptions: Any, **more: Any) -> None:
+        options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **targetoptions}
+        super().__init__(py_func, targetoptions=options, **more)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Compile our functions once for all values of a number, even if a caller knows it."""
+        if self.py_func.__module__.startswith("parkade."):
+            args = tuple(map(types.unliteral, args))
+        return super().get_call_template(args, kws)
+
+
+class Entry(Inner):
+    """A function that Python calls. Compiled code calls `inner`, which is the same function."""
+
+    def __init__(self, inner: Inner) -> None:
+        options = {**inner.targetoptions, "no_cpython_wrapper": False}
+        super().__init__(inner.py_func, options)
+        self.inner = inner
+
+    @property
+    def _numba_type_(self) -> types.Dispatcher:
+        return types.Dispatcher(self.inner)
+
+    def compile(self, sig: Any) -> Any:
+        """Compile, without looking for garbage: there is little among millions of new objects."""
+        with _no_collection():
+            return super().compile(sig)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def entry(function: Callable[..., Any], *, allocates: bool, **options: Any) -> Entry:
+    """Compile a function when Python calls it, or as part of others that call it.
+
+    Without `allocates`, arrays are not counted: their owner is the caller, and stays.
+    """
+    njit: Any = numba.njit
+    return Entry(njit(_target=NAME, nogil=True, _nrt=allocates, **options)(function))
+
+
+target_extension.target_registry[NAME] = Target
+target_extension.dispatcher_registry[Target] = Inner
+target_extension.jit_registry[Target] = partial(numba.jit, _target=NAME)
