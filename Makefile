@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test fuzz browser bench clean
+.PHONY: help reproduce test fuzz browser wheel bench clean
 
 help: ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -42,9 +42,13 @@ browser: $(VENV)/test ## see to a Chromium, which the tests of the explorer's pa
 	|| { $(AS_ROOT) apt-get update && $(AS_ROOT) apt-get install --yes --no-install-recommends chromium fonts-liberation; } \
 	|| $(BIN)/playwright install chromium
 
+wheel: $(VENV)/parkade ## build a wheel with machine code for this platform into dist/
+	$(BIN)/python -m pip install --quiet 'hatchling>=1.25'
+	PARKADE_PREBUILT=1 $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
 bench: $(VENV)/parkade ## measure the speed against named baselines
 	$(BIN)/parkade bench
 
 clean: ## remove the environment, the results and the caches
-	rm -rf $(VENV) results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) results dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

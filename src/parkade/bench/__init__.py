@@ -1,7 +1,7 @@
 """How fast parkade is: ratios against plain NumPy, measured side by side in the same run.
 
 A ratio depends less on the machine than a time.
-Imports `solve` and below.
+Imports `solve`, `analysis` and below.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ from parkade.cli.timeline import EXAMPLES as EXAMPLES_TIMELINE
 from parkade.cli.timeline import timeline
 from parkade.cli.verify import EXAMPLES as EXAMPLES_VERIFY
 from parkade.cli.verify import verify
+from parkade.cli.warmup import EXAMPLES as EXAMPLES_WARMUP
+from parkade.cli.warmup import warmup
 
 _TITLE = "Why tokens cluster in transformers: causal self-attention on a sphere."
 
@@ -55,6 +57,7 @@ app.command(help=_help(sweep.__doc__, EXAMPLES_SWEEP, FILE_SWEEP))(sweep)
 app.command(help=_help(reproduce.__doc__, EXAMPLES_REPRODUCE))(reproduce)
 app.command(help=_help(verify.__doc__, EXAMPLES_VERIFY))(verify)
 app.command(help=_help(bench.__doc__, EXAMPLES_BENCH))(bench)
+app.command(help=_help(warmup.__doc__, EXAMPLES_WARMUP))(warmup)
 
 
 def _version(asked: bool) -> None:

@@ -11,6 +11,9 @@ user can do. There are two guards:
   missing, and is written again.
 
 Anyone who can write as this user can also write digests, and needs no cache to do harm.
+
+Machine code that comes with a wheel lies next to the sources it was made from. Whoever owns these
+may have written it, nobody else: files of other owners, or that others may write, are not used.
 """
 
 from __future__ import annotations
@@ -56,11 +59,11 @@ def _make_private(path: Path) -> bool:
     return _is_ours(path.lstat(), stat.S_ISDIR) and os.access(path, os.W_OK)
 
 
-def read(path: Path) -> memoryview | None:
-    """The content of a file, or None if it is missing, damaged or not ours."""
+def read(path: Path, owner: int | None = None) -> memoryview | None:
+    """The content of a file, or None if it is missing, damaged or not ours (or the owner's)."""
     try:
         with path.open("rb") as file:
-            if not _is_ours(os.fstat(file.fileno()), stat.S_ISREG):
+            if not _is_ours(os.fstat(file.fileno()), stat.S_ISREG, owner):
                 return None
             content = memoryview(file.read())
     except OSError:
@@ -95,10 +98,18 @@ def _digest(name: str, payload: bytes | memoryview) -> bytes:
     return digest.digest()
 
 
-def _is_ours(found: os.stat_result, kind: Callable[[int], bool]) -> bool:
-    """Whether this is of the right kind, and only this user can write it."""
+def is_safe(directory: Path, owner: int) -> bool:
+    """Whether only this owner can write a directory, and it is not a link."""
+    with suppress(OSError):
+        return _is_ours(directory.lstat(), stat.S_ISDIR, owner)
+    return False
+
+
+def _is_ours(found: os.stat_result, kind: Callable[[int], bool], owner: int | None = None) -> bool:
+    """Whether this is of the right kind, and only this user, or the owner, can write it."""
     if not kind(found.st_mode):
         return False
     if not hasattr(os, "geteuid"):  # Windows, where the profile of a user is private
         return True
-    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    user = os.geteuid() if owner is None else owner
+    return found.st_uid == user and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -11,7 +11,8 @@ import functools
 import hashlib
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -105,24 +106,36 @@ class _CheckedCache:
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled function, or None if it is missing or damaged."""
         target_context.refresh()
-        directory = _directory()
-        if directory is None or not self._enabled:
+        if not self._enabled:
             return None
-        try:
-            key = _key(sig, target_context.codegen())
-            payload = files.read(self._path(directory, key))
-            if payload is None:
-                return None
-            stored, parts = pickle.loads(payload)
-            from numba.core.compiler import CompileResult
+        from numba.core.compiler import CompileResult
 
-            rebuild: Any = CompileResult._rebuild
-            return rebuild(target_context, *parts) if stored == key else None
-        except Exception:  # undamaged, but made with another version of something
-            return None
+        rebuild: Any = CompileResult._rebuild
+        key = _key(sig, target_context.codegen())
+        for payload in self._payloads(key):
+            with suppress(Exception):  # undamaged, but made with another version of something
+                stored, parts = pickle.loads(payload)
+                if stored == key:
+                    result = rebuild(target_context, *parts)
+                    COUNTS["loaded"] += 1
+                    return result
+        return None
+
+    def _payloads(self, key: tuple[Any, ...]) -> Iterator[memoryview]:
+        """What files hold for a key: the one that came with the wheel, and ours."""
+        prebuilt, directory = _prebuilt(), _directory()
+        if prebuilt is not None:
+            found = files.read(self._path(prebuilt, key), prebuilt.stat().st_uid)
+            if found is not None:
+                yield found
+        if directory is not None:
+            found = files.read(self._path(directory, key))
+            if found is not None:
+                yield found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled function, if that is possible."""
+        COUNTS["compiled"] += 1
         if _given_up or not self._enabled:
             return
         directory = _directory()
@@ -135,8 +148,9 @@ class _CheckedCache:
                 from numba.core import serialize
 
                 dumps: Any = serialize.dumps
-                key = _key(sig, data.codegen)
-                files.write(self._path(directory, key), dumps((key, data._reduce())))
+                key, parts = _key(sig, data.codegen), list(data._reduce())
+                parts[_ANNOTATION] = ""  # the source with its path, which nobody needs
+                files.write(self._path(directory, key), dumps((key, parts)))
         except OSError as error:
             _give_up(f"{directory}: {error.strerror or error}")
         except Exception as error:
@@ -173,6 +187,21 @@ _NAME = _digest_of_sources()  # at import, since the sources may be edited befor
 def _directory() -> Path | None:
     return files.private_directory(_NAME) if _NAME else None
 
+
+@functools.cache
+def _prebuilt() -> Path | None:
+    """The machine code that came with the wheel, if it was made from these sources."""
+    folder = Path(__file__).parent / "prebuilt"
+    for directory in (folder, folder / _NAME):
+        if not files.is_safe(directory, Path(__file__).stat().st_uid):
+            return None
+    return directory
+
+
+COUNTS = {"compiled": 0, "loaded": 0}
+"""How many functions this process has compiled, and loaded from files."""
+
+_ANNOTATION = 6  # the place of the annotated source in what Numba keeps of a function
 
 _given_up: list[str] = []
 _OTHER_PLACE = "set NUMBA_CACHE_DIR to a directory of your own with 100 MB to spare"

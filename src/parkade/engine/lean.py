@@ -175,7 +175,8 @@ class Entry(Inner):
 
     def compile(self, sig: Any) -> Any:
         """Compile, without looking for garbage: there is little among millions of new objects."""
-        with _no_collection():
+        # Numba's own functions are for the CPU, unless they are told otherwise.
+        with _no_collection(), target_extension.target_override(NAME):
             return super().compile(sig)
 
 

@@ -16,12 +16,14 @@ from parkade.experiments.experiment import Effort
 from parkade.experiments.figures.registry import FIGURES
 from parkade.experiments.output import write
 from parkade.experiments.page import page
-from parkade.solve.warmup import Engine, compiled_ahead
+from parkade.solve.compiled import Kind
+from parkade.solve.warmup import compiled_ahead
 
 # What all figures together need, in the order of use. The first one is compiled on the way.
-_ENGINES: tuple[Engine, ...] = (
-    ("explicit", 3), ("implicit", 2), ("explicit", 2), ("implicit", 8), ("explicit", 4),
-    ("implicit", 4), ("implicit", 6),
+_ENGINES = (
+    Kind("explicit", 3, "direct"), Kind("implicit", 2, "harmonic"), Kind("explicit", 2, "harmonic"),
+    Kind("implicit", 8, "direct"), Kind("explicit", 4, "direct"), Kind("implicit", 4, "direct"),
+    Kind("implicit", 6, "direct"),
 )  # fmt: skip
 
 

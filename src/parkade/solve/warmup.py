@@ -1,7 +1,7 @@
 """Compile engines in another process, while this one computes.
 
-Numba compiles one function at a time in a process, and an engine takes up to a minute. An
-engine compiled by another process is in the cache when this one needs it.
+Numba compiles one function at a time in a process, and an engine takes up to 20 seconds. What
+another process compiles is in the cache when this one needs it.
 """
 
 from __future__ import annotations
@@ -11,35 +11,41 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from parkade.model import sphere
-from parkade.model.attention import Attention
-from parkade.solve.options import Method
-from parkade.solve.simulate import simulate
+from parkade.base.types import MaskName
+from parkade.engine.system import SMALL_D
+from parkade.solve.compiled import Kind, warm_up
 
-Engine = tuple[Method, int]
-"""An integrator and a dimension; dimensions from 8 on share one engine."""
+_HARMONIC = (2, 3)  # dimensions with harmonic sums
 
-_begun: set[Engine] = set()
+_begun: set[Kind] = set()
 
 
-def compile_engine(engine: Engine) -> None:
-    """Compile an engine unless it is in the cache."""
-    method, d = engine
-    x0 = sphere.uniform(4, d, seed=1)
-    simulate(Attention(d), x0, 0.1, method=method, sums="harmonic" if d <= 3 else "direct")
+def kinds() -> list[Kind]:
+    """Every engine there is, the slowest to compile first."""
+    dimensions = range(2, SMALL_D + 1)
+    either: list[MaskName] = ["causal", "full"]
+    return [
+        *(Kind("implicit", d, "harmonic", on_all_cores=True) for d in _HARMONIC),
+        *(Kind("implicit", d, "harmonic") for d in _HARMONIC),
+        *(Kind("implicit", d, "direct", mask) for d in dimensions for mask in either),
+        *(Kind("explicit", d, "harmonic", on_all_cores=True) for d in _HARMONIC),
+        *(Kind("explicit", d, "harmonic") for d in _HARMONIC),
+        *(Kind("explicit", d, "direct", on_all_cores=True) for d in dimensions),
+        *(Kind("explicit", d, "direct") for d in dimensions),
+    ]
 
 
 @contextmanager
-def compiled_ahead(*engines: Engine) -> Iterator[None]:
+def compiled_ahead(*kinds: Kind) -> Iterator[None]:
     """Compile engines, in this order, while the block runs."""
     from parkade.engine.threads import cores
 
-    new = [engine for engine in engines if engine not in _begun]
+    new = [kind for kind in kinds if kind not in _begun]
     if not new or cores() == 1 or not sys.executable:
         yield
         return
     _begun.update(new)
-    words = [f"{method} {d}" for method, d in new]
+    words = [f"{kind.method} {kind.d} {kind.sums}" for kind in new]
     process = subprocess.Popen(
         [sys.executable, "-m", "parkade.solve.warmup", *words],
         stdin=subprocess.DEVNULL,
@@ -55,5 +61,5 @@ def compiled_ahead(*engines: Engine) -> Iterator[None]:
 
 if __name__ == "__main__":
     for word in sys.argv[1:]:
-        name, dimension = word.split()
-        compile_engine(("explicit" if name == "explicit" else "implicit", int(dimension)))
+        method, dimension, sums = word.split()
+        warm_up(Kind(method, int(dimension), sums))
