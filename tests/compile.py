@@ -1,21 +1,31 @@
-"""Compile the engines once before the tests, on all cores, not once in each test process."""
+"""Compile the engines once before the tests, on all cores, not once in each test process.
+
+The processes that compile also note the bits of some runs. `test_bits` compares them with those
+of processes that load the code.
+"""
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from parkade.solve.warmup import compile_engine
+from support.bits import CASES, KEPT, digest
 
-LONGEST_FIRST = (3, 2, 8, 4, 6, 5, 7)
+from parkade.bench.warmup import warm_up_one
+from parkade.solve.warmup import kinds
 
 
-def compile_for(d):
-    """Compile both engines of this dimension."""
-    for method in ("explicit", "implicit"):
-        compile_engine((method, d))
+def compile_and_run(kind):
+    """Compile code unless it is in the cache; if it was not, the digests of its cases."""
+    if warm_up_one(kind).compiled == 0:
+        return {}
+    return {name: digest(case) for name, case in CASES.items() if case.kind == kind}
 
 
 if __name__ == "__main__":
+    found = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        list(pool.map(compile_for, LONGEST_FIRST))
+        for digests in pool.map(compile_and_run, [*kinds(), None]):
+            found |= digests
+    KEPT.write_text(json.dumps(found))

@@ -49,7 +49,7 @@ def test_entry_point_is_installed() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["simulate", "explore", "export", "sweep", "reproduce", "bench"]
+    "command", ["simulate", "explore", "export", "sweep", "reproduce", "bench", "warmup"]
 )
 def test_help_shows_an_example_and_fits_80_columns(
     command: str, monkeypatch: pytest.MonkeyPatch

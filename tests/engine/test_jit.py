@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import parkade
 from parkade.engine import cache, jit
 
 SCRIPT = """
@@ -89,7 +91,7 @@ def double(x):
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    monkeypatch.setattr(jit, "_directory", lambda: tmp_path)
+    monkeypatch.setattr(jit, "private_directory", lambda: tmp_path)
     monkeypatch.setattr(jit, "_given_up", [])
     return tmp_path
 
@@ -121,3 +123,103 @@ class TestFunction:
         function.recompile()
         assert not function.stats.cache_hits
         assert len(list(here.iterdir())) == 2
+
+
+def package_with_code(folder, made):
+    """A copy of the package with prebuilt machine code, as a wheel installs it."""
+    package = Path(parkade.__file__).parent
+    shutil.copytree(package, folder / "parkade", ignore=shutil.ignore_patterns("__pycache__"))
+    prebuilt = folder / "parkade" / "engine" / "prebuilt"
+    (source,) = (made / "parkade").iterdir()
+    shutil.copytree(source, prebuilt / source.name)
+    return prebuilt
+
+
+def spoil_nothing(prebuilt):
+    """Leave it as it is."""
+
+
+def let_others_write_the_directory(prebuilt):
+    prebuilt.chmod(0o777)
+
+
+def let_others_write_a_file(prebuilt):
+    for path in prebuilt.rglob("*.nbc"):
+        path.chmod(0o666)
+
+
+def put_a_link(prebuilt):
+    real = prebuilt.rename(prebuilt.with_name("elsewhere"))
+    prebuilt.symlink_to(real)
+
+
+def give_it_away(prebuilt):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    for path in prebuilt.rglob("*.nbc"):
+        os.chown(path, 12345, -1)
+
+
+def damage_a_file(prebuilt):
+    for path in prebuilt.rglob("*.nbc"):
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+
+
+def edit_a_source(prebuilt):
+    with prebuilt.with_name("energy.py").open("a") as source:
+        source.write("# another source\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs owners of files")
+class TestPrebuilt:
+    @pytest.mark.parametrize(
+        ("change", "used"),
+        [
+            (spoil_nothing, True),
+            (let_others_write_the_directory, False),
+            (let_others_write_a_file, False),
+            (put_a_link, False),
+            (give_it_away, False),
+            (damage_a_file, False),
+            (edit_a_source, False),
+        ],
+        ids=lambda value: getattr(value, "__name__", None),
+    )
+    def test_it_is_used_if_nobody_else_could_have_written_it(self, tmp_path, change, used):
+        bits, _, _ = run(tmp_path / "made")
+        prebuilt = package_with_code(tmp_path / "site", tmp_path / "made")
+        change(prebuilt)
+        site = {"PYTHONPATH": str(tmp_path / "site")}
+        assert run(tmp_path / "empty", **site) == (bits, not used, [])
+        assert bool(list((tmp_path / "empty").rglob("*.nbc"))) != used  # what is compiled is kept
+
+
+LEAKS = """
+import sys
+sys.path.insert(0, {tests!r})
+from numba.core.runtime import rtsys
+from support.bits import CASES, digest
+from parkade.bench.warmup import warm_up_one
+digest(CASES["explicit-3-direct-causal"])
+for name, case in CASES.items():
+    digest(case)
+warm_up_one(None)
+stats = rtsys.get_allocation_stats()
+print(stats.alloc, stats.free, stats.mi_alloc, stats.mi_free)
+"""
+
+
+def test_every_array_that_compiled_code_makes_is_freed():
+    """Functions that do not count references must not be given arrays that nobody else keeps."""
+    result = subprocess.run(
+        [sys.executable, "-c", LEAKS.format(tests=str(Path(__file__).parents[1]))],
+        env=os.environ | {"NUMBA_NRT_STATS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    made, freed, counted, uncounted = map(int, result.stdout.split())
+    assert made > 1000
+    assert (made, counted) == (freed, uncounted)

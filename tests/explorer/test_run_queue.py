@@ -8,7 +8,7 @@ import time
 
 from support.explorer import PATIENT, RUN, SMALL, Client, lines, refused
 
-from parkade.base.progress import say_if_slow
+from parkade.base.progress import compiling, say_compiling
 from parkade.explorer import run_queue
 from parkade.explorer.run_queue import RunQueue
 
@@ -51,13 +51,15 @@ def events(call, monkeypatch, beat=0.2):
 
 
 def test_silence_is_explained_and_broken(monkeypatch):
-    def compiling(report, cancelled):
-        with say_if_slow("compiling the engine", 0.1):
+    def slow(report, cancelled):
+        with compiling("the engine"):
+            say_compiling()
             time.sleep(1)
+            say_compiling()
         return "done"
 
-    found = events(compiling, monkeypatch)
-    assert run_queue.Note("compiling the engine") in found
+    found = events(slow, monkeypatch)
+    assert found.count(run_queue.Note("compiling the engine; this happens once")) == 1
     assert found.count(run_queue.Progress(0.0)) >= 3
     assert found[-1] == run_queue.Done("done")
 

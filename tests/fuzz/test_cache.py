@@ -109,7 +109,7 @@ def cube(x):
 
 
 def test_functions_are_compiled_anew(tmp_path, monkeypatch):
-    monkeypatch.setattr(jit, "_directory", lambda: tmp_path)
+    monkeypatch.setattr(jit, "private_directory", lambda: tmp_path)
     monkeypatch.setattr(jit, "_given_up", [])
 
     def call():

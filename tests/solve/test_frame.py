@@ -100,7 +100,9 @@ def test_turn_is_the_matrix_exponential():
         (pk.Attention(V=ROTATION), 10, 1e6, "implicit", "rotates with"),
         (pk.Attention(V=ROTATION, Q=[1, 2, 3]), 10, 1e4, "explicit", "rotate forever"),
         (pk.Attention(d=2, mask="full"), 100, 1e9, "implicit", "small enough"),
-        (pk.Attention(d=3, mask="full"), 1000, 1e4, "explicit", "couples"),
+        (pk.Attention(d=3, mask="full"), 1000, 1e12, "explicit", "couples"),
+        (pk.Attention(d=3, beta=9.0), 2000, 1e3, "explicit", "cheaper"),
+        (pk.Attention(d=3, beta=9.0), 2000, 1e4, "implicit", "long causal"),
     ],
 )
 def test_auto_chooses_and_says_why(model, n, t_end, method, reason):

@@ -11,11 +11,14 @@ import pytest
 
 from parkade.engine import threads
 from parkade.solve import warmup
+from parkade.solve.compiled import Kind
+
+EXPLICIT = Kind("explicit", 3, "direct")
 
 
 def test_another_process_fills_the_cache(tmp_path):
     subprocess.run(
-        [sys.executable, "-m", "parkade.solve.warmup", "explicit 4"],
+        [sys.executable, "-m", "parkade.solve.warmup", "explicit 4 direct"],
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
         check=True,
         capture_output=True,
@@ -44,27 +47,27 @@ def test_it_ends_with_the_block(started):
     begun = time.monotonic()
 
     def fail():
-        with warmup.compiled_ahead(("explicit", 3), ("implicit", 8)):
+        with warmup.compiled_ahead(EXPLICIT, Kind("implicit", 8, "direct")):
             assert started[0][1].poll() is None
             raise KeyError
 
     with pytest.raises(KeyError):
         fail()
-    assert started[0][0] == ["explicit 3", "implicit 8"]
+    assert started[0][0] == ["explicit 3 direct", "implicit 8 direct"]
     assert started[0][1].poll() is not None
     assert time.monotonic() - begun < 50
 
 
 def test_nothing_is_compiled_twice(started):
-    with warmup.compiled_ahead(("explicit", 3)), warmup.compiled_ahead(("explicit", 3)):
+    with warmup.compiled_ahead(EXPLICIT), warmup.compiled_ahead(EXPLICIT):
         pass
-    with warmup.compiled_ahead(("explicit", 3), ("implicit", 2)):
+    with warmup.compiled_ahead(EXPLICIT, Kind("implicit", 2, "harmonic")):
         pass
-    assert [words for words, _ in started] == [["explicit 3"], ["implicit 2"]]
+    assert [words for words, _ in started] == [["explicit 3 direct"], ["implicit 2 harmonic"]]
 
 
 def test_a_single_core_compiles_nothing_ahead(started, monkeypatch):
     monkeypatch.setattr(threads, "cores", lambda: 1)
-    with warmup.compiled_ahead(("explicit", 3)):
+    with warmup.compiled_ahead(EXPLICIT):
         pass
     assert not started

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import contextlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -68,11 +69,15 @@ class Client:
 
 
 @contextlib.contextmanager
-def explore():
+def explore(**variables):
     """The command `parkade explore` as a process, and the origin of its page."""
     command = [sys.executable, "-m", "parkade", "explore", "--no-browser", "--port", "0"]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | variables,
     ) as process:
         try:
             found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())

@@ -44,6 +44,9 @@ measure = ["final", "clusters"]
 """
 
 
+VERSIONS = {"parkade", "numpy", "python", "numba", "llvm", "cpu"}
+
+
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "sweep.toml"
@@ -81,7 +84,7 @@ def contents(store):
         with netCDF4.Dataset("batch.nc", memory=data) as opened:
             assert opened["final"][:].shape == (2, 6, 2)
             assert opened.recipe == store.recipe.to_json()
-            assert set(json.loads(opened.versions)) == {"parkade", "numpy", "numba", "python"}
+            assert set(json.loads(opened.versions)) == VERSIONS
         found[batch] = data
     return found
 
@@ -141,6 +144,23 @@ def test_killed_again_and_again_it_loses_no_finished_batch_and_no_bit(file):
 
 
 @needs_proc
+def test_one_killed_after_compiling_and_one_that_loads_the_code_make_the_same_bits(file, tmp_path):
+    """Implicit steps with direct sums: for these, code once depended on what was loaded before."""
+    settings = {
+        "d": 2, "n": 6, "beta": [9.0], "runs": 60, "batch": 2, "t_end": 1e6, "sums": "direct",
+        "times": [0.0, 1.0, 1e6], "measure": ["final"],
+    }  # fmt: skip
+    file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items()))
+    empty = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    process, store = begin(file, "--workers", "1", env=empty)
+    process.kill()
+    process.communicate()
+    assert 0 < len(store.done()) < store.recipe.batches
+    assert sweep(file, env=empty).returncode == 0
+    found, expected = pk.load_ensemble(store.path), pk.ensemble(**settings, workers=1)
+    assert found["final"].values.tobytes() == expected["final"].values.tobytes()
+
+
 def test_a_killed_worker_ends_the_sweep_and_costs_its_batch(file):
     process, store = begin(file, "--pool", "processes", "--workers", "2")
     os.kill(children(process.pid)[0], signal.SIGKILL)

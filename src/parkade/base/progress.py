@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -75,16 +74,24 @@ def _to_standard_error(message: str) -> None:
 
 
 tell: ContextVar[Callable[[str], None]] = ContextVar("tell", default=_to_standard_error)
-"""Where messages about waiting go, from another thread: standard error by default."""
+"""Where messages about waiting go: standard error by default."""
+
+
+_purposes: ContextVar[list[str]] = ContextVar("purposes")
 
 
 @contextmanager
-def say_if_slow(message: str, seconds: float = 1.5) -> Iterator[None]:
-    """Show `message` if the block takes longer than `seconds`."""
-    timer = threading.Timer(seconds, tell.get(), (message,))
-    timer.daemon = True
-    timer.start()
+def compiling(purpose: str) -> Iterator[None]:
+    """Say what code is for, if some has to be compiled while the block runs."""
+    token = _purposes.set([purpose])
     try:
         yield
     finally:
-        timer.cancel()
+        _purposes.reset(token)
+
+
+def say_compiling() -> None:
+    """Say that code is compiled now, once for each purpose, and nothing where there is none."""
+    purposes = _purposes.get(None)
+    if purposes:
+        tell.get()(f"compiling {purposes.pop()}; this happens once")

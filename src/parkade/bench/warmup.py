@@ -31,14 +31,15 @@ def warm_up_all(report: Report) -> Warmed:
     tasks = [*kinds(), None]
     total = np.zeros(2, dtype=int)
     with ProcessPoolExecutor(cores(), mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(_warm_up_one, kind) for kind in tasks]
+        futures = [pool.submit(warm_up_one, kind) for kind in tasks]
         for done, future in enumerate(as_completed(futures), 1):
             total += future.result()
             report(done / len(tasks))
     return Warmed(*total.tolist())
 
 
-def _warm_up_one(kind: Kind | None) -> Warmed:
+def warm_up_one(kind: Kind | None) -> Warmed:
+    """Compile or load one engine; with None, what runs need besides."""
     from parkade.engine.jit import COUNTS
 
     before = Warmed(COUNTS["compiled"], COUNTS["loaded"])

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 from parkade.base import forks
-from parkade.base.progress import tell
+from parkade.base.progress import say_compiling, tell
 from parkade.engine import cache as files
 
 TESTED = ("0.68",)
@@ -69,6 +69,19 @@ def is_tested() -> bool:
     return True
 
 
+def made_with() -> dict[str, str]:
+    """What machine code depends on besides its source: other bits may come of another one."""
+    from llvmlite import binding
+
+    level = binding.get_host_cpu_name()
+    if is_tested():
+        from parkade.engine import lean
+
+        level = lean.Inner.targetdescr.target_context.codegen().magic_tuple()[1]
+    llvm = ".".join(map(str, binding.llvm_version_info))
+    return {"numba": numba.__version__, "llvm": llvm, "cpu": level}
+
+
 def lacks(bundle: Any, field: str) -> bool:
     """Whether a field of a NamedTuple is None, in an overload, which knows types only."""
     return isinstance(bundle.types[bundle.fields.index(field)], numba.types.NoneType)
@@ -89,7 +102,7 @@ class _CheckedCache:
 
     @property
     def cache_path(self) -> str | None:
-        directory = _directory()
+        directory = private_directory()
         return None if directory is None else str(directory)
 
     def enable(self) -> None:
@@ -99,7 +112,7 @@ class _CheckedCache:
         self._enabled = False
 
     def flush(self) -> None:
-        directory = _directory()
+        directory = private_directory()
         for path in directory.glob(f"{self._stem}.*") if directory else ():
             path.unlink(missing_ok=True)
 
@@ -119,15 +132,17 @@ class _CheckedCache:
                     result = rebuild(target_context, *parts)
                     COUNTS["loaded"] += 1
                     return result
+        say_compiling()
         return None
 
     def _payloads(self, key: tuple[Any, ...]) -> Iterator[memoryview]:
         """What files hold for a key: the one that came with the wheel, and ours."""
-        prebuilt, directory = _prebuilt(), _directory()
+        prebuilt = _prebuilt()
         if prebuilt is not None:
             found = files.read(self._path(prebuilt, key), prebuilt.stat().st_uid)
             if found is not None:
                 yield found
+        directory = private_directory()
         if directory is not None:
             found = files.read(self._path(directory, key))
             if found is not None:
@@ -138,7 +153,7 @@ class _CheckedCache:
         COUNTS["compiled"] += 1
         if _given_up or not self._enabled:
             return
-        directory = _directory()
+        directory = private_directory()
         if directory is None:
             looked = ", ".join(map(str, files.places()))
             _give_up(f"none of {looked} is a directory that only you can write")
@@ -184,7 +199,8 @@ _NAME = _digest_of_sources()  # at import, since the sources may be edited befor
 
 
 @functools.cache
-def _directory() -> Path | None:
+def private_directory() -> Path | None:
+    """Where machine code of these sources is kept, if there is such a place."""
     return files.private_directory(_NAME) if _NAME else None
 
 

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 
 from parkade.base.errors import ParkadeError
 from parkade.base.progress import Report
-from parkade.explorer import export
+from parkade.explorer import export, first
 from parkade.explorer.access import LocalOnly
 from parkade.explorer.compute import compute_run, compute_scene
 from parkade.explorer.equation import equation
@@ -79,6 +79,7 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
             Mount("/static", StaticFiles(directory=export.PAGE, check_dir=False)),
             Route("/api/schema", _schema),
             Route("/api/presets", _presets),
+            Route("/api/first", _first),
             Route("/api/run", computed(_scene, "application/x-ndjson"), methods=["POST"]),
             Route("/api/download/npz", npz, methods=["POST"]),
             Route("/api/download/html", html, methods=["POST"]),
@@ -123,6 +124,11 @@ async def _page(request: Request) -> Response:
 
 async def _schema(request: Request) -> Response:
     return json_response({"fields": schema(Settings), "equation": equation(Settings().model)})
+
+
+async def _first(request: Request) -> Response:
+    headers = {"content-encoding": "gzip"}
+    return Response(first.FILE.read_bytes(), media_type="application/json", headers=headers)
 
 
 async def _presets(request: Request) -> Response:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from parkade.base import check
-from parkade.base.progress import Report, say_if_slow
+from parkade.base.progress import Report, compiling
 from parkade.engine.threads import single_threaded_blas
 from parkade.explorer.build import build
 from parkade.explorer.limits import TOL, LimitedRecorder, Limits
@@ -22,7 +22,7 @@ def compute_run(
     settings: Settings, limits: Limits, report: Report, cancelled: Callable[[], bool]
 ) -> tuple[Trajectory, LimitedRecorder]:
     """Simulate; the recorder can go on checking the limits in what follows."""
-    with say_if_slow("compiling what finds centres (once: it is cached)"):
+    with compiling("what finds centres"):
         limits.foresee(settings)
     held = settings.held
     # Checked as `simulate` does, so that both give the same bits.
@@ -40,6 +40,5 @@ def compute_scene(
 ) -> dict[str, Any]:
     """Simulate, and describe what the tokens did."""
     run, recorder = compute_run(settings, limits, report, cancelled)
-    slow = say_if_slow("compiling what finds clusters (once: it is cached)", 3.0)
-    with slow, single_threaded_blas():
+    with compiling("what finds clusters"), single_threaded_blas():
         return build(run, settings, checkpoint=recorder.checkpoint)

@@ -20,3 +20,4 @@ class Stats:
     sums: str = "direct"  # or "harmonic"
     sums_reason: str = ""  # why these sums
     stopped: str = ""  # why the run ended early; empty if it did not
+    code: str = ""  # what made the machine code, which may change the last bits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import threading
 from contextlib import AbstractContextManager, nullcontext
@@ -11,11 +12,12 @@ import numpy as np
 
 from parkade.base import forks
 from parkade.base.errors import InaccurateSumsError
-from parkade.base.progress import say_if_slow
+from parkade.base.progress import compiling
 from parkade.base.types import Array, MaskName
 from parkade.engine import clock, harmonic, threads
 from parkade.engine.integrator import Goal, Integrator
 from parkade.engine.integrator import Steps as Room
+from parkade.engine.jit import made_with
 from parkade.engine.methods import METHODS
 from parkade.engine.series import SERIES
 from parkade.engine.stages import BLOCK
@@ -42,6 +44,7 @@ class Compiled:
         options, fixed, sums = problem.options, problem.fixed, plan.sums
         self._engine: Integrator = METHODS[plan.method]
         self.stages, self.dense = self._engine.stages, self._engine.dense
+        self.code = _code()
         self._frame, self._goal = frame, Goal(options.t_end, options.tol)
         self._system = prepare(
             problem.model, fixed.tokens, fixed.weights, frame, sums.table, sums.accuracy
@@ -125,6 +128,11 @@ def is_large(plan: Plan, n: int) -> bool:
     return plan.sums.table is not None and n > 2 * BLOCK
 
 
+@functools.cache
+def _code() -> str:
+    return "Numba {numba}, LLVM {llvm}, {cpu}".format(**made_with())
+
+
 class Kind(NamedTuple):
     """What machine code depends on. Dimensions from `SMALL_D` on share theirs."""
 
@@ -133,6 +141,13 @@ class Kind(NamedTuple):
     sums: str
     mask: MaskName = "causal"
     on_all_cores: bool = False
+
+    @classmethod
+    def of(cls, method: str, d: int, sums: str, mask: MaskName, on_all_cores: bool = False) -> Kind:
+        """The kind that a run needs."""
+        # Full attention is another matter only where there is a Jacobian.
+        mask = mask if method == "implicit" else "causal"
+        return cls(method, min(d, SMALL_D), sums, mask, on_all_cores)
 
     def __str__(self) -> str:
         dimension = f"d={self.d}" if self.d < SMALL_D else f"d≥{SMALL_D}"
@@ -147,10 +162,9 @@ forks.wait_for(_warming)
 
 def warm_up(kind: Kind) -> None:
     """Compile the code that a run needs or load it from the cache; say so if it takes long."""
-    kind = kind._replace(d=min(kind.d, SMALL_D))
     if kind in _warm:
         return
-    with _warming, say_if_slow(f"compiling the engine ({kind}), once: it is kept"):
+    with _warming, compiling(f"the engine ({kind})"):
         if kind not in _warm:
             _run_once(kind)
             _warm.add(kind)

@@ -80,6 +80,7 @@ def integrate(
         sums=sums.name,
         sums_reason=sums.reason,
         stopped=stopped,
+        code=stepper.code,
     )
     return stats, stepper.trusted_until()
 
@@ -97,7 +98,7 @@ def _stepper(plan: Plan, problem: Problem, x0: Array, hooks: Hooks) -> tuple[Ste
     n, d = x0.shape
     on_all_cores = hooks.alone and compiled.is_large(plan, n)
     mask: MaskName = "causal" if problem.model.triangular else "full"
-    compiled.warm_up(compiled.Kind(plan.method, d, plan.sums.name, mask, on_all_cores))
+    compiled.warm_up(compiled.Kind.of(plan.method, d, plan.sums.name, mask, on_all_cores))
     begun = time.perf_counter()
     run = compiled.Compiled(plan, plan.frame, problem, x0, on_all_cores=on_all_cores)
     return run, begun

@@ -29,6 +29,8 @@ _ALPHA = 1 / _ORDER - 0.75 * _BETA
 class Naive:
     """The common base of both naive integrators: the velocity, the time, and the trust."""
 
+    code = f"NumPy {np.__version__}"
+
     def __init__(self, problem: Problem, x0: Array) -> None:
         self.model, self._fixed = problem.model, problem.fixed
         self._t_end, self._tol = problem.options.t_end, problem.options.tol

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,7 +19,15 @@ from parkade.solve.options import Problem
 from parkade.solve.sums import Sums
 
 SHORT = 300.0
-"""Up to about this t_end·|V| an explicit run is cheaper; benchmarks/life.py measures it."""
+"""Up to about this t_end·|V| an explicit run is cheaper, whatever the model."""
+
+# What runs cost, for models whose fastest relaxation is |V|; measured by benchmarks/life.py.
+_BENDS = 35.0  # explicit steps per dimension that errors limit, while clusters form and merge
+_SHARP = 9.0  # β below which there are fewer of them, because there are fewer clusters
+_RELAXING = 0.31  # explicit steps per relaxation time, which stability limits
+_MORE_BENDS = 2.3  # implicit steps for one of those that errors limit
+_STEP_RATIO = 2.8  # cost of an implicit step, of an explicit one
+_ELIMINATION_SECONDS = 5e-10  # per N³, to solve for N unknowns at once
 
 WHOLE = 400
 """The largest n·(d−1) for an implicit step that couples all tokens."""
@@ -81,6 +90,8 @@ def _integrator(
     if options.method == "auto" and _is_short(problem):
         return "explicit", "short run: explicit steps are cheaper", rest_frame(head)
     frame = long_run_frame(head, frozen=len(problem.fixed.tokens) > 0)
+    if options.method == "auto" and _explicit_is_cheaper(problem, frame, n):
+        return "explicit", "explicit steps are cheaper for this time", rest_frame(head)
     if options.method == "implicit":
         return "implicit", "requested", frame
     if frame.rotates:
@@ -103,6 +114,29 @@ def _is_short(problem: Problem) -> bool:
     """
     model = problem.model
     return problem.options.t_end * model.rate <= SHORT * (1 + model.d / 16)
+
+
+def _explicit_is_cheaper(problem: Problem, frame: Frame, n: int) -> bool:
+    """Compare estimates of the cost of both methods, where steps can be foreseen.
+
+    Explicit steps resolve the formation of clusters, and then the relaxation of tokens in them;
+    implicit steps only the former.
+    """
+    from parkade.engine.pairwise import seconds
+
+    model = problem.model
+    product = model.product
+    if product is None or not frame.attracts or product[0, 0] < 0:
+        return False
+    if not np.array_equal(product, product[0, 0] * np.eye(model.d)):
+        return False
+    sharp = min(1.0, model.sharpness / _SHARP)
+    bends = _BENDS * model.d * sharp * max(0.5, 1 + 0.1 * math.log(n / 200))
+    explicit = bends + _RELAXING * problem.options.t_end * model.rate
+    ratio = _STEP_RATIO
+    if not model.triangular:
+        ratio += _ELIMINATION_SECONDS * (n * (model.d - 1.0)) ** 3 / (6 * seconds(n * n, model.d))
+    return explicit < ratio * _MORE_BENDS * bends
 
 
 def _naive(problem: Problem, n: int) -> Plan:

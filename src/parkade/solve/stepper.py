@@ -19,10 +19,13 @@ class Stepper(Protocol):
         Velocities per step.
     dense : int
         Arrays of dense output per step.
+    code : str
+        What computes the steps; with another one the last bits may differ.
     """
 
     stages: int
     dense: int
+    code: str
 
     def __enter__(self) -> Stepper:
         """Start; an integrator may change process-wide settings while it runs."""

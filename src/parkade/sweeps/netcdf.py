@@ -47,9 +47,10 @@ def variables(recipe: Recipe) -> dict[str, Variable]:
 def versions() -> dict[str, str]:
     """Versions of the software that determines the bits of a result."""
     from parkade import __version__
+    from parkade.engine.jit import made_with
 
-    installed = {name: _version(name) for name in ("numpy", "numba")}
-    return {"parkade": __version__, **installed, "python": platform.python_version()}
+    numpy, python = _version("numpy"), platform.python_version()
+    return {"parkade": __version__, "numpy": numpy, "python": python, **made_with()}
 
 
 @functools.cache

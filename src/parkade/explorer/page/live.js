@@ -5,6 +5,7 @@ import { say } from './present.js';
 import { Presets } from './presets.js';
 import { Runner } from './runner.js';
 import { Scene } from './scene.js';
+import { fetchFirst } from './server.js';
 
 const HURRY = 120; // milliseconds between two runs while a slider moves
 const root = document.documentElement;
@@ -19,9 +20,10 @@ export class Live {
     this.presets = new Presets(state, (settings) => this.takePreset(settings));
     this.runner = new Runner(progress, {
       begun() { root.dataset.state = 'computing'; },
-      arrived: (data, { play }) => {
+      arrived: (data, { play, shown }) => {
         this.controls.complain(null);
-        host.present(new Scene(data), play);
+        if (shown) root.dataset.state = 'ready';
+        else host.present(new Scene(data), play);
       },
       refused: (error) => {
         root.dataset.state = 'error';
@@ -31,9 +33,12 @@ export class Live {
     });
   }
 
-  start() {
+  /** Show the first scene at once; its run, which may have to wait for a compiler, makes the next ones fast. */
+  async start() {
     this.presets.load();
-    this.compute();
+    const first = this.state.isBase ? await fetchFirst() : null;
+    if (first) this.host.present(new Scene(first), false);
+    this.compute({ shown: first !== null });
   }
 
   get busy() { return this.runner.busy; }

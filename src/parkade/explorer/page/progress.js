@@ -8,6 +8,7 @@ export class Progress {
   constructor() {
     this.share = 0;
     this.verb = 'computing…';
+    this.sentence = '';
   }
 
   /** Something has begun. The picture fades if another one is about to replace it. */
@@ -30,17 +31,20 @@ export class Progress {
     const percentage = Math.round(100 * share);
     byId('progress-bar').style.width = `${percentage}%`;
     byId('progress-bar').setAttribute('aria-valuenow', String(percentage));
-    byId('progress-text').textContent = share > 0 ? `${this.verb} ${percentage} %` : this.verb;
+    byId('progress').classList.toggle('waiting', share === 0);
+    byId('progress-text').textContent = share > 0 ? `${this.verb} ${percentage} %` : this.sentence || this.verb;
   }
 
+  /** Say what is waited for, until something is done. */
   note(sentence) {
+    this.sentence = sentence;
     this.show();
-    byId('progress-text').textContent = sentence;
   }
 
   end() {
     clearTimeout(this.timer);
     this.share = 0;
+    this.sentence = '';
     byId('progress').hidden = true;
     byId('ball').classList.remove('stale');
   }

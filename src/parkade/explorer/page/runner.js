@@ -21,7 +21,7 @@ export class Runner {
     const mine = new AbortController();
     this.run = mine;
     this.host.begun();
-    this.progress.begin('computing…', true);
+    this.progress.begin('computing…', !options.shown);
     try {
       const data = await fetchScene(settings, {
         signal: mine.signal,

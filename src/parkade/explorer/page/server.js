@@ -28,6 +28,9 @@ async function answer(path, body, signal) {
 
 export const fetchSchema = async () => (await answer('/api/schema')).json();
 
+/** The scene of the settings a page begins with, computed before. */
+export const fetchFirst = async () => (await answer('/api/first')).json();
+
 export const fetchPresets = async () => (await answer('/api/presets')).json();
 
 export const fetchFile = async (format, settings) => (await answer(`/api/download/${format}`, settings)).blob();

@@ -40,6 +40,9 @@ export class State {
     return this.fields.every(({ name }) => settings[name] === this.settings[name]);
   }
 
+  /** Whether these are the settings of an address that names none. */
+  get isBase() { return this.fields.every(({ name }) => this.settings[name] === this.base[name]); }
+
   /** Show the picture from its usual side. */
   resetView() { Object.assign(this.view, { turn: null, zoom: 1, pan: [0, 0] }); }
 }

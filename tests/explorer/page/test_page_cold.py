@@ -1,0 +1,27 @@
+"""On a machine that has to compile first, there is a picture at once, and a word about the wait."""
+
+from __future__ import annotations
+
+import time
+
+from playwright.sync_api import expect
+from support.explorer import explore
+
+
+def test_the_first_scene_is_there_before_the_compiler_is_done(browser, tmp_path):
+    with explore(NUMBA_CACHE_DIR=str(tmp_path)) as (_, origin):
+        page = browser.new_page()
+        begun = time.monotonic()
+        page.goto(origin)
+        text = page.locator("#progress-text")
+        expect(text).to_contain_text("compiling")
+        assert time.monotonic() - begun < 10  # a compiler takes longer on two busy cores
+        assert page.evaluate("document.documentElement.dataset.state") == "computing"
+        assert page.evaluate("parkade.scene.n") == 32  # and yet there is a scene
+        page.wait_for_timeout(1500)  # progress events come every second
+        assert text.inner_text().startswith("compiling the engine (explicit, d=3, direct sums)")
+        assert page.locator("#progress.waiting").is_visible()
+        assert not page.evaluate("document.getElementById('ball').classList.contains('stale')")
+        expect(page.locator("#progress")).to_be_hidden(timeout=120_000)
+        assert page.evaluate("document.documentElement.dataset.state") == "ready"
+        page.close()

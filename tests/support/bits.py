@@ -1,0 +1,87 @@
+"""Runs whose bits must not depend on who compiled what, when, and in which order.
+
+As a script: run the cases named on the command line, in this order, and print their digests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from typing import NamedTuple
+
+import parkade as pk
+from parkade.engine import jit
+from parkade.solve.compiled import Kind
+
+KEPT = jit.private_directory() / "bits.json"
+"""Digests from the processes that compiled; beside the code itself."""
+
+
+class Case(NamedTuple):
+    """A run with one kind of machine code."""
+
+    method: str
+    d: int
+    sums: str
+    mask: str
+
+    @property
+    def name(self):
+        return "-".join(map(str, self))
+
+    @property
+    def kind(self):
+        return Kind.of(*self)
+
+
+def _cases():
+    for d in (2, 3, 5, 8):
+        yield Case("explicit", d, "direct", "causal")
+        yield Case("explicit", d, "direct", "full")
+        yield Case("implicit", d, "direct", "causal")
+        yield Case("implicit", d, "direct", "full")
+    for d in (2, 3):
+        yield Case("explicit", d, "harmonic", "causal")
+        yield Case("explicit", d, "harmonic", "full")
+        yield Case("implicit", d, "harmonic", "causal")
+
+
+CASES = {case.name: case for case in _cases()}
+
+
+def digest(case):
+    """The digest of every bit of a run."""
+    long = case.method == "implicit" and case.mask == "causal"
+    model = pk.Attention(case.d, beta=30.0 if case.d == 2 else 9.0, mask=case.mask)
+    x0 = pk.sphere.uniform(100 if long else 24, case.d, seed=4)
+    t_end = 1e30 if long and case.d == 2 else 1e8 if long else 10.0
+    run = pk.simulate(model, x0, t_end, method=case.method, sums=case.sums)
+    return hashlib.sha256(run.times.tobytes() + run.tokens.tobytes()).hexdigest()[:16]
+
+
+def preload():
+    """Call functions that engines are made of, before there is an engine."""
+    import numpy as np
+
+    from parkade.engine import pairwise_linear, small_matrices, stages, substitution, vectors
+    from parkade.engine.linearization import allocate
+    from parkade.engine.system import LOG2E
+    from parkade.solve.lower import prepare
+
+    x = pk.sphere.uniform(24, 2, seed=1)
+    system, lin = prepare(pk.Attention(2, beta=3.0)), allocate(24, 2, causal=True)
+    pairwise_linear.linearize(system, system.query / LOG2E, x, lin)
+    inverses, u = np.zeros((24, 1, 4)), np.zeros((2, 32))
+    small_matrices.invert(lin.blocks, 1.0, inverses)
+    substitution.solve(system, substitution.Equations(lin, inverses, lin.velocity.copy(), u))
+    stages.combine(np.ones(1), 1.0, u[None], x, x.copy(), 0, 24)
+    vectors.normalize(x)
+
+
+if __name__ == "__main__":
+    names = sys.argv[1:]
+    if names[0] == "preload":
+        preload()
+        names = names[1:]
+    print(json.dumps({name: digest(CASES[name]) for name in names}))
