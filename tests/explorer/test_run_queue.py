@@ -59,7 +59,7 @@ def test_silence_is_explained_and_broken(monkeypatch):
         return "done"
 
     found = events(slow, monkeypatch)
-    assert found.count(run_queue.Note("compiling the engine; this happens once")) == 1
+    assert found.count(run_queue.Note("compiling the engine, once")) == 1
     assert found.count(run_queue.Progress(0.0)) >= 3
     assert found[-1] == run_queue.Done("done")
 

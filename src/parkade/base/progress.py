@@ -94,4 +94,4 @@ def say_compiling() -> None:
     """Say that code is compiled now, once for each purpose, and nothing where there is none."""
     purposes = _purposes.get(None)
     if purposes:
-        tell.get()(f"compiling {purposes.pop()}; this happens once")
+        tell.get()(f"compiling {purposes.pop()}, once")
