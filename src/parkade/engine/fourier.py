@@ -74,7 +74,7 @@ def _powers(builder: Builder, z: Complex) -> tuple[Complex, Complex]:
     return (real, imaginary), step
 
 
-def _make_sums(count: int, *, join: bool = False, change: bool = False, based: bool = True) -> Any:
+def make_sums(count: int, *, join: bool = False, change: bool = False, based: bool = True) -> Any:
     """A function that adds up the first `count` series for one token.
 
     Arguments: x and y of the token, a step, the state, the table, the scratch, and the result.
@@ -158,11 +158,11 @@ def _make_sums(count: int, *, join: bool = False, change: bool = False, based: b
     return sums
 
 
-_powers_only = _make_sums(0)
-_sums_alone = _make_sums(3)
-_two_sums, _three_sums, _five_sums = (_make_sums(count, join=True) for count in (2, 3, 5))
-_two_local_sums = _make_sums(2, join=True, based=False)
-_two_changes, _three_changes = (_make_sums(count, change=True) for count in (2, 3))
+_powers_only = make_sums(0)
+_sums_alone = make_sums(3)
+_two_sums, _three_sums, _five_sums = (make_sums(count, join=True) for count in (2, 3, 5))
+_two_local_sums = make_sums(2, join=True, based=False)
+_two_changes, _three_changes = (make_sums(count, change=True) for count in (2, 3))
 
 
 LEAVES_NEAR = False

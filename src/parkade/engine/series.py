@@ -6,7 +6,7 @@ On the circle weights are a Fourier series (`fourier`), on S² a series in Legen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from math import comb, log, sqrt
 from typing import NamedTuple
@@ -85,6 +85,12 @@ def _legendre_table(beta: float, tail: float) -> Array:
         r = [float((d + 1) * (i[d + 1] - i[d]) - d * (i[d] - i[d - 1])) for d in degrees]
     bounds = np.stack([a, np.arange(len(a)) * a / beta, np.abs(r)])[:, ::-1]  # |P∇P_l| ≤ l
     top = max(0, int(np.count_nonzero(np.cumsum(bounds, axis=1).max(axis=0) > tail)) - 1)
+    return harmonic_factors(a[: top + 1], r, beta)
+
+
+def harmonic_factors(a: Array, r: Sequence[float], beta: float) -> Array:
+    """The table of `legendre` for the coefficients a_l and da_l/dβ, one of each for every degree."""
+    top = len(a) - 1
     result = np.full((4, (top + 1) * (top + 2) // 2), float(beta))
     for deg in range(top + 1):
         low, middle, binomial = deg - 1, comb(2 * deg, deg), comb(2 * deg, deg)

@@ -13,7 +13,7 @@ from parkade.base import forks
 from parkade.base.errors import InaccurateSumsError
 from parkade.base.progress import say_if_slow
 from parkade.base.types import Array, MaskName
-from parkade.engine import clock, harmonic, threads
+from parkade.engine import clock, linear_time, threads
 from parkade.engine.integrator import Goal, Integrator
 from parkade.engine.integrator import Steps as Room
 from parkade.engine.methods import METHODS
@@ -94,7 +94,7 @@ class Compiled:
         if system.table is None:
             return
         chosen = np.linspace(0, len(x) - 1, _CHECKED).astype(int)
-        error = harmonic.error(system, self._dims, x, chosen)
+        error = linear_time.error(system, self._dims, x, chosen)
         if not error <= system.accuracy * max(1.0, frobenius(system.value)):
             raise InaccurateSumsError(
                 f"at t={self.time:g} harmonic sums have an error of {error:.1g}, above the bound "
@@ -167,4 +167,4 @@ def _run_once(kind: Kind) -> None:
     advance = engine.advance_on_all_cores if kind.on_all_cores else engine.advance
     advance(system, dims, x, work, Goal(1.0, tol), room)
     if table is not None:
-        harmonic.error(system, dims, x, [0])
+        linear_time.error(system, dims, x, [0])
