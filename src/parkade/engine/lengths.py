@@ -7,7 +7,7 @@ and `legendre`, but with coefficients that differ from token to token. They are 
 in r, piece by piece: CELLS pieces of equal length while 1 + r doubles.
 
 Where the weight is bounded, so are the coefficients, as functions of a complex r too. A Chebyshev
-series on a piece therefore loses a factor of 1/31 or less with every degree (L. N. Trefethen,
+series on a piece therefore loses a factor of 1/63 or less with every degree (L. N. Trefethen,
 Approximation Theory and Approximation Practice, 2013, Theorem 8.2), and DEGREE is exact to rounding.
 """
 
@@ -22,8 +22,8 @@ import numpy as np
 from parkade.base.types import Array
 from parkade.engine.series import SERIES, harmonic_factors
 
-CELLS = 8
-DEGREE = 10
+CELLS = 16
+DEGREE = 8
 
 
 def _bessel(r: float, count: int, half: bool) -> list[Decimal]:
