@@ -28,7 +28,7 @@ DEGREE = 8
 
 def _bessel(r: float, count: int, half: bool) -> list[Decimal]:
     """e^{−r} I_m(r) for m = 0 … count − 1, or e^{−r} i_l(r): by ratios, stable downwards."""
-    x, more = Decimal(r), count + 20 + int(np.sqrt(80.0 * r))
+    x, more = Decimal(r), count + 20 + int(np.sqrt(8.0 * r))
     ratio = [Decimal(0)]
     for m in reversed(range(more)):
         ratio.append(1 / ((2 * m + (3 if half else 2)) / x + ratio[-1]))

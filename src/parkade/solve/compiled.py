@@ -17,6 +17,7 @@ from parkade.engine import clock, linear_time, threads
 from parkade.engine.integrator import Goal, Integrator
 from parkade.engine.integrator import Steps as Room
 from parkade.engine.methods import METHODS
+from parkade.engine.lengths import LENGTHS
 from parkade.engine.series import SERIES
 from parkade.engine.stages import BLOCK
 from parkade.engine.system import SMALL_D, unrolled
@@ -44,7 +45,13 @@ class Compiled:
         self.stages, self.dense = self._engine.stages, self._engine.dense
         self._frame, self._goal = frame, Goal(options.t_end, options.tol)
         self._system = prepare(
-            problem.model, fixed.tokens, fixed.weights, frame, sums.table, sums.accuracy
+            problem.model,
+            fixed.tokens,
+            fixed.weights,
+            frame,
+            sums.table,
+            sums.accuracy,
+            sums.lengths,
         )
         self._dims = unrolled(d)
         self._advance = self._engine.advance
@@ -133,11 +140,13 @@ class Kind(NamedTuple):
     sums: str
     mask: MaskName = "causal"
     on_all_cores: bool = False
+    any_query: bool = False  # whether harmonic sums are those for any Q and K
 
     def __str__(self) -> str:
         dimension = f"d={self.d}" if self.d < SMALL_D else f"d≥{SMALL_D}"
         full = ", full attention" if self.mask == "full" else ""
-        return f"{self.method}, {dimension}, {self.sums} sums{full}"
+        any_query = " for any Q and K" if self.any_query else ""
+        return f"{self.method}, {dimension}, {self.sums} sums{any_query}{full}"
 
 
 _warm: set[Kind] = set()
@@ -159,8 +168,13 @@ def warm_up(kind: Kind) -> None:
 def _run_once(kind: Kind) -> None:
     """Take a step with one token, which brings in whatever code larger runs need."""
     engine, d, tol = METHODS[kind.method], kind.d, 1e-3
-    table = None if kind.sums == "direct" else SERIES[d].table(1.0, tol)
-    system = prepare(Attention(d, mask=kind.mask), table=table, accuracy=tol)
+    table, lengths = None, None
+    if kind.any_query:
+        table, lengths = LENGTHS[d](1.0, 1.0, tol)
+    elif kind.sums == "harmonic":
+        table = SERIES[d].table(1.0, tol)
+    model = Attention(d, mask=kind.mask)
+    system = prepare(model, table=table, lengths=lengths, accuracy=tol)
     x, dims = np.eye(1, d), unrolled(d)
     work = engine.workspace(1, d, causal=system.causal, stores=table is None)
     room = Room(np.empty(1), np.empty((1, 1, d)), np.empty((1, engine.dense, 1, d)))
