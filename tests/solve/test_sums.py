@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import parkade as pk
 from parkade.base.errors import InaccurateSumsError
 from parkade.cli import app
-from parkade.engine import harmonic
+from parkade.engine import linear_time
 from parkade.engine.series import SERIES
 from parkade.engine.stages import workspace_bytes
 from parkade.engine.system import unrolled
@@ -265,7 +265,7 @@ def test_a_velocity_that_is_not_a_number_is_detected():
     broken = fast._replace(table=fast.table.copy())
     broken.table[1] = np.nan  # of Σ w sin Δ: the weights, and with them `is_lone`, see nothing
     assert np.isnan(velocity(broken, x)[50]).all()
-    assert not harmonic.error(broken, unrolled(2), x, [50]) <= ACCURACY
+    assert not linear_time.error(broken, unrolled(2), x, [50]) <= ACCURACY
 
 
 # --- memory and trust --------------------------------------------------------------------

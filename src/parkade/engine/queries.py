@@ -87,7 +87,8 @@ def is_lost(other: float, own: float, mass: float, accuracy: float) -> bool:
     As `harmonic.is_lone`, but the own weight may be less than 1. All of the weights may even be as
     small as rounding errors, if nothing is where the query points. The mean is made of three sums.
     """
-    return not other >= LONE * own or 2.0 * ROUNDING * mass > accuracy * (own + other)
+    # Not with the signs turned: nothing of these may be a number, and all of them may be zero.
+    return not other >= LONE * own or not 2.0 * ROUNDING * mass < accuracy * (own + other)
 
 
 class Ask(NamedTuple):

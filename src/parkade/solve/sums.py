@@ -95,6 +95,8 @@ def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = ""
     # Half of the error is for omitted terms. No less than ROUNDING/4: a token with more than
     # accuracy/ROUNDING others is summed directly.
     tail = max(accuracy / (2 * (n + frozen)), ROUNDING / 4)
+    if not _rate(model) > 0:  # weights may all be small, so what is omitted counts as rounding
+        tail = ROUNDING / 8
     cost, table, lengths = _harmonic(problem, n, tail, direct)
     if table is None or (asked == "auto" and cost > direct):
         return directly(f"faster for n={n} tokens")
