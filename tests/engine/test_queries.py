@@ -9,6 +9,7 @@ from support.harmonics import any_queries, both, systems
 from support.running_sums import N, errors, tokens, unit
 
 from parkade.engine import harmonic, queries
+from parkade.engine.basis import basis
 from parkade.engine.general import at_queries
 from parkade.engine.running import CHUNK, Chunk
 from parkade.engine.simd import MAX_SCORE
@@ -33,8 +34,6 @@ class At:
         queries.set_queries(self.system, self.dims, x, lo, hi, self.queries)
 
     def add(self, x, mass):
-        from parkade.engine.basis import basis
-
         basis(self.dims).add_features(self.running, x, mass)
         return self
 

@@ -139,9 +139,7 @@ def make_sums(
 
                 def bessel(shift: int) -> Value:  # of m + shift
                     place = builder.add(m, ir.Constant(INT64, 2 + shift))
-                    start = builder.bitcast(
-                        builder.gep(table, [place]), vector(LANES).as_pointer()
-                    )
+                    start = builder.bitcast(builder.gep(table, [place]), vector(LANES).as_pointer())
                     return builder.load(start, align=8)
 
                 def coefficient(row: int) -> Value:

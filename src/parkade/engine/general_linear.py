@@ -109,7 +109,7 @@ def solve_rows(
     hi: int,
     changes: Changes,
 ) -> None:
-    """Solve for the tokens lo ≤ k < hi by forward substitution; see `harmonic_linear.solve_rows`."""
+    """Solve for the tokens lo ≤ k < hi by forward substitution, as `harmonic_linear` does."""
     d = len(dims)
     lin, u = equations.lin, equations.u
     near = basis(dims).LEAVES_NEAR

@@ -7,8 +7,8 @@ and `legendre`, but with coefficients that differ from token to token. They are 
 in r, piece by piece: CELLS pieces of equal length while 1 + r doubles.
 
 Where the weight is bounded, so are the coefficients, as functions of a complex r too. A Chebyshev
-series on a piece therefore loses a factor of 1/63 or less with every degree (L. N. Trefethen,
-Approximation Theory and Approximation Practice, 2013, Theorem 8.2), and DEGREE is exact to rounding.
+series on a piece therefore gains a factor of 63 or more with every degree (L. N. Trefethen,
+Approximation Theory and Approximation Practice, 2013, Theorem 8.2). DEGREE is exact to rounding.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _bessel(r: float, count: int, half: bool) -> list[Decimal]:
     for m in range(more - 1):
         values.append(values[-1] * ratio[-1 - m])
     # Weights have the sum 1 at angle 0, and i_0 is elementary.
-    first = (1 - (-2 * x).exp()) / (2 * x) if half else 1 / (2 * sum(values) - 1)
+    first = (1 - (-2 * x).exp()) / (2 * x) if half else 1 / (2 * sum(values, Decimal(0)) - 1)
     return [first * value for value in values[:count]]
 
 
@@ -58,7 +58,8 @@ def _legendre_columns(r: float, top: int) -> list[float]:
     i_slope = [slope / (2 * deg + 1) for deg, slope in enumerate(a_slope)]
     g = [i[deg - 1] - i[deg + 1] for deg in degrees[:-1]]
     g_slope = [i_slope[deg - 1] - i_slope[deg + 1] for deg in degrees[:-1]]
-    return [float(v) for v in (0, *g, *a_slope[: top + 1], 0, *g_slope, i[0])]
+    zero = Decimal(0)
+    return [float(v) for v in (zero, *g, *a_slope[: top + 1], zero, *g_slope, i[0])]
 
 
 def _pieces(low: float, high: float, columns: Callable[[float], list[float]]) -> Array:
@@ -93,7 +94,7 @@ def _fourier(low: float, high: float, tail: float) -> tuple[Array, Array]:
 def _legendre(low: float, high: float, tail: float) -> tuple[Array, Array]:
     size = SERIES[3].table(high, tail).shape[1]
     top = int(np.sqrt(2.0 * size)) - 1
-    table = harmonic_factors(np.ones(top + 1), np.ones(top + 1), high)
+    table = harmonic_factors(np.ones(top + 1), [1.0] * (top + 1), high)
     return table, _pieces(low, high, lambda r: _legendre_columns(r, top))
 
 

@@ -84,7 +84,8 @@ def shared(system: System, dims: Dims, x: Array, out: Array, threads: int | None
 
 def error(system: System, dims: Dims, x: Array, tokens: Iterable[int]) -> float:
     """The largest difference between harmonic and direct velocities of some tokens."""
-    fast, exact, direct = np.empty_like(x), np.empty_like(x), system._replace(table=None, lengths=None)
+    fast, exact = np.empty_like(x), np.empty_like(x)
+    direct = system._replace(table=None, lengths=None)
     whole(system, dims, x, fast)
     worst = 0.0
     for k in tokens:

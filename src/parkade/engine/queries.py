@@ -87,7 +87,7 @@ def is_lost(other: float, own: float, mass: float, accuracy: float) -> bool:
     As `harmonic.is_lone`, but the own weight may be less than 1. All of the weights may even be as
     small as rounding errors, if nothing is where the query points. The mean is made of three sums.
     """
-    # Not with the signs turned: nothing of these may be a number, and all of them may be zero.
+    # Written so that what is not a number is lost, and so is a token without any weights.
     return not other >= LONE * own or not 2.0 * ROUNDING * mass < accuracy * (own + other)
 
 
@@ -108,7 +108,7 @@ class Places(NamedTuple):
 
 @njit(fastmath=SUMS)
 def _weigh(places: Places, ask: Ask, lo: int, hi: int, room: Array) -> None:
-    """Set room[0] to the weights of the keys lo ≤ j < hi, times their masses, room[1:] to x_j − x."""
+    """Set room[0] to weights times masses of the keys lo ≤ j < hi, room[1:] to x_j − x."""
     count = hi - lo
     weights = room[0]
     for j in range(count):

@@ -1,7 +1,7 @@
 """Attention sums on the circle at queries of any direction and length.
 
-As in `fourier`, but with Δ = φ_j − θ_k for a query in the direction y = (cos θ_k, sin θ_k), and with
-coefficients of its own length. The powers that tokens leave behind are the same.
+As in `fourier`, but with Δ = φ_j − θ_k for a query in the direction y = (cos θ_k, sin θ_k), and
+with the coefficients of its length. The powers that tokens leave behind are the same.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def far_second(
         _count_once(series.own, state, sums)
         sums[3] -= 0.5 * (state[0, 0] + state[2, 0]) * (series.own[0, 2] - series.own[0, 4])
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = sums[0], sums[2], -sums[1] * b, sums[1] * a
-        # x_j − y = (cos Δ − 1) y + sin Δ τ with τ = (−b, a), and (cos Δ − 1)² = 2 (1 − cos Δ) − sin² Δ
+        # x_j − y = (cos Δ − 1) y + sin Δ τ with τ = (−b, a). (cos Δ − 1)² = 2 (1 − cos Δ) − sin² Δ.
         across, mixed, along = sums[3], sums[4], -2.0 * sums[2] - sums[3]
         second[i, 0, 0] = along * a * a - 2.0 * mixed * a * b + across * b * b
         second[i, 1, 1] = along * b * b + 2.0 * mixed * a * b + across * a * a

@@ -5,13 +5,13 @@ moments M_lm of the tokens, and F_lm(y) = norm_lm conj(f_lm(y)) M_lm without any
 
     G = Σ (a_l/r) Re F_lm  (l ≥ 1),   R = Σ (da_l/dr) Re F_lm,   B = Σ d(a_l/r)/dr Re F_lm  (l ≥ 1)
 
-are W/r but for its constant, Σ_j w (t − 1), and dG/dr, where t = ⟨x_j, y⟩. So nothing is divided by a
-length that may be small to get
+are W/r but for its constant, Σ_j w (t − 1), and dG/dr, where t = ⟨x_j, y⟩. So nothing is divided by
+a length that may be small to get
 
     W = r G + a_0 M_00,     N = Σ_j w (x_j − t y) = P∇G,     b = Σ_j w (t − 1) (x_j − t y) = P∇B,
 
-and T = Σ_j w (x_j − t y)(x_j − t y)ᵀ = [P H P + (W + R − ⟨∇G, y⟩) P] / r with the Hessian H of G. As
-|x_j − y|² = 2 (1 − t), Σ_j w (t − 1)² = −2R − tr T.
+and T = Σ_j w (x_j − t y)(x_j − t y)ᵀ = [P H P + (W + R − ⟨∇G, y⟩) P] / r with the Hessian H of G.
+As |x_j − y|² = 2 (1 − t), Σ_j w (t − 1)² = −2R − tr T.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ import numpy as np
 from parkade.base.types import Array
 from parkade.engine import legendre
 from parkade.engine.jit import FUSED, njit
-from parkade.engine.legendre import D, POWER, add_changes, advance, degree, load, raise_power
+from parkade.engine.legendre import POWER, D, add_changes, advance, degree, load, raise_power
 from parkade.engine.queries import Queries, set_coefficients
 from parkade.engine.running import CHUNK, Chunk, Running
 
 SHORTEST = 0.01
 """Queries shorter than this have no second moments: T loses 1/r in precision."""
 
-# Scratch is laid out as in `legendre` up to the powers of ζ. Then there are six complex sums over l,
-# nine complex results, and D_lm for four l times each of three coefficients. At last, in rows of
-# L + 4 numbers, the complex factors of these: norm_lm M_lm, and its first and second derivative by z.
+# Scratch is laid out as in `legendre` up to the powers of ζ. Then there are six complex sums over
+# l, nine complex results, and D_lm for four l times each of three coefficients. At last, in rows of
+# L + 4 numbers, the complex factors of these: norm_lm M_lm, and its two derivatives by z.
 _SUM, _OUT, _SCALED = 14 * CHUNK, 26 * CHUNK, 44 * CHUNK
 _COLUMNS = 56 * CHUNK
 _G, _R, _GZ, _B, _BZ, _GZZ = 0, 2, 4, 6, 8, 10
@@ -161,8 +161,8 @@ def _sum_all(running: Running, series: Series, full: bool) -> None:
 def _evaluate(
     running: Running, series: Series, queries: Queries, count: int, out: Array, second: Array
 ) -> None:
-    """Set out (CHUNK, 5) to W, R and N, and second (CHUNK, 3, 3), unless empty, to what S was."""
-    _, coefficients, flat = series.lengths, series.coefficients, series.flat
+    """Set out (CHUNK, 5) to W, R and N, and second (CHUNK, 3, 3), unless empty, as `far_second`."""
+    coefficients, flat = series.coefficients, series.flat
     full, constant = second.size > 0, running.state[0, 0] + running.state[2, 0]
     load(queries.directions, 0, count, flat)
     _set_series(series, queries, count)

@@ -97,7 +97,7 @@ def _legendre_table(beta: float, tail: float) -> Array:
 
 
 def harmonic_factors(a: Array, r: Sequence[float], beta: float) -> Array:
-    """The table of `legendre` for the coefficients a_l and da_l/dβ, one of each for every degree."""
+    """The table of `legendre` for coefficients a_l and da_l/dβ, one of each for every degree."""
     top = len(a) - 1
     result = np.full((4, (top + 1) * (top + 2) // 2), float(beta))
     for deg in range(top + 1):

@@ -16,8 +16,8 @@ from parkade.base.types import Array, MaskName
 from parkade.engine import clock, linear_time, threads
 from parkade.engine.integrator import Goal, Integrator
 from parkade.engine.integrator import Steps as Room
-from parkade.engine.methods import METHODS
 from parkade.engine.lengths import LENGTHS
+from parkade.engine.methods import METHODS
 from parkade.engine.series import SERIES
 from parkade.engine.stages import BLOCK
 from parkade.engine.system import SMALL_D, unrolled

@@ -98,9 +98,7 @@ def _stepper(plan: Plan, problem: Problem, x0: Array, hooks: Hooks) -> tuple[Ste
     on_all_cores = hooks.alone and compiled.is_large(plan, n)
     mask: MaskName = "causal" if problem.model.triangular else "full"
     any_query = plan.sums.lengths is not None
-    compiled.warm_up(
-        compiled.Kind(plan.method, d, plan.sums.name, mask, on_all_cores, any_query)
-    )
+    compiled.warm_up(compiled.Kind(plan.method, d, plan.sums.name, mask, on_all_cores, any_query))
     begun = time.perf_counter()
     run = compiled.Compiled(plan, plan.frame, problem, x0, on_all_cores=on_all_cores)
     return run, begun
