@@ -44,14 +44,14 @@ def _best(function: Callable[[], object], seconds: float = 2.0) -> float:
 
 def _prepared(model: pk.Attention, n: int, option: SumsOption) -> System:
     chosen = sums.choose(Problem.of(model, Options(1.0, sums=option)), n)
-    options = {"table": chosen.table, "lengths": chosen.lengths, "accuracy": chosen.accuracy}
-    return prepare(model, **options)
+    accuracy = chosen.accuracy
+    return prepare(model, table=chosen.table, lengths=chosen.lengths, accuracy=accuracy)
 
 
 def _any_queries(d: int, norm: float, seed: int = 0) -> pk.Attention:
     """A model with random Q and K, and β|KᵀQ| as given."""
     Q, K = np.random.default_rng(seed).standard_normal((2, d, d))
-    return pk.Attention(d, norm / np.linalg.norm(K.T @ Q, 2), Q=Q, K=K)
+    return pk.Attention(d, norm / float(np.linalg.norm(K.T @ Q, 2)), Q=Q, K=K)
 
 
 def growth() -> None:

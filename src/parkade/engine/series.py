@@ -26,7 +26,7 @@ _MODES_TOKEN_SECONDS = 2e-8  # per token, whatever the number of modes
 _HARMONIC_SECONDS = 1e-9  # per token and spherical harmonic
 _HARMONICS_TOKEN_SECONDS = 2.6e-7  # per token: direct sums within its chunk, and the projection
 # The same if queries have different lengths, and so coefficients of their own.
-_OWN_MODE_SECONDS, _OWN_MODES_TOKEN_SECONDS = 1.7e-9, 4e-8
+_OWN_MODE_SECONDS, _OWN_MODES_TOKEN_SECONDS = 1.7e-9, 7e-8
 _OWN_HARMONIC_SECONDS, _OWN_HARMONICS_TOKEN_SECONDS = 1.9e-9, 3.5e-7
 
 
