@@ -1,7 +1,7 @@
 """CPU seconds to the first result, with an empty cache of machine code and with a full one.
 
-    python benchmarks/compile.py                # this checkout
-    python benchmarks/compile.py OTHER/src      # and another one beside it, in turns
+python benchmarks/compile.py                # this checkout
+python benchmarks/compile.py OTHER/src      # and another one beside it, in turns
 """
 
 from __future__ import annotations

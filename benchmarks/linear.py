@@ -1,7 +1,7 @@
 """Attention in linear time: growth with n, crossovers, and the life of 100 000 tokens.
 
     python benchmarks/linear.py            prints tables in Markdown (about ten minutes)
-    python benchmarks/linear.py growth     one of growth, crossover, life, memory
+    python benchmarks/linear.py growth     one of growth, queries, crossover, life, memory
 
 Each life and each memory figure is measured in a process of its own.
 """
@@ -14,10 +14,13 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 
 import numpy as np
 
 import parkade as pk
+from parkade.base.types import Array
+from parkade.engine import pairwise
 from parkade.engine.system import System, unrolled
 from parkade.engine.velocity import velocity, velocity_batch
 from parkade.solve import sums
@@ -39,10 +42,16 @@ def _best(function: Callable[[], object], seconds: float = 2.0) -> float:
     return float(best)
 
 
-def _prepared(d: int, beta: float, n: int, option: SumsOption) -> System:
-    model = pk.Attention(d, beta)
+def _prepared(model: pk.Attention, n: int, option: SumsOption) -> System:
     chosen = sums.choose(Problem.of(model, Options(1.0, sums=option)), n)
-    return prepare(model, table=chosen.table, accuracy=chosen.accuracy)
+    accuracy = chosen.accuracy
+    return prepare(model, table=chosen.table, lengths=chosen.lengths, accuracy=accuracy)
+
+
+def _any_queries(d: int, norm: float, seed: int = 0) -> pk.Attention:
+    """A model with random Q and K, and β|KᵀQ| as given."""
+    Q, K = np.random.default_rng(seed).standard_normal((2, d, d))
+    return pk.Attention(d, norm / float(np.linalg.norm(K.T @ Q, 2)), Q=Q, K=K)
 
 
 def growth() -> None:
@@ -52,7 +61,8 @@ def growth() -> None:
         sizes = [10**4, 31_623, 10**5, 316_228, 10**6]
         found = []
         for n in sizes:
-            system, x = _prepared(d, beta, n, "harmonic"), pk.sphere.uniform(n, d, seed=1)
+            model, x = pk.Attention(d, beta), pk.sphere.uniform(n, d, seed=1)
+            system = _prepared(model, n, "harmonic")
             found.append(_best(partial(velocity, system, x)))
             each = 1e9 * found[-1] / n
             print(f"| {name} | {beta:g} | {n} | {found[-1]:.3g} | {each:.0f} |", flush=True)
@@ -60,20 +70,54 @@ def growth() -> None:
         print(f"| {name} | {beta:g} | exponent | **{slope:.3f}** | |")
 
 
+def queries() -> None:
+    """One velocity of 10⁵ tokens with random Q and K on one core, against direct sums.
+
+    Direct sums are timed for rows from all parts of the sequence, and extrapolated.
+    """
+    print("| tokens on | β\\|KᵀQ\\| | direct, s | harmonic, s | ratio | Q = K = I, s | error |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    n, parts = 10**5, 8
+    for name, d, norm in CASES:
+        model, x = _any_queries(d, norm), pk.sphere.uniform(n, d, seed=1)
+        direct, fast = prepare(model), _prepared(model, n, "harmonic")
+        plain = _prepared(pk.Attention(d, norm), n, "harmonic")
+        exact = np.empty_like(x)
+        starts = [(2 * i + 1) * n // (2 * parts) - pairwise.CHUNK // 2 for i in range(parts)]
+        spans = [(k, k + pairwise.CHUNK) for k in starts]
+
+        def rows(system: System = direct, x: Array = x, out: Array = exact) -> None:
+            for lo, hi in spans:  # noqa: B023
+                pairwise.velocity_rows(system, unrolled(x.shape[1]), x, lo, hi, out)
+
+        whole = _best(rows) * n / (parts * pairwise.CHUNK)
+        took, simple = (_best(partial(velocity, s, x, threads=1)) for s in (fast, plain))
+        found = velocity(fast, x)
+        error = max(float(np.abs(found[lo:hi] - exact[lo:hi]).max()) for lo, hi in spans)
+        print(
+            f"| {name} | {norm:g} | {whole:.2f} | {took:.4f} | **{whole / took:.0f}** "
+            f"| {simple:.4f} | {error:.1e} |",
+            flush=True,
+        )
+
+
 def crossover() -> None:
     """Direct and harmonic velocities on one core, and what `simulate` chooses."""
-    print("| tokens on | β | n | direct, µs | harmonic, µs | chosen |")
-    print("|---|---:|---:|---:|---:|---|")
-    for name, d, beta in (("circle", 2, 9.0), ("circle", 2, 64.0), ("S²", 3, 9.0), ("S²", 3, 64.0)):
+    print("| tokens on | Q, K | β\\|KᵀQ\\| | n | direct, µs | harmonic, µs | chosen |")
+    print("|---|---|---:|---:|---:|---:|---|")
+    cases = (("circle", 2, 9.0), ("circle", 2, 64.0), ("S²", 3, 9.0), ("S²", 3, 64.0))
+    for (name, d, norm), kind in product(cases, ("I", "random")):
+        model = pk.Attention(d, norm) if kind == "I" else _any_queries(d, norm)
         for n in (50, 100, 200, 400) if d == 2 else (400, 800, 1600, 3200):
             x = pk.sphere.uniform(n, d, seed=1)[None]
             out, dims = np.empty_like(x), unrolled(d)
             took = []
             for option in ("direct", "harmonic"):
-                system = _prepared(d, beta, n, option)
+                system = _prepared(model, n, option)
                 took.append(1e6 * _best(partial(velocity_batch, system, dims, x, out), 0.2))
-            chosen = sums.choose(Problem.of(pk.Attention(d, beta), Options(1.0)), n).name
-            print(f"| {name} | {beta:g} | {n} | {took[0]:.0f} | {took[1]:.0f} | {chosen} |")
+            chosen = sums.choose(Problem.of(model, Options(1.0)), n).name
+            times = f"{took[0]:.0f} | {took[1]:.0f}"
+            print(f"| {name} | {kind} | {norm:g} | {n} | {times} | {chosen} |", flush=True)
 
 
 def life() -> None:
@@ -123,6 +167,7 @@ def _peak() -> float:
 
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or ("growth", "crossover", "life", "memory"):
-        {"growth": growth, "crossover": crossover, "life": life, "memory": memory}[part]()
+    parts = {f.__name__: f for f in (growth, queries, crossover, life, memory)}
+    for part in sys.argv[1:] or parts:
+        parts[part]()
         print()

@@ -23,7 +23,7 @@ from support.harmonics import (
 )
 
 import parkade as pk
-from parkade.engine import harmonic, pairwise
+from parkade.engine import harmonic, linear_time, pairwise
 from parkade.engine.running import CHUNK, FOLD, GROUP
 from parkade.engine.series import SERIES
 from parkade.engine.system import unrolled
@@ -286,7 +286,7 @@ def test_bits_do_not_depend_on_threads_or_batches(mask):
     _, fast = systems(pk.Attention(2, 9.0, mask=mask), n)
     serial = np.empty_like(x)
     for one, out in zip(x, serial, strict=True):
-        harmonic.whole(fast, unrolled(2), one, out)
+        linear_time.whole(fast, unrolled(2), one, out)
     for count in (1, 2, 3):
         assert np.array_equal(velocity(fast, x[0], threads=count), serial[0])
         assert np.array_equal(velocity(fast, x, threads=count), serial)
@@ -303,7 +303,7 @@ def test_bits_on_the_sphere_do_not_depend_on_threads(mask):
     frozen, weights = place("uniform", 70, 3), np.linspace(1, 5, 70)
     _, fast = systems(pk.Attention(3, 1.0, mask=mask), n, frozen, weights)
     serial = np.empty_like(x)
-    harmonic.whole(fast, unrolled(3), x, serial)
+    linear_time.whole(fast, unrolled(3), x, serial)
     for count in (1, 2, 3):
         assert np.array_equal(velocity(fast, x, threads=count), serial)
 
@@ -332,7 +332,7 @@ def test_the_error_of_a_run_is_measured_against_direct_sums():
     wrong = fast._replace(table=fast.table * (1 + 1e-3))
     chosen = [0, 17, 150, 299]
     expected = np.abs(velocity(wrong, x) - velocity(direct, x))[chosen].max()
-    found = harmonic.error(wrong, unrolled(2), x, chosen)
+    found = linear_time.error(wrong, unrolled(2), x, chosen)
     assert found == pytest.approx(expected, rel=1e-6)
     assert found > 1e-7
-    assert harmonic.error(fast, unrolled(2), x, chosen) <= ACCURACY
+    assert linear_time.error(fast, unrolled(2), x, chosen) <= ACCURACY

@@ -10,6 +10,7 @@ import pytest
 from support.common import EPS, random_model, worst
 from support.harmonics import (
     ACCURACY,
+    any_queries,
     both,
     masks,
     place,
@@ -21,7 +22,7 @@ from typer.testing import CliRunner
 import parkade as pk
 from parkade.base.errors import InaccurateSumsError
 from parkade.cli import app
-from parkade.engine import harmonic
+from parkade.engine import linear_time
 from parkade.engine.series import SERIES
 from parkade.engine.stages import workspace_bytes
 from parkade.engine.system import unrolled
@@ -89,6 +90,31 @@ def test_runs_with_frozen_tokens_end_where_direct_ones_do(method, d):
     assert worst(fast.final, direct.final) <= 1e-9
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("d", "n", "norm"), [(2, 100, 16.0), (2, 100, 64.0), (3, 60, 16.0)], ids=["16", "64", "S²"]
+)
+def test_clusters_of_any_queries_merge_when_they_do_with_direct_sums(d, n, norm, seed):
+    x0 = pk.sphere.uniform(n, d, seed=seed)
+    direct, fast = runs(any_queries(d, norm, seed), x0, 1e6, method="implicit")
+    one, two = direct.merge_tree(), fast.merge_tree()
+    assert len(one.events) >= n - 5
+    for a, b in zip(one.events, two.events, strict=True):
+        assert (a.absorbed, a.into, a.size) == (b.absorbed, b.into, b.size)
+        assert a.time == pytest.approx(b.time, rel=1e-6, abs=0)
+
+
+@both
+@masks
+def test_explicit_runs_of_any_queries_end_where_direct_ones_do(mask, d):
+    model = any_queries(d, 9.0, V=values("diag", d), mask=mask)
+    frozen, weights = pk.sphere.uniform(3, d, seed=6), np.array([1.0, 20.0, 0.5])
+    x0 = pk.sphere.uniform(80, d, seed=5)
+    options = {"method": "explicit", "frozen": frozen, "frozen_weights": weights}
+    direct, fast = runs(model, x0, 20.0, **options)
+    assert worst(fast.final, direct.final) <= 1e-9
+
+
 @both
 def test_runs_with_multiples_of_the_identity_end_where_direct_ones_do(d):
     model = pk.Attention(d, 3.0, Q=2.0, K=1.5)
@@ -127,6 +153,20 @@ def test_many_tokens_on_the_sphere_are_summed_in_linear_time():
     assert stats.engine.startswith("spherical harmonics, ")
 
 
+@pytest.mark.parametrize("Q", [-1.0, [[0.0, -1.0], [1.0, 0.0]], [1.0, 0.5]])
+def test_any_queries_are_summed_in_linear_time(Q):
+    stats = brief_run(pk.Attention(2, 9.0, Q=Q), LARGE)
+    assert stats.sums == "harmonic"
+    assert stats.sums_reason == "faster for n=400 tokens"
+    assert stats.engine.endswith("modes, for any Q and K")
+
+
+def test_positive_multiples_of_the_identity_have_sums_of_their_own():
+    stats = brief_run(pk.Attention(2, 9.0, Q=-2.0, K=-1.0), LARGE)
+    assert stats.sums == "harmonic"
+    assert "any Q and K" not in stats.engine
+
+
 @pytest.mark.parametrize(
     ("model", "x0", "options", "reason"),
     [
@@ -134,9 +174,9 @@ def test_many_tokens_on_the_sphere_are_summed_in_linear_time():
         (pk.Attention(2, 9.0), LARGE, {"sums": "direct"}, "requested"),
         (pk.Attention(2, 9.0), LARGE, {"tol": 1e-12}, "tol=1e-12 needs more accuracy than"),
         (pk.Attention(4, 9.0), pk.sphere.uniform(400, 4, seed=1), {}, "d=4 is not 2 or 3"),
-        (random_model(2), LARGE, {}, "KᵀQ is not a multiple of the identity"),
-        (pk.Attention(2, 9.0, Q=-1.0), LARGE, {}, "β KᵀQ is not positive"),
-        (pk.Attention(2, 0.0), LARGE, {}, "β KᵀQ is not positive"),
+        (random_model(2), SMALL, {}, "faster for n=10 tokens"),
+        (pk.Attention(2, 0.0), LARGE, {}, "β|KᵀQ| = 0 is too small"),
+        (pk.Attention(2, 9.0, Q=0.0), LARGE, {}, "β|KᵀQ| = 0 is too small"),
         (
             pk.Attention(2, 9.0, mask="full"),
             pk.sphere.uniform(200, 2, seed=1),
@@ -144,7 +184,7 @@ def test_many_tokens_on_the_sphere_are_summed_in_linear_time():
             "the implicit method needs all weights under full attention",
         ),
     ],
-    ids=["few", "requested", "tol", "d=4", "random", "negative", "zero", "full"],
+    ids=["few", "requested", "tol", "d=4", "random", "β=0", "Q=0", "full"],
 )
 def test_where_direct_sums_are_better_or_needed_they_are_used(model, x0, options, reason):
     stats = brief_run(model, x0, **options)
@@ -157,11 +197,10 @@ def test_where_direct_sums_are_better_or_needed_they_are_used(model, x0, options
     ("model", "x0", "options"),
     [
         (pk.Attention(4, 9.0), np.eye(4), {}),
-        (random_model(2), SMALL, {}),
-        (pk.Attention(2, 9.0, Q=-1.0), SMALL, {}),
+        (pk.Attention(2, 9.0, Q=0.0), SMALL, {}),
         (pk.Attention(2, 9.0, mask="full"), SMALL, {"method": "implicit"}),
     ],
-    ids=["d=4", "random", "negative", "full"],
+    ids=["d=4", "zero", "full"],
 )
 def test_harmonic_sums_are_refused_if_impossible(model, x0, options):
     message = r"^harmonic sums cannot be used: [^.]+; use sums='direct'$"
@@ -184,6 +223,13 @@ def test_huge_beta_is_settled_at_once(d):
     tracemalloc.stop()
     assert run.stats.sums == "direct"
     assert peak < 2**24  # a table for S² would have 3e10 columns
+
+
+def test_queries_that_need_too_large_a_table_are_summed_directly():
+    model = pk.Attention(2, 1e5, Q=[1.0, 0.5])
+    assert brief_run(model, LARGE, t_end=1e-6).sums == "direct"
+    with pytest.raises(pk.InputError, match=r"harmonics, the limit is 2000"):
+        brief_run(model, SMALL, sums="harmonic")
 
 
 def test_too_many_harmonics_are_refused():
@@ -265,7 +311,7 @@ def test_a_velocity_that_is_not_a_number_is_detected():
     broken = fast._replace(table=fast.table.copy())
     broken.table[1] = np.nan  # of Σ w sin Δ: the weights, and with them `is_lone`, see nothing
     assert np.isnan(velocity(broken, x)[50]).all()
-    assert not harmonic.error(broken, unrolled(2), x, [50]) <= ACCURACY
+    assert not linear_time.error(broken, unrolled(2), x, [50]) <= ACCURACY
 
 
 # --- memory and trust --------------------------------------------------------------------

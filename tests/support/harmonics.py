@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import parkade as pk
+from parkade.engine.harmonic import ROUNDING
+from parkade.engine.lengths import LENGTHS
 from parkade.engine.series import SERIES
 from parkade.solve.lower import prepare
 from support.common import random_model
@@ -20,11 +22,22 @@ betas = pytest.mark.parametrize("beta", BETAS)
 
 def systems(model, n, frozen=None, weights=None, accuracy=ACCURACY):
     """The model with direct and with harmonic sums, as `parkade.sums` would make them."""
-    rate = model.beta * (model.K.T @ model.Q)[0, 0]
-    mass = n if weights is None else n + np.sum(weights)
-    table = SERIES[model.d].table(rate, accuracy / (2 * mass))
+    product, mass = model.beta * model.product, n if weights is None else n + np.sum(weights)
+    lengths = None
+    if np.array_equal(product, product[0, 0] * np.eye(model.d)) and product[0, 0] > 0:
+        table = SERIES[model.d].table(product[0, 0], accuracy / (2 * mass))
+    else:
+        sizes = np.linalg.svd(product, compute_uv=False)
+        table, lengths = LENGTHS[model.d](sizes[-1], sizes[0], ROUNDING / 8)
     direct = prepare(model, frozen, weights)
-    return direct, prepare(model, frozen, weights, table=table, accuracy=accuracy)
+    options = {"table": table, "lengths": lengths, "accuracy": accuracy}
+    return direct, prepare(model, frozen, weights, **options)
+
+
+def any_queries(d, norm, seed=0, **options):
+    """A model with random Q and K, and β|KᵀQ| as given."""
+    Q, K = np.random.default_rng(seed).standard_normal((2, d, d))
+    return pk.Attention(d, norm / np.linalg.norm(K.T @ Q, 2), Q=Q, K=K, **options)
 
 
 def values(name, d):

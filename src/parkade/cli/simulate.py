@@ -123,7 +123,7 @@ def simulate(
         typer.Option(
             "--sums",
             metavar="NAME",
-            help="Attention sums: direct, harmonic (linear time; d = 2 or 3, Q = K = I), or auto "
+            help="Attention sums: direct, harmonic (linear time; d = 2 or 3), or auto "
             "(the faster one).",
         ),
     ] = "auto",

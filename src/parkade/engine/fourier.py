@@ -15,6 +15,7 @@ vanish like exp(-m²/2β): some 70 modes are exact to rounding at β = 64.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -74,14 +75,36 @@ def _powers(builder: Builder, z: Complex) -> tuple[Complex, Complex]:
     return (real, imaginary), step
 
 
-def _make_sums(count: int, *, join: bool = False, change: bool = False, based: bool = True) -> Any:
+def _own(builder: Builder, bessel: Callable[[int], Value], row: int) -> Value:
+    """A row of the table, from e^{−r} I_m around m."""
+    half = constant(0.5, vector(LANES))
+    if row == 0:
+        return add(builder, bessel(0), bessel(0))
+    sine = subtract(builder, bessel(-1), bessel(1))
+    if row == 1:
+        return sine
+    if row == 2:
+        before, after = (subtract(builder, bessel(i), bessel(0)) for i in (-1, 1))
+        return add(builder, before, after)
+    if row == 3:
+        around = multiply(builder, half, add(builder, bessel(-2), bessel(2)))
+        return subtract(builder, bessel(0), around)
+    return subtract(
+        builder, multiply(builder, half, subtract(builder, bessel(-2), bessel(2))), sine
+    )
+
+
+def make_sums(
+    count: int, *, join: bool = False, change: bool = False, based: bool = True, own: bool = False
+) -> Any:
     """A function that adds up the first `count` series for one token.
 
     Arguments: x and y of the token, a step, the state, the table, the scratch, and the result.
     With `join` the token's powers are added to the local sums afterwards, else they are left in
     the scratch. With `change`, the powers found there, of a token that moves by the step, are
     first made to count by how they change: i m z^m times the step. If not `based`, the base is
-    taken to be zero, and the sums to be local.
+    taken to be zero, and the sums to be local. With `own` coefficients, the table has the rows
+    e^{−r} I_m for m from −2 to size + 1, and the numbers m; the mode 0 counts twice then.
     """
 
     # Eight parameters: an intrinsic takes arrays one by one, and the first is Numba's own.
@@ -98,7 +121,8 @@ def _make_sums(count: int, *, join: bool = False, change: bool = False, based: b
                 for kind, value in zip(signature.args[3:], args[3:], strict=True)
             ]
             state, table, scratch, out = (array.data for array in arrays)
-            size = builder.extract_value(arrays[1].shape, 1)
+            width = builder.extract_value(arrays[1].shape, 1)
+            size = builder.sub(width, ir.Constant(INT64, 4)) if own else width
             first, step = _powers(builder, (args[0], args[1]))
             wide_step = splat(builder, step[0], LANES), splat(builder, step[1], LANES)
             moved = splat(builder, args[2], LANES)
@@ -113,9 +137,24 @@ def _make_sums(count: int, *, join: bool = False, change: bool = False, based: b
                 def load(data: Value, row: int) -> Value:
                     return builder.load(at(data, row), align=8)
 
+                def bessel(shift: int) -> Value:  # of m + shift
+                    place = builder.add(m, ir.Constant(INT64, 2 + shift))
+                    start = builder.bitcast(builder.gep(table, [place]), vector(LANES).as_pointer())
+                    return builder.load(start, align=8)
+
+                def coefficient(row: int) -> Value:
+                    return _own(builder, bessel, row) if own else load(table, row)
+
+                def numbers() -> Value:
+                    if not own:
+                        return load(table, _NUMBER)
+                    start = builder.gep(table, [builder.add(width, m)])
+                    kind = vector(LANES).as_pointer()
+                    return builder.load(builder.bitcast(start, kind), align=8)
+
                 local = load(state, 2), load(state, 3)
                 if change:
-                    turn = multiply(builder, moved, load(table, _NUMBER))
+                    turn = multiply(builder, moved, numbers())
                     back = multiply(builder, turn, load(scratch, 1))
                     local = (
                         subtract(builder, local[0], back),
@@ -135,7 +174,7 @@ def _make_sums(count: int, *, join: bool = False, change: bool = False, based: b
                     multiply(builder, imaginary, s_real),
                 )
                 grown = [
-                    fma(builder, load(table, row), odd if _ODD[row] else even, sums[row])
+                    fma(builder, coefficient(row), odd if _ODD[row] else even, sums[row])
                     for row in range(count)
                 ]
                 for part, power in enumerate((real, imaginary)):
@@ -158,11 +197,11 @@ def _make_sums(count: int, *, join: bool = False, change: bool = False, based: b
     return sums
 
 
-_powers_only = _make_sums(0)
-_sums_alone = _make_sums(3)
-_two_sums, _three_sums, _five_sums = (_make_sums(count, join=True) for count in (2, 3, 5))
-_two_local_sums = _make_sums(2, join=True, based=False)
-_two_changes, _three_changes = (_make_sums(count, change=True) for count in (2, 3))
+_powers_only = make_sums(0)
+_sums_alone = make_sums(3)
+_two_sums, _three_sums, _five_sums = (make_sums(count, join=True) for count in (2, 3, 5))
+_two_local_sums = make_sums(2, join=True, based=False)
+_two_changes, _three_changes = (make_sums(count, change=True) for count in (2, 3))
 
 
 LEAVES_NEAR = False

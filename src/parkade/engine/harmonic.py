@@ -14,7 +14,6 @@ tokens are far apart from each other, so there is only room for a few.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ import numpy as np
 from parkade.base.types import Array
 from parkade.engine.basis import basis
 from parkade.engine.jit import SUMS, njit
-from parkade.engine.pairwise import project, velocity_rows
+from parkade.engine.pairwise import project
 from parkade.engine.running import CHUNK, FOLD, GROUP, Chunk, Group, Running, close_group, fold
 from parkade.engine.simd import exp2
 from parkade.engine.system import Dims, System
@@ -178,35 +177,6 @@ def group_sums(system: System, dims: Dims, x: Array, group: Group) -> None:
         fold(running.state, group.ledger)
 
 
-@njit(allocates=True)
-def whole(system: System, dims: Dims, x: Array, out: Array) -> None:
-    """Velocities of all tokens, on the calling thread."""
-    n = x.shape[0]
-    transposed = np.ascontiguousarray(x.T)
-    ledger = begin_ledger(system, dims)
-    for lo in range(0, n, GROUP):
-        group = Group(lo, min(n, lo + GROUP), ledger)
-        if system.causal:
-            rows(system, dims, x, transposed, group, out)
-        else:
-            group_sums(system, dims, x, group)
-        close_group(ledger)
-    if not system.causal:
-        rows(system, dims, x, transposed, Group(0, n, ledger), out)
-
-
-def shared(system: System, dims: Dims, x: Array, out: Array, threads: int | None = None) -> None:
-    """Velocities of all tokens, on all cores or `threads` threads, with the bits of `whole`."""
-    transposed = np.ascontiguousarray(x.T)
-    share_out(
-        (
-            (rows, system, dims, x, transposed, group, out)
-            for group in groups(system, dims, x, threads)
-        ),
-        threads,
-    )
-
-
 def groups(system: System, dims: Dims, x: Array, threads: int | None = None) -> list[Group]:
     """The groups of the tokens, each with a ledger as `rows` needs it."""
     n = len(x)
@@ -225,16 +195,3 @@ def groups(system: System, dims: Dims, x: Array, threads: int | None = None) -> 
     if not system.causal:
         before = [part._replace(ledger=ledger.copy()) for part in parts]
     return before
-
-
-def error(system: System, dims: Dims, x: Array, tokens: Iterable[int]) -> float:
-    """The largest difference between harmonic and direct velocities of some tokens."""
-    fast, exact, direct = np.empty_like(x), np.empty_like(x), system._replace(table=None)
-    whole(system, dims, x, fast)
-    worst = 0.0
-    for k in tokens:
-        velocity_rows(direct, dims, x, k, k + 1, exact)
-        gap = float(np.abs(fast[k] - exact[k]).max())
-        if not gap <= worst:  # not max(): a NaN must not vanish
-            worst = gap
-    return worst

@@ -19,20 +19,17 @@ from parkade.base.types import Array
 from parkade.engine.basis import basis
 from parkade.engine.harmonic import (
     Keys,
-    begin_ledger,
     begin_sums,
     dot,
-    groups,
     is_lone,
     make_room,
     weigh,
 )
 from parkade.engine.jit import SUMS, njit
-from parkade.engine.linearization import Linearization, set_blocks, set_keys
-from parkade.engine.running import CHUNK, FOLD, GROUP, Chunk, Group, Running, close_group, fold
+from parkade.engine.linearization import Linearization
+from parkade.engine.running import CHUNK, FOLD, Chunk, Group, Running, fold
 from parkade.engine.substitution import Equations, finish, finish_room
 from parkade.engine.system import LOG2E, Dims, System
-from parkade.engine.threads import share_out
 from parkade.engine.vectors import scalar, total
 
 
@@ -62,10 +59,10 @@ def _add_second(
 
 
 @njit(allocates=True)
-def _linearize_rows(
+def linearize_rows(
     system: System, dims: Dims, beta_query: Array, x: Array, lin: Linearization, group: Group
 ) -> None:
-    """What `linearize` does before `set_blocks`, for a group of tokens; see `harmonic.rows`."""
+    """What `linearize` does before `set_blocks`, for a group of tokens; see `rows`."""
     d = len(dims)
     lo, hi, ledger = group
     running, room = begin_sums(system, dims), make_room(d)
@@ -112,39 +109,6 @@ def _linearize_rows(
                     lin.moments[c, k, e] = moment
     if hi < x.shape[0]:
         fold(running.state, ledger)
-
-
-@njit(allocates=True)
-def linearize(system: System, dims: Dims, beta_query: Array, x: Array, lin: Linearization) -> None:
-    """Fill `lin` at the tokens `x`, under the causal mask; `beta_query` is βKᵀQ."""
-    n = x.shape[0]
-    set_keys(x, lin)
-    ledger = begin_ledger(system, dims)
-    for lo in range(0, n, GROUP):
-        group = Group(lo, min(n, lo + GROUP), ledger)
-        _linearize_rows(system, dims, beta_query, x, lin, group)
-        close_group(ledger)
-    set_blocks(system, beta_query, x, lin)
-
-
-def linearize_shared(
-    system: System,
-    dims: Dims,
-    beta_query: Array,
-    x: Array,
-    lin: Linearization,
-    threads: int | None = None,
-) -> None:
-    """`linearize` on all cores or `threads` threads, with the same bits."""
-    set_keys(x, lin)
-    share_out(
-        (
-            (_linearize_rows, system, dims, beta_query, x, lin, group)
-            for group in groups(system, dims, x, threads)
-        ),
-        threads,
-    )
-    set_blocks(system, beta_query, x, lin)
 
 
 @njit(fastmath=SUMS)

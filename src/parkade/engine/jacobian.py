@@ -7,7 +7,7 @@ from typing import Any
 from numba.extending import overload
 
 from parkade.base.types import Array
-from parkade.engine import harmonic_linear, pairwise_linear
+from parkade.engine import linear_time, pairwise_linear
 from parkade.engine.full_jacobian import assemble
 from parkade.engine.jit import lacks
 from parkade.engine.stages import Work
@@ -20,7 +20,7 @@ def linearize(system: System, dims: Dims, beta_query: Array, x: Array, work: Wor
     From the interpreter, harmonic sums are shared out to all cores.
     """
     if system.table is not None:
-        harmonic_linear.linearize_shared(system, dims, beta_query, x, work.lin)
+        linear_time.linearize_shared(system, dims, beta_query, x, work.lin)
         return
     pairwise_linear.linearize(system, beta_query, x, work.lin)
     if work.whole is not None:
@@ -37,7 +37,7 @@ def _linearize(system: Any, dims: Any, beta_query: Any, x: Any, work: Any) -> An
         assemble(system, work.lin, work.whole.jacobian)
 
     def by_series(system: Any, dims: Any, beta_query: Any, x: Any, work: Any) -> None:
-        harmonic_linear.linearize(system, dims, beta_query, x, work.lin)
+        linear_time.linearize(system, dims, beta_query, x, work.lin)
 
     if not lacks(system, "table"):
         return by_series

@@ -36,7 +36,7 @@ from parkade.engine.running import CHUNK, Chunk, Running
 # overlap: 2z, what it lacks, x₁, x₂; D_lm for four l; ζ^m (maybe times a mass), ζ^(m−1), ζ^(m−2);
 # five complex sums over l (or factors of D_lm); nine complex results. Then, rows of L + 4 numbers:
 # the factors of D_lm in those sums, for W and R, and for their derivatives by z, which raise m.
-_Z2, _LACK, _X, _Y, _D, _POWER, _SUM, _OUT = (CHUNK * row for row in (0, 1, 2, 3, 4, 8, 14, 24))
+_Z2, _LACK, _X, _Y, D, POWER, _SUM, _OUT = (CHUNK * row for row in (0, 1, 2, 3, 4, 8, 14, 24))
 _COLUMNS = 42 * CHUNK
 _W, _R, _WZ, _RZ, _WZZ, _ALL = 0, 2, 4, 6, 8, 10
 
@@ -54,43 +54,43 @@ def make_scratch(table: Array) -> Array:
 
 
 @njit()
-def _load(x: Array, lo: int, hi: int, flat: Array) -> None:
+def load(x: Array, lo: int, hi: int, flat: Array) -> None:
     """Take the tokens from lo on, as many as there are before hi, and m = 0."""
     for i in range(flat.size):
         flat[i] = 0.0
     for i in range(min(hi - lo, CHUNK)):
         x0, x1, z = x[lo + i, 0], x[lo + i, 1], x[lo + i, 2]
-        flat[_X + i], flat[_Y + i], flat[_Z2 + i], flat[_POWER + i] = x0, x1, 2.0 * z, 1.0
+        flat[_X + i], flat[_Y + i], flat[_Z2 + i], flat[POWER + i] = x0, x1, 2.0 * z, 1.0
         if abs(z) > 0.5:  # near a pole D is so steep that what z lacks of unit length matters
             flat[_LACK + i] = ((1.0 - z) * (1.0 + z) - (x0 * x0 + x1 * x1)) / z
 
 
 @njit(fastmath=FUSED)
-def _raise(flat: Array) -> None:
+def raise_power(flat: Array) -> None:
     """From the powers of ζ for m to those for m + 1."""
     for i in range(CHUNK):
-        re, im = flat[_POWER + i], flat[_POWER + CHUNK + i]
+        re, im = flat[POWER + i], flat[POWER + CHUNK + i]
         for row in range(5, 1, -1):
-            flat[_POWER + row * CHUNK + i] = flat[_POWER + (row - 2) * CHUNK + i]
-        flat[_POWER + i] = flat[_X + i] * re - flat[_Y + i] * im
-        flat[_POWER + CHUNK + i] = flat[_X + i] * im + flat[_Y + i] * re
+            flat[POWER + row * CHUNK + i] = flat[POWER + (row - 2) * CHUNK + i]
+        flat[POWER + i] = flat[_X + i] * re - flat[_Y + i] * im
+        flat[POWER + CHUNK + i] = flat[_X + i] * im + flat[_Y + i] * re
 
 
 @njit(fastmath=FUSED)
-def _advance(table: Array, place: int, first: bool, flat: Array) -> None:
+def advance(table: Array, place: int, first: bool, flat: Array) -> None:
     """The next four D_lm, of which `place` is the first; for l > L they are arbitrary."""
     end = table.shape[1] - 1
     b0, b1 = table[0, place], table[0, min(place + 1, end)]
     b2, b3 = table[0, min(place + 2, end)], table[0, min(place + 3, end)]
     for i in range(CHUNK):
         z, e = flat[_Z2 + i], flat[_LACK + i]
-        d2 = 1.0 if first else flat[_D + 2 * CHUNK + i]
-        d3 = 0.0 if first else flat[_D + 3 * CHUNK + i]
+        d2 = 1.0 if first else flat[D + 2 * CHUNK + i]
+        d3 = 0.0 if first else flat[D + 3 * CHUNK + i]
         d0 = z * d3 + (e * d3 - b0 * d2)
         d1 = z * d0 + (e * d0 - b1 * d3)
         d2 = z * d1 + (e * d1 - b2 * d0)
-        flat[_D + i], flat[_D + CHUNK + i] = d0, d1
-        flat[_D + 2 * CHUNK + i], flat[_D + 3 * CHUNK + i] = d2, z * d2 + (e * d2 - b3 * d1)
+        flat[D + i], flat[D + CHUNK + i] = d0, d1
+        flat[D + 2 * CHUNK + i], flat[D + 3 * CHUNK + i] = d2, z * d2 + (e * d2 - b3 * d1)
 
 
 @njit(fastmath=SUMS)
@@ -100,12 +100,12 @@ def _sum_tokens(table: Array, m: int, down: int, flat: Array, factor: int, state
     place = m * (2 * top + 3 - m) // 2 - m
     to = place - (top + 1 - m) * down
     for deg in range(m, top + 1, 4):
-        _advance(table, place + deg, deg == m, flat)
+        advance(table, place + deg, deg == m, flat)
         r0 = r1 = r2 = r3 = i0 = i1 = i2 = i3 = 0.0
         for i in range(CHUNK):
             re, im = flat[factor + i], flat[factor + CHUNK + i]
-            d0, d1 = flat[_D + i], flat[_D + CHUNK + i]
-            d2, d3 = flat[_D + 2 * CHUNK + i], flat[_D + 3 * CHUNK + i]
+            d0, d1 = flat[D + i], flat[D + CHUNK + i]
+            d2, d3 = flat[D + 2 * CHUNK + i], flat[D + 3 * CHUNK + i]
             r0, r1, r2, r3 = r0 + d0 * re, r1 + d1 * re, r2 + d2 * re, r3 + d3 * re
             i0, i1, i2, i3 = i0 + d0 * im, i1 + d1 * im, i2 + d2 * im, i3 + d3 * im
         sums = (r0, i0, r1, i1, r2, i2, r3, i3)
@@ -121,30 +121,30 @@ def add_features(running: Running, x: Array, mass: Array) -> None:
     table, state, scratch = running
     n = x.shape[0]
     for start in range(0, n, CHUNK):
-        _load(x, start, n, scratch)
+        load(x, start, n, scratch)
         for i in range(min(n - start, CHUNK)):
-            scratch[_POWER + i] = mass[start + i]
+            scratch[POWER + i] = mass[start + i]
         for m in range(degree(table.shape[1]) + 1):
-            _sum_tokens(table, m, 0, scratch, _POWER, state)
-            _raise(scratch)
+            _sum_tokens(table, m, 0, scratch, POWER, state)
+            raise_power(scratch)
 
 
 @njit(fastmath=FUSED)
-def _add_changes(running: Running, x: Array, u: Array, lo: int, hi: int) -> None:
+def add_changes(running: Running, x: Array, u: Array, lo: int, hi: int) -> None:
     """Add Σ ⟨∇f_lm(x_j), u_j⟩ over lo ≤ j < hi to the local sums; u is (3, n or more)."""
     table, state, scratch = running
     for start in range(lo, hi, CHUNK):
-        _load(x, start, hi, scratch)
+        load(x, start, hi, scratch)
         for m in range(1, degree(table.shape[1]) + 1):
             for i in range(min(hi - start, CHUNK)):
-                re, im = scratch[_POWER + i], scratch[_POWER + CHUNK + i]  # ζ^(m−1)
+                re, im = scratch[POWER + i], scratch[POWER + CHUNK + i]  # ζ^(m−1)
                 u0, u1, u2 = u[0, start + i], u[1, start + i], u[2, start + i]
                 scratch[_SUM + i] = m * (re * u0 - im * u1)
                 scratch[_SUM + CHUNK + i] = m * (re * u1 + im * u0)
                 scratch[_SUM + 2 * CHUNK + i], scratch[_SUM + 3 * CHUNK + i] = re * u2, im * u2
             _sum_tokens(table, m, 0, scratch, _SUM, state)
             _sum_tokens(table, m, 1, scratch, _SUM + 2 * CHUNK, state)
-            _raise(scratch)
+            raise_power(scratch)
 
 
 @njit(fastmath=FUSED, inline="always")
@@ -155,8 +155,8 @@ def _sum_degrees(flat: Array, deg: int, stride: int, which: int) -> None:
     at += stride
     i0, i1, i2, i3 = flat[at], flat[at + 1], flat[at + 2], flat[at + 3]
     for i in range(CHUNK):
-        d0, d1 = flat[_D + i], flat[_D + CHUNK + i]
-        d2, d3 = flat[_D + 2 * CHUNK + i], flat[_D + 3 * CHUNK + i]
+        d0, d1 = flat[D + i], flat[D + CHUNK + i]
+        d2, d3 = flat[D + 2 * CHUNK + i], flat[D + 3 * CHUNK + i]
         flat[to + i] += d0 * r0 + d1 * r1 + (d2 * r2 + d3 * r3)
         flat[to + CHUNK + i] += d0 * i0 + d1 * i1 + (d2 * i2 + d3 * i3)
 
@@ -164,7 +164,7 @@ def _sum_degrees(flat: Array, deg: int, stride: int, which: int) -> None:
 @njit(fastmath=FUSED, inline="always")
 def _collect(flat: Array, down: int, factor: float, which: int, result: int) -> None:
     """Add  factor · conj(ζ^(m−down)) · sum  to a result: as ∂₁ζ̄ = 1, ∂₂ζ̄ = −i, two derivatives."""
-    power, at, to = _POWER + 2 * CHUNK * down, _SUM + which * CHUNK, _OUT + 2 * CHUNK * result
+    power, at, to = POWER + 2 * CHUNK * down, _SUM + which * CHUNK, _OUT + 2 * CHUNK * result
     for i in range(CHUNK):
         re, im = flat[power + i], flat[power + CHUNK + i]
         s, t = flat[at + i], flat[at + CHUNK + i]
@@ -179,7 +179,7 @@ def _evaluate(running: Running, chunk: Chunk, out: Array, second: Array) -> None
     x, lo, hi = chunk
     top, beta, full = degree(table.shape[1]), table[3, 0], second.size > 0
     stride = top + 4
-    _load(x, lo, hi, flat)
+    load(x, lo, hi, flat)
     for m in range(top + 1):
         place = m * (2 * top + 3 - m) // 2 - m
         for deg in range(m, top + 1):
@@ -196,7 +196,7 @@ def _evaluate(running: Running, chunk: Chunk, out: Array, second: Array) -> None
         for i in range(_SUM, _OUT):
             flat[i] = 0.0
         for deg in range(m, top + 1, 4):
-            _advance(table, place + deg, deg == m, flat)
+            advance(table, place + deg, deg == m, flat)
             _sum_degrees(flat, deg, stride, _W)
             _sum_degrees(flat, deg, stride, _R)
             _sum_degrees(flat, deg, stride, _WZ)
@@ -213,7 +213,7 @@ def _evaluate(running: Running, chunk: Chunk, out: Array, second: Array) -> None
             _collect(flat, 2, m * (m - 1.0), _W, 6)
             _collect(flat, 2, m - 1.0, _WZ, 7)
             _collect(flat, 2, 1.0, _WZZ, 8)
-        _raise(flat)
+        raise_power(flat)
     Hx = np.empty(3)
     for i in range(hi - lo):
         y, found = x[lo + i], flat[_OUT + i :: CHUNK]  # W, –, R, –, ∇W, –, ∇R, –, H
@@ -239,7 +239,8 @@ def _evaluate(running: Running, chunk: Chunk, out: Array, second: Array) -> None
 
 
 @njit(allocates=True)
-def _join(running: Running, chunk: Chunk) -> None:
+def join_tokens(running: Running, chunk: Chunk) -> None:
+    """Add the tokens of a chunk to the local sums."""
     x, lo, hi = chunk
     add_features(running, x[lo:hi], np.ones(hi - lo))
 
@@ -259,14 +260,14 @@ def far_sums(
     """
     _evaluate(running, chunk, out, np.empty((0, 3, 3)))
     if join:
-        _join(running, chunk)
+        join_tokens(running, chunk)
 
 
 @njit()
 def far_second(running: Running, chunk: Chunk, out: Array, second: Array) -> None:
     """Do as `far_sums` with joining, and set second (CHUNK, 3, 3) to S."""
     _evaluate(running, chunk, out, second)
-    _join(running, chunk)
+    join_tokens(running, chunk)
 
 
 @njit(allocates=True)
@@ -276,5 +277,5 @@ def far_changes(running: Running, chunk: Chunk, u: Array, out: Array, radial: bo
     To be called for one chunk after the other: the state holds the changes up to the last but one.
     """
     if chunk.lo > 0:
-        _add_changes(running, chunk.x, u, chunk.lo - CHUNK, chunk.lo)
+        add_changes(running, chunk.x, u, chunk.lo - CHUNK, chunk.lo)
     _evaluate(running, chunk, out, np.empty((0, 3, 3)))

@@ -41,7 +41,7 @@ class Linearization(NamedTuple):
     keys: Array  # (d, padded n): x_j, coordinate by coordinate
     weights: Array  # p_kj for the other tokens k attends to, row after row, each padded
     offsets: NDArray[np.int64]  # (n + 1,) where the rows begin; both are empty with harmonic sums
-    shares: Array  # (2, n): p_kk, and that of the others together
+    shares: Array  # (4, n): p_kk, that of the others together; with `queries`, 1/Z_k and a shift
     lone: NDArray[np.bool_]  # (n,): whether a token is summed directly though others are not
     axes: NDArray[np.int64]  # (n,): the axes of the tangent coordinates
     queries: Array  # (n, d): a_k = β KᵀQ x_k
@@ -66,7 +66,7 @@ def allocate(n: int, d: int, *, causal: bool, stores: bool = True) -> Linearizat
         keys=np.zeros((d, padded(n))),
         weights=np.zeros(int(offsets[-1])),
         offsets=offsets,
-        shares=np.empty((2, n)),
+        shares=np.empty((4, n)),
         lone=np.zeros(n, dtype=np.bool_),
         axes=np.empty(n, dtype=np.int64),
         queries=np.empty((n, d)),

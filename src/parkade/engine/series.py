@@ -6,7 +6,7 @@ On the circle weights are a Fourier series (`fourier`), on S² a series in Legen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from math import comb, log, sqrt
 from typing import NamedTuple
@@ -25,6 +25,9 @@ _MODE_SECONDS = 6e-10  # per token and Fourier mode
 _MODES_TOKEN_SECONDS = 2e-8  # per token, whatever the number of modes
 _HARMONIC_SECONDS = 1e-9  # per token and spherical harmonic
 _HARMONICS_TOKEN_SECONDS = 2.6e-7  # per token: direct sums within its chunk, and the projection
+# The same if queries have different lengths, and so coefficients of their own.
+_OWN_MODE_SECONDS, _OWN_MODES_TOKEN_SECONDS = 1.7e-9, 7e-8
+_OWN_HARMONIC_SECONDS, _OWN_HARMONICS_TOKEN_SECONDS = 1.9e-9, 3.5e-7
 
 
 class Series(NamedTuple):
@@ -33,6 +36,7 @@ class Series(NamedTuple):
     table: Callable[[float, float], Array]  # (β, tail): coefficients that lack less than `tail`
     rough_size: Callable[[float, float], int]  # (β, tail): about the columns of the table; quick
     seconds: Callable[[int, int], float]  # (columns, n): about one velocity, on one core
+    seconds_by_length: Callable[[int, int], float]  # the same if queries have different lengths
 
 
 def _fourier_table(beta: float, tail: float) -> Array:
@@ -67,6 +71,10 @@ def _fourier_seconds(size: int, n: int) -> float:
     return n * (_MODES_TOKEN_SECONDS + _MODE_SECONDS * size)
 
 
+def _own_fourier_seconds(size: int, n: int) -> float:
+    return n * (_OWN_MODES_TOKEN_SECONDS + _OWN_MODE_SECONDS * size)
+
+
 def _legendre_table(beta: float, tail: float) -> Array:
     """Rows as `legendre` wants them: factors of the recurrence, α for W, α for R, and β.
 
@@ -85,6 +93,12 @@ def _legendre_table(beta: float, tail: float) -> Array:
         r = [float((d + 1) * (i[d + 1] - i[d]) - d * (i[d] - i[d - 1])) for d in degrees]
     bounds = np.stack([a, np.arange(len(a)) * a / beta, np.abs(r)])[:, ::-1]  # |P∇P_l| ≤ l
     top = max(0, int(np.count_nonzero(np.cumsum(bounds, axis=1).max(axis=0) > tail)) - 1)
+    return harmonic_factors(a[: top + 1], r, beta)
+
+
+def harmonic_factors(a: Array, r: Sequence[float], beta: float) -> Array:
+    """The table of `legendre` for coefficients a_l and da_l/dβ, one of each for every degree."""
+    top = len(a) - 1
     result = np.full((4, (top + 1) * (top + 2) // 2), float(beta))
     for deg in range(top + 1):
         low, middle, binomial = deg - 1, comb(2 * deg, deg), comb(2 * deg, deg)
@@ -107,8 +121,12 @@ def _legendre_seconds(size: int, n: int) -> float:
     return n * (_HARMONICS_TOKEN_SECONDS + _HARMONIC_SECONDS * size)
 
 
+def _own_legendre_seconds(size: int, n: int) -> float:
+    return n * (_OWN_HARMONICS_TOKEN_SECONDS + _OWN_HARMONIC_SECONDS * size)
+
+
 SERIES = {
-    2: Series(_fourier_table, _fourier_size, _fourier_seconds),
-    3: Series(_legendre_table, _legendre_size, _legendre_seconds),
+    2: Series(_fourier_table, _fourier_size, _fourier_seconds, _own_fourier_seconds),
+    3: Series(_legendre_table, _legendre_size, _legendre_seconds, _own_legendre_seconds),
 }
 """The series by dimension."""

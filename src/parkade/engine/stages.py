@@ -14,7 +14,7 @@ from numba.extending import overload
 
 from parkade.base import check
 from parkade.base.types import Array
-from parkade.engine import harmonic, harmonic_linear, pairwise
+from parkade.engine import harmonic, harmonic_linear, linear_time, pairwise
 from parkade.engine.clock import new_clock
 from parkade.engine.full_jacobian import factorize, solve_whole
 from parkade.engine.jit import FUSED, lacks, njit
@@ -176,7 +176,7 @@ def _block(
             for k in range(lo, hi):
                 lane.transposed[c, k] = y[k, c]
         group = Group(lo, hi, lane.ledger)
-        harmonic.rows(system, dims, y, lane.transposed, group, slope)
+        linear_time.sums(system).rows(system, dims, y, lane.transposed, group, slope)
         if system.floor > 0.0:
             quieten(work.noise, slope, lo, hi)
         if hi % GROUP == 0:
@@ -184,7 +184,8 @@ def _block(
         _to_chart(x, y, slope, lo, hi)
         combine(_C[s, :s], 1.0 / h, work.u, slope, slope, lo, hi)
     equations = Equations(work.lin, work.inverses, slope, work.u[s])
-    harmonic_linear.solve_rows(system, dims, x, equations, lo, hi, lane.changes)
+    jacobians = linear_time.jacobians(system)
+    jacobians.solve_rows(system, dims, x, equations, lo, hi, lane.changes)
 
 
 @njit(allocates=True)

@@ -38,6 +38,7 @@ class System(NamedTuple):
     frozen_weights: Array  # (m,): how many tokens each of them stands for
     causal: bool  # whether the keys of token k are those of the tokens j ≤ k
     table: Any  # an array, the coefficients of harmonic sums; or None: direct sums
+    lengths: Any  # the same by the length of a query; or None: β KᵀQ is a positive multiple of I
     accuracy: float  # largest error that harmonic sums may have in a mean μ_k
     floor: float  # forces below this share of the terms they are made of are rounding; or 0
     stretch: float  # largest step as a multiple of the time passed; or infinite

@@ -9,7 +9,7 @@ import numpy as np
 from numba.extending import overload
 
 from parkade.base.types import Array
-from parkade.engine import harmonic, pairwise
+from parkade.engine import linear_time, pairwise
 from parkade.engine.jit import lacks, njit
 from parkade.engine.system import Dims, System, unrolled
 from parkade.engine.threads import share_out
@@ -31,10 +31,10 @@ def velocity(system: System, x: Array, threads: int | None = None) -> Array:
         )
         share_out(tasks, threads)
     elif len(batch) == 1:
-        harmonic.shared(system, kind, batch[0], out[0], threads)
+        linear_time.shared(system, kind, batch[0], out[0], threads)
     else:
         pairs = zip(batch, out, strict=True)
-        share_out(((harmonic.whole, system, kind, *pair) for pair in pairs), threads)
+        share_out(((linear_time.whole, system, kind, *pair) for pair in pairs), threads)
     return out.reshape(x.shape)
 
 
@@ -48,7 +48,7 @@ def velocity_batch(system: System, dims: Dims, x: Array, out: Array) -> None:
 def evaluate(system: System, dims: Dims, x: Array, out: Array) -> None:
     """Velocity of one system: on all cores from the interpreter, on one in compiled code."""
     if system.table is not None:
-        harmonic.shared(system, dims, x, out)
+        linear_time.shared(system, dims, x, out)
     else:
         share_out(_direct(system, dims, x, out))
 
@@ -56,7 +56,7 @@ def evaluate(system: System, dims: Dims, x: Array, out: Array) -> None:
 @overload(evaluate)
 def _evaluate(system: Any, dims: Any, x: Any, out: Any) -> Any:
     def by_series(system: Any, dims: Any, x: Any, out: Any) -> None:
-        harmonic.whole(system, dims, x, out)
+        linear_time.whole(system, dims, x, out)
 
     def direct(system: Any, dims: Any, x: Any, out: Any) -> None:
         pairwise.rows(system, dims, x, 0, x.shape[0], out)

@@ -14,10 +14,11 @@ from parkade.base import forks
 from parkade.base.errors import InaccurateSumsError
 from parkade.base.progress import compiling
 from parkade.base.types import Array, MaskName
-from parkade.engine import clock, harmonic, threads
+from parkade.engine import clock, linear_time, threads
 from parkade.engine.integrator import Goal, Integrator
 from parkade.engine.integrator import Steps as Room
 from parkade.engine.jit import made_with
+from parkade.engine.lengths import LENGTHS
 from parkade.engine.methods import METHODS
 from parkade.engine.series import SERIES
 from parkade.engine.stages import BLOCK
@@ -47,7 +48,13 @@ class Compiled:
         self.code = _code()
         self._frame, self._goal = frame, Goal(options.t_end, options.tol)
         self._system = prepare(
-            problem.model, fixed.tokens, fixed.weights, frame, sums.table, sums.accuracy
+            problem.model,
+            fixed.tokens,
+            fixed.weights,
+            frame,
+            sums.table,
+            sums.accuracy,
+            sums.lengths,
         )
         self._dims = unrolled(d)
         self._advance = self._engine.advance
@@ -97,7 +104,7 @@ class Compiled:
         if system.table is None:
             return
         chosen = np.linspace(0, len(x) - 1, _CHECKED).astype(int)
-        error = harmonic.error(system, self._dims, x, chosen)
+        error = linear_time.error(system, self._dims, x, chosen)
         if not error <= system.accuracy * max(1.0, frobenius(system.value)):
             raise InaccurateSumsError(
                 f"at t={self.time:g} harmonic sums have an error of {error:.1g}, above the bound "
@@ -141,18 +148,20 @@ class Kind(NamedTuple):
     sums: str
     mask: MaskName = "causal"
     on_all_cores: bool = False
+    any_query: bool = False  # whether harmonic sums are those for any Q and K
 
     @classmethod
-    def of(cls, method: str, d: int, sums: str, mask: MaskName, on_all_cores: bool = False) -> Kind:
-        """The kind that a run needs."""
+    def of(cls, method: str, d: int, *rest: Any) -> Kind:
+        """The kind that a run needs, given all fields."""
+        kind = cls(method, min(d, SMALL_D), *rest)
         # Full attention is another matter only where there is a Jacobian.
-        mask = mask if method == "implicit" else "causal"
-        return cls(method, min(d, SMALL_D), sums, mask, on_all_cores)
+        return kind if method == "implicit" else kind._replace(mask="causal")
 
     def __str__(self) -> str:
         dimension = f"d={self.d}" if self.d < SMALL_D else f"d≥{SMALL_D}"
         full = ", full attention" if self.mask == "full" else ""
-        return f"{self.method}, {dimension}, {self.sums} sums{full}"
+        any_query = " for any Q and K" if self.any_query else ""
+        return f"{self.method}, {dimension}, {self.sums} sums{any_query}{full}"
 
 
 _warm: set[Kind] = set()
@@ -173,12 +182,17 @@ def warm_up(kind: Kind) -> None:
 def _run_once(kind: Kind) -> None:
     """Take a step with one token, which brings in whatever code larger runs need."""
     engine, d, tol = METHODS[kind.method], kind.d, 1e-3
-    table = None if kind.sums == "direct" else SERIES[d].table(1.0, tol)
-    system = prepare(Attention(d, mask=kind.mask), table=table, accuracy=tol)
+    table, lengths = None, None
+    if kind.any_query:
+        table, lengths = LENGTHS[d](1.0, 1.0, tol)
+    elif kind.sums == "harmonic":
+        table = SERIES[d].table(1.0, tol)
+    model = Attention(d, mask=kind.mask)
+    system = prepare(model, table=table, lengths=lengths, accuracy=tol)
     x, dims = np.eye(1, d), unrolled(d)
     work = engine.workspace(1, d, causal=system.causal, stores=table is None)
     room = Room(np.empty(1), np.empty((1, 1, d)), np.empty((1, engine.dense, 1, d)))
     advance = engine.advance_on_all_cores if kind.on_all_cores else engine.advance
     advance(system, dims, x, work, Goal(1.0, tol), room)
     if table is not None:
-        harmonic.error(system, dims, x, [0])
+        linear_time.error(system, dims, x, [0])

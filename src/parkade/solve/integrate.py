@@ -98,7 +98,9 @@ def _stepper(plan: Plan, problem: Problem, x0: Array, hooks: Hooks) -> tuple[Ste
     n, d = x0.shape
     on_all_cores = hooks.alone and compiled.is_large(plan, n)
     mask: MaskName = "causal" if problem.model.triangular else "full"
-    compiled.warm_up(compiled.Kind.of(plan.method, d, plan.sums.name, mask, on_all_cores))
+    any_query = plan.sums.lengths is not None
+    kind = (plan.method, d, plan.sums.name, mask, on_all_cores, any_query)
+    compiled.warm_up(compiled.Kind.of(*kind))
     begun = time.perf_counter()
     run = compiled.Compiled(plan, plan.frame, problem, x0, on_all_cores=on_all_cores)
     return run, begun

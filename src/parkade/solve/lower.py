@@ -32,6 +32,7 @@ def prepare(
     frame: Frame | None = None,
     table: Array | None = None,
     accuracy: float = 0.0,
+    lengths: Array | None = None,
 ) -> System:
     """Prepare `model`, with optional frozen tokens, for the kernels, in the given `frame`.
 
@@ -58,6 +59,7 @@ def prepare(
         frozen_weights=np.ones(len(fixed)) if weights is None else np.ascontiguousarray(weights),
         causal=model.triangular,
         table=table,
+        lengths=lengths,
         accuracy=accuracy,
         floor=0.0 if frame.attracts else max(_rounding(A), accuracy),
         stretch=_STRETCH if frame.drifts else np.inf,

@@ -51,7 +51,7 @@ def simulate(
         The integrator; "auto" chooses, and the `stats` of the result give the reason.
     sums : "auto", "direct" or "harmonic"
         How attention is summed: over all pairs, or in linear time with harmonic functions. The
-        latter needs d = 2 or 3 and KᵀQ a positive multiple of I. "auto" takes the faster one.
+        latter needs d = 2 or 3. "auto" takes the faster one.
     frozen, frozen_weights : (m, d) and (m,) arrays, optional
         Fixed tokens that all tokens attend to, and their weights in the sums (1 by default).
     max_steps : int, optional

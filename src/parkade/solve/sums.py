@@ -19,6 +19,7 @@ _COARSEST = 1e-10  # for any tol: a few more harmonics cost little
 _FINEST = 1e-14  # about the limit of float64
 
 _LARGEST = 100_000  # harmonics: a table of some megabytes
+_LARGEST_BY_LENGTH = {2: 2_000, 3: 100_000}  # the same if queries have different lengths
 _SMALLEST = 1e-280  # β: ratios of its powers must not overflow
 _NAMES = {2: "Fourier sums, {} modes", 3: "spherical harmonics, {} of them"}
 
@@ -35,6 +36,7 @@ class Sums:
     seconds: float  # approximate time of one velocity on one core
     direct_seconds: float  # the same for direct sums
     table: Array | None = field(default=None, repr=False)
+    lengths: Array | None = field(default=None, repr=False)
     accuracy: float = 0.0
 
     def describe(self, d: int) -> str:
@@ -44,7 +46,8 @@ class Sums:
         if self.name == "naive":
             return "naive velocity, in Python"
         if self.table is not None:
-            return _NAMES[d].format(self.table.shape[1])
+            any_query = "" if self.lengths is None else ", for any Q and K"
+            return _NAMES[d].format(self.table.shape[1]) + any_query
         return "direct sums, tiles" if d < SMALL_D else "direct sums, BLAS"
 
 
@@ -92,32 +95,41 @@ def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = ""
     # Half of the error is for omitted terms. No less than ROUNDING/4: a token with more than
     # accuracy/ROUNDING others is summed directly.
     tail = max(accuracy / (2 * (n + frozen)), ROUNDING / 4)
-    cost, table = _harmonic(problem, n, tail, direct)
+    if not _rate(model) > 0:  # weights may all be small, so what is omitted counts as rounding
+        tail = ROUNDING / 8
+    cost, table, lengths = _harmonic(problem, n, tail, direct)
     if table is None or (asked == "auto" and cost > direct):
         return directly(f"faster for n={n} tokens")
     if asked == "auto" and preference:
         return directly(preference)
     reason = "requested" if asked == "harmonic" else f"faster for n={n} tokens"
-    return Sums("harmonic", reason, cost, direct, table, accuracy)
+    return Sums("harmonic", reason, cost, direct, table, lengths, accuracy)
 
 
-def _harmonic(problem: Problem, n: int, tail: float, direct: float) -> tuple[float, Array | None]:
-    """The cost of harmonic sums and their coefficients; None if they are too many."""
+def _harmonic(
+    problem: Problem, n: int, tail: float, direct: float
+) -> tuple[float, Array | None, Array | None]:
+    """The cost of harmonic sums, their coefficients, and those by length; None if too many."""
     from parkade.engine.series import SERIES
 
     model, asked = problem.model, problem.options.sums
-    series, rate = SERIES[model.d], _rate(model)
+    series, (low, high), plain = SERIES[model.d], _lengths(model), _rate(model) > 0
+    seconds = series.seconds if plain else series.seconds_by_length
+    limit = _LARGEST if plain else _LARGEST_BY_LENGTH[model.d]
     passes = 1 if model.triangular else 2
-    size = series.rough_size(rate, tail)  # first: the table may be too large to compute
-    if asked == "harmonic" and size > _LARGEST:
+    size = series.rough_size(high, tail)  # first: the table may be too large to compute
+    if asked == "harmonic" and size > limit:
         raise InputError(
-            f"harmonic sums cannot be used: β={rate:g} needs about {size:.2g} harmonics, the limit "
-            f"is {_LARGEST:g}; use sums='direct'"
+            f"harmonic sums cannot be used: β|KᵀQ|={high:g} needs about {size:.2g} harmonics, the "
+            f"limit is {limit:g}; use sums='direct'"
         )
-    if size > _LARGEST or (asked == "auto" and passes * series.seconds(size, n) > direct):
-        return direct, None
-    table = _table(model.d, rate, tail)
-    return passes * series.seconds(table.shape[1], n), table
+    if size > limit or (asked == "auto" and passes * seconds(size, n) > direct):
+        return direct, None, None
+    if plain:
+        table, lengths = _table(model.d, high, tail), None
+    else:
+        table, lengths = _table_by_length(model.d, low, high, tail)
+    return passes * seconds(table.shape[1], n), table, lengths
 
 
 @lru_cache(maxsize=32)
@@ -127,21 +139,38 @@ def _table(d: int, beta: float, tail: float) -> Array:
     return SERIES[d].table(beta, tail)
 
 
+@lru_cache(maxsize=32)
+def _table_by_length(d: int, low: float, high: float, tail: float) -> tuple[Array, Array]:
+    from parkade.engine.lengths import LENGTHS
+
+    return LENGTHS[d](low, high, tail)
+
+
 def _rate(model: Model) -> float:
-    """The factor c, if β KᵀQ = c·I."""
-    if model.product is None or model.beta is None:
+    """The factor c, if β KᵀQ = c·I with c > 0; else 0."""
+    product = model.product
+    if product is None or model.beta is None:
         return 0.0
-    return model.beta * float(model.product[0, 0])
+    multiple = np.array_equal(product, product[0, 0] * np.eye(model.d))
+    return max(0.0, model.beta * float(product[0, 0])) if multiple else 0.0
+
+
+def _lengths(model: Model) -> tuple[float, float]:
+    """The least and the largest length of a query β KᵀQ x."""
+    rate = _rate(model)
+    if rate > 0 or model.product is None or model.beta is None:
+        return rate, rate
+    sizes = np.linalg.svd(model.product, compute_uv=False)
+    return model.beta * float(sizes[-1]), model.beta * float(sizes[0])
 
 
 def _obstacle(model: Model) -> str:
     """Why harmonic sums cannot be used; empty if they can."""
     if model.d not in _NAMES:
         return f"d={model.d} is not 2 or 3"
-    product = model.product
-    if product is None or not np.array_equal(product, product[0, 0] * np.eye(model.d)):
-        return "KᵀQ is not a multiple of the identity"
-    rate = _rate(model)
-    if not rate > _SMALLEST:
-        return f"β KᵀQ = {rate:g} is too small" if rate > 0 else "β KᵀQ is not positive"
+    if model.product is None:
+        return "the model has no KᵀQ"
+    high = _lengths(model)[1]
+    if not high > _SMALLEST:
+        return f"β|KᵀQ| = {high:g} is too small"
     return ""

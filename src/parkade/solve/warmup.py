@@ -24,12 +24,13 @@ def kinds() -> list[Kind]:
     """Every engine there is, the slowest to compile first."""
     dimensions = range(2, SMALL_D + 1)
     either: list[MaskName] = ["causal", "full"]
+    both = (False, True)
     return [
         *(Kind("implicit", d, "harmonic", on_all_cores=True) for d in _HARMONIC),
-        *(Kind("implicit", d, "harmonic") for d in _HARMONIC),
+        *(Kind("implicit", d, "harmonic", any_query=some) for d in _HARMONIC for some in both),
         *(Kind("implicit", d, "direct", mask) for d in dimensions for mask in either),
         *(Kind("explicit", d, "harmonic", on_all_cores=True) for d in _HARMONIC),
-        *(Kind("explicit", d, "harmonic") for d in _HARMONIC),
+        *(Kind("explicit", d, "harmonic", any_query=some) for d in _HARMONIC for some in both),
         *(Kind("explicit", d, "direct", on_all_cores=True) for d in dimensions),
         *(Kind("explicit", d, "direct") for d in dimensions),
     ]
