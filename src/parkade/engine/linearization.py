@@ -66,7 +66,7 @@ def allocate(n: int, d: int, *, causal: bool, stores: bool = True) -> Linearizat
         keys=np.zeros((d, padded(n))),
         weights=np.zeros(int(offsets[-1])),
         offsets=offsets,
-        shares=np.empty((4, n)),
+        shares=np.zeros((4, n)),
         lone=np.zeros(n, dtype=np.bool_),
         axes=np.empty(n, dtype=np.int64),
         queries=np.empty((n, d)),
