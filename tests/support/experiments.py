@@ -65,7 +65,7 @@ def fake_exhibit(name, fail=None):
 
 def replace_all(monkeypatch: pytest.MonkeyPatch, registry, experiments):
     """Put these experiments in the place of all in a registry."""
-    for name in list(registry):
+    for name in reversed(list(registry)):  # it is undone backwards: in the order they had
         monkeypatch.delitem(registry, name)
     for experiment in experiments:
         monkeypatch.setitem(registry, experiment.name, experiment)

@@ -226,7 +226,7 @@ def test_attributes_contain_the_recipe_and_the_versions(everything):
     told = json.loads(everything.attrs["recipe"])
     assert (told["beta"], told["c"], told["measure"]) == (64.0, [1.0, 4.0], list(MEASURES))
     assert json.loads(everything.attrs["versions"]) == versions()
-    assert set(versions()) == {"parkade", "numpy", "numba", "python"}
+    assert set(versions()) == {"parkade", "numpy", "python", "numba", "llvm", "cpu"}
     assert everything.clusters.attrs["long_name"] == "number of clusters"
 
 

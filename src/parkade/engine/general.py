@@ -56,7 +56,7 @@ def _at_queries(dims: Any) -> Any:
     return choose
 
 
-@njit(allocates=True)
+@njit(allocates=True, apart=True)
 def rows(system: System, dims: Dims, x: Array, transposed: Array, group: Group, out: Array) -> None:
     """Velocities of a group of tokens; see `harmonic.rows`."""
     n, d = x.shape[0], len(dims)

@@ -32,7 +32,7 @@ from parkade.engine.system import Dims, System
 from parkade.engine.vectors import scalar, total
 
 
-@njit(allocates=True)
+@njit(allocates=True, apart=True)
 def linearize_rows(
     system: System, dims: Dims, beta_query: Array, x: Array, lin: Linearization, group: Group
 ) -> None:

@@ -120,7 +120,7 @@ def is_lone(other: float, mass: float, accuracy: float) -> bool:
     return not other >= LONE or ROUNDING * mass > accuracy * (1.0 + other)
 
 
-@njit(allocates=True)
+@njit(allocates=True, apart=True)
 def rows(system: System, dims: Dims, x: Array, transposed: Array, group: Group, out: Array) -> None:
     """Velocities of a group of tokens; `transposed` is the transpose of x.
 
@@ -167,7 +167,7 @@ def rows(system: System, dims: Dims, x: Array, transposed: Array, group: Group, 
         fold(running.state, ledger)
 
 
-@njit(allocates=True)
+@njit(allocates=True, apart=True)
 def group_sums(system: System, dims: Dims, x: Array, group: Group) -> None:
     """Enter the sums of a group of tokens in its ledger."""
     running, mass = begin_sums(system, dims), np.ones(FOLD)

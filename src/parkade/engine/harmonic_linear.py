@@ -58,7 +58,7 @@ def _add_second(
                 second[c, e] += dot(weighted, room[1 + e], count)
 
 
-@njit(allocates=True)
+@njit(allocates=True, apart=True)
 def linearize_rows(
     system: System, dims: Dims, beta_query: Array, x: Array, lin: Linearization, group: Group
 ) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 
 from parkade.base import forks
 from parkade.base.progress import say_compiling, tell
@@ -27,6 +28,9 @@ TESTED = ("0.65", "0.66", "0.67", "0.68")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+if hasattr(global_compiler_lock, "_lock"):
+    forks.wait_for(global_compiler_lock._lock)
+
 FUSED = {"contract"}
 """Fast-math flags that let the compiler fuse multiplications and additions."""
 
@@ -34,11 +38,17 @@ SUMS = {"reassoc", "contract", "nsz"}
 """Flags that also let it split a sum over vector lanes."""
 
 
-def njit(*, allocates: bool = False, **options: Any) -> Callable[[Function], Function]:
+def njit(
+    *, allocates: bool = False, apart: bool = False, **options: Any
+) -> Callable[[Function], Function]:
     """Compile a function when it is first called; its machine code is kept between processes.
 
     A function that makes arrays, or calls one that returns them, `allocates`. All others work
     with the arrays of their caller, do not count references, and are smaller and faster for it.
+
+    Fast-math flags leave it to the compiler how to round, and it may do so in another way where a
+    function has become part of another one. A function that is `apart` never does: what several
+    threads share out by calling it has the bits of one thread that calls it in compiled code.
     """
     config: Any = numba.config
 
@@ -51,22 +61,16 @@ def njit(*, allocates: bool = False, **options: Any) -> Callable[[Function], Fun
             return cast(Function, numba.njit(nogil=True, **options)(function))
         from parkade.engine import lean
 
-        entry: Any = lean.entry(function, allocates=allocates, **options)
+        entry: Any = lean.entry(function, allocates=allocates, apart=apart, **options)
         entry._cache = _CheckedCache(function)
         return cast(Function, entry)
 
     return compiled
 
 
-@functools.cache
 def is_tested() -> bool:
     """Whether the installed version of Numba is one of `TESTED`."""
-    if numba.__version__.rpartition(".")[0] not in TESTED:
-        return False
-    from numba.core.compiler_lock import global_compiler_lock
-
-    forks.wait_for(global_compiler_lock._lock)
-    return True
+    return numba.__version__.rpartition(".")[0] in TESTED
 
 
 def made_with() -> dict[str, str]:

@@ -58,9 +58,14 @@ class Library(codegen.JITCodeLibrary):
         if not names.issubset(each.name for each in defined):
             return False
         for each in defined:
-            if each.name not in names:
-                each.linkage = "internal"
+            if any(each.name.startswith(part) for part in _APART):
+                each.add_function_attribute("noinline")
         self._optimize_final_module()
+        # Only now: a function that is known to have no other callers is compiled for these, and
+        # may round differently from the same function in another entry point.
+        for each in self._final_module.functions:
+            if not each.is_declaration and each.name not in names:
+                each.linkage = "internal"
         self._final_module.verify()
         self._finalize_final_module()
         return True
@@ -192,11 +197,18 @@ def _no_collection() -> Iterator[None]:
         gc.enable()
 
 
-def entry(function: Callable[..., Any], *, allocates: bool, **options: Any) -> Entry:
+_APART: set[str] = set()  # how the symbols of functions begin that are not to be inlined
+
+
+def entry(function: Callable[..., Any], *, allocates: bool, apart: bool, **options: Any) -> Entry:
     """Compile a function when Python calls it, or as part of others that call it.
 
-    Without `allocates`, arrays are not counted: their owner is the caller, and stays.
+    Without `allocates`, arrays are not counted: their owner is the caller, and stays. Code that is
+    `apart` is the same in every entry point.
     """
+    if apart:
+        parts = f"{function.__module__}.{function.__qualname__}".split(".")
+        _APART.add("_ZN" + "".join(f"{len(part)}{part}" for part in parts) + "B")
     njit: Any = numba.njit
     return Entry(njit(_target=NAME, nogil=True, _nrt=allocates, **options)(function))
 

@@ -77,7 +77,7 @@ def _choose_rows(system: Any, dims: Any, x: Any, lo: Any, hi: Any, out: Any) -> 
 
 
 # The error model of NumPy: what is not finite stays so, and its step is rejected.
-@njit(allocates=True, error_model="numpy")
+@njit(allocates=True, error_model="numpy", apart=True)
 def _means_tiles(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Array) -> None:
     """μ_k for small d, LANES queries at a time."""
     d = len(dims)
@@ -166,7 +166,7 @@ def project(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Array) 
 
 
 # The error model of NumPy: what is not finite stays so, and its step is rejected.
-@njit(allocates=True, error_model="numpy")
+@njit(allocates=True, error_model="numpy", apart=True)
 def _means_blas(system: System, x: Array, lo: int, hi: int, out: Array) -> None:
     """μ_k for large d: scores and sums by matrix products, exp in between.
 

@@ -89,7 +89,7 @@ def _add_moments(weights: Array, delta: Array, terms: Array, mean: Array, moment
             e += 1
 
 
-@njit(allocates=True)
+@njit(allocates=True, apart=True)
 def linearize(system: System, beta_query: Array, x: Array, lin: Linearization) -> None:
     """Fill `lin` at the tokens `x`; `beta_query` is βKᵀQ."""
     n, d = x.shape

@@ -9,7 +9,7 @@ from parkade.engine.jit import FUSED, njit
 from parkade.engine.simd import add_multiple
 
 
-@njit(allocates=True, fastmath=FUSED)
+@njit(allocates=True, fastmath=FUSED, apart=True)
 def invert(blocks: Array, diagonal: float, out: Array) -> None:
     """The inverse of diagonal·I − J for each of the blocks J, by columns.
 

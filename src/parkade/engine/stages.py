@@ -110,7 +110,7 @@ def _lane(system: System, dims: Dims, n: int, stage: int) -> Lane:
     return Lane(stage, transposed, ledger, harmonic_linear.no_changes(system, dims))
 
 
-@njit(allocates=True, fastmath=FUSED)
+@njit(allocates=True, fastmath=FUSED, apart=True)
 def combine(
     coefficients: Array, scale: float, u: Array, x: Array, out: Array, lo: int, hi: int
 ) -> None:
@@ -159,7 +159,7 @@ def quieten(noise: Array, velocity: Array, lo: int, hi: int) -> None:
                 velocity[k, c] = 0.0
 
 
-@njit()
+@njit(apart=True)
 def _block(
     system: System, dims: Dims, x: Array, work: Work, h: float, lane: Lane, block: int
 ) -> None:
@@ -214,7 +214,7 @@ def _slope(system: System, dims: Dims, x: Array, work: Work, h: float, s: int) -
     combine(_C[s, :s], 1.0 / h, work.u, work.slope, work.slope, 0, n)
 
 
-@njit()
+@njit(apart=True)
 def _directly(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
     invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
     for s in range(STAGES):
@@ -222,7 +222,7 @@ def _directly(system: System, dims: Dims, x: Array, work: Work, h: float) -> Non
         solve(system, Equations(work.lin, work.inverses, work.slope, work.u[s]))
 
 
-@njit()
+@njit(apart=True)
 def _together(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
     """With full attention, where all tokens depend on each other."""
     jacobian, factors, pivots = work.whole
