@@ -70,12 +70,8 @@ class Library(codegen.JITCodeLibrary):
         self._finalize_final_module()
         return True
 
-    def _optimize_functions(self, ll_module: Any) -> None:
-        """Leave functions as they are: the entry point is optimised as a whole."""
-        ll_module.data_layout = self._codegen._data_layout
-
     def _optimize_final_module(self) -> None:
-        """Optimise once. Numba does so twice, and the code is not faster."""
+        """Optimise once. Numba does so twice, and the code is slower."""
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
 
