@@ -169,13 +169,41 @@ def solve_rows(
     The tokens before them must be solved for, and lo must be a multiple of FOLD.
     """
     d = len(dims)
-    lin, u = equations.lin, equations.u
-    near = basis(dims).LEAVES_NEAR
-    chunk = CHUNK if near else 1
-    running, ledger = changes
-    keys, room = Keys(system.query[0, 0], lin.keys, np.empty(0)), make_room(d)
+    keys = Keys(system.query[0, 0], equations.lin.keys, np.empty(0))
     far, sums, pushed = np.empty((CHUNK, 2 + d)), np.empty(1 + d), np.empty(d)
     work = finish_room(d, equations.inverses)
+    room = _Room(keys, make_room(d), far, sums, pushed, work)
+    group = Group(lo, hi, changes.ledger)
+    _substitute(system, dims, x, equations, group, changes.running, room)
+
+
+class _Room(NamedTuple):
+    """What `solve_rows` works with."""
+
+    keys: Keys
+    weighed: Array
+    far: Array
+    sums: Array
+    pushed: Array
+    work: tuple[Array, Array, Array, Array]
+
+
+@njit()
+def _substitute(
+    system: System,
+    dims: Dims,
+    x: Array,
+    equations: Equations,
+    group: Group,
+    running: Running,
+    room: _Room,
+) -> None:
+    d = len(dims)
+    lin, u = equations.lin, equations.u
+    keys, weighed, far, sums, pushed, work = room
+    near = basis(dims).LEAVES_NEAR
+    chunk = CHUNK if near else 1
+    lo, hi, ledger = group
     v_scalar = scalar(system.value)
     for k0 in range(lo, hi, chunk):
         k1 = min(hi, k0 + chunk)
@@ -186,13 +214,13 @@ def solve_rows(
             if lin.lone[k]:
                 for c in range(1 + d):
                     sums[c] = 0.0
-                _add_changed(keys, x[k], u, 0, k, room, sums)
+                _add_changed(keys, x[k], u, 0, k, weighed, sums)
             else:
                 sums[0] = far[k - k0, 0]
                 for c in range(d):
                     sums[1 + c] = far[k - k0, 2 + c] + far[k - k0, 1] * x[k, c]
                 if near and k0 < k:
-                    _add_changed(keys, x[k], u, k0, k, room, sums)
+                    _add_changed(keys, x[k], u, k0, k, weighed, sums)
             # p_kk = 1/Z_k
             for c in range(d):
                 pushed[c] = lin.shares[0, k] * (sums[1 + c] - sums[0] * lin.mean[k, c])

@@ -135,10 +135,18 @@ def set_blocks(system: System, beta_query: Array, x: Array, lin: Linearization) 
 @njit(allocates=True)
 def _tangent_blocks(system: System, x: Array, lin: Linearization) -> None:
     """Set the velocities, and the blocks from their parts in lin.moments."""
+    d = x.shape[1]
+    _set_tangent_blocks(system, x, lin, (np.empty((d, d)), np.empty(d), np.empty(d)))
+
+
+# A function of its own, like other long loops, because those that make arrays count references.
+@njit()
+def _set_tangent_blocks(
+    system: System, x: Array, lin: Linearization, room: tuple[Array, Array, Array]
+) -> None:
     n, d = x.shape
     v_scalar = scalar(system.value)
-    matrix = np.empty((d, d))
-    w, left = np.empty(d), np.empty(d)
+    matrix, w, left = room
     for k in range(n):
         mean = lin.mean[k]
         radial = 0.0

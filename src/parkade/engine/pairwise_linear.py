@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from parkade.base.types import Array
@@ -92,17 +94,39 @@ def _add_moments(weights: Array, delta: Array, terms: Array, mean: Array, moment
 @njit(allocates=True, apart=True)
 def linearize(system: System, beta_query: Array, x: Array, lin: Linearization) -> None:
     """Fill `lin` at the tokens `x`; `beta_query` is βKᵀQ."""
-    n, d = x.shape
-    m = len(system.frozen_weights)
+    d = x.shape[1]
     set_keys(x, lin)
-    fixed = np.zeros((d, padded(m)))
-    for j in range(m):
-        for c in range(d):
-            fixed[c, j] = system.frozen[j, c]
+    fixed = np.zeros((d, padded(len(system.frozen_weights))))
     held = np.empty(fixed.shape[1])
     delta, fixed_delta = np.empty_like(lin.keys), np.empty_like(fixed)
     terms = np.empty(max(lin.keys.shape[1], held.size))
-    moment = np.empty((d, d))
+    room = _Room(fixed, held, delta, fixed_delta, terms, np.empty((d, d)))
+    _set_moments(system, beta_query, x, lin, room)
+    set_blocks(system, beta_query, x, lin)
+
+
+class _Room(NamedTuple):
+    """What `linearize` works with: frozen tokens as keys and their weights, differences, terms."""
+
+    fixed: Array
+    held: Array
+    delta: Array
+    fixed_delta: Array
+    terms: Array
+    moment: Array
+
+
+@njit()
+def _set_moments(
+    system: System, beta_query: Array, x: Array, lin: Linearization, room: _Room
+) -> None:
+    """Set what `set_blocks` needs."""
+    n, d = x.shape
+    m = len(system.frozen_weights)
+    fixed, held, delta, fixed_delta, terms, moment = room
+    for j in range(m):
+        for c in range(d):
+            fixed[c, j] = system.frozen[j, c]
     for k in range(n):
         weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
         length = 0.0
@@ -152,4 +176,3 @@ def linearize(system: System, beta_query: Array, x: Array, lin: Linearization) -
                 lin.moments[c, k, e] = moment[c, e]
                 lin.moments[e, k, c] = moment[c, e]
         lin.shares[0, k], lin.shares[1, k] = self_weight, other
-    set_blocks(system, beta_query, x, lin)

@@ -109,14 +109,25 @@ def finish(
         u[c, k] = v[c]
 
 
-@njit(allocates=True, fastmath=SUMS)
+@njit(allocates=True)
 def solve(system: System, equations: Equations) -> None:
     """Solve for the tokens one after the other, by sums over the stored weights."""
-    lin, inverses, right, u = equations
+    d = equations.right.shape[1]
+    along, pushed = np.empty(equations.lin.keys.shape[1]), np.empty(d)
+    _substitute(system, equations, along, pushed, finish_room(d, equations.inverses))
+
+
+@njit(fastmath=SUMS)
+def _substitute(
+    system: System,
+    equations: Equations,
+    along: Array,
+    pushed: Array,
+    room: tuple[Array, Array, Array, Array],
+) -> None:
+    lin, _, right, u = equations
     n, d = right.shape
     v_scalar = scalar(system.value)
-    along = np.empty(lin.keys.shape[1])
-    pushed, room = np.empty(d), finish_room(d, inverses)
     for k in range(n):
         weights = lin.weights[lin.offsets[k] : lin.offsets[k + 1]]
         count = weights.size
