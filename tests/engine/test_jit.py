@@ -172,6 +172,13 @@ def edit_a_source(prebuilt):
         source.write("# another source\n")
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A cache, and the bits of the process that filled it."""
+    directory = tmp_path_factory.mktemp("made")
+    return directory, run(directory)[0]
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs owners of files")
 class TestPrebuilt:
     @pytest.mark.parametrize(
@@ -187,9 +194,9 @@ class TestPrebuilt:
         ],
         ids=lambda value: getattr(value, "__name__", None),
     )
-    def test_it_is_used_if_nobody_else_could_have_written_it(self, tmp_path, change, used):
-        bits, _, _ = run(tmp_path / "made")
-        prebuilt = package_with_code(tmp_path / "site", tmp_path / "made")
+    def test_it_is_used_if_nobody_else_could_have_written_it(self, made, tmp_path, change, used):
+        directory, bits = made
+        prebuilt = package_with_code(tmp_path / "site", directory)
         change(prebuilt)
         site = {"PYTHONPATH": str(tmp_path / "site")}
         assert run(tmp_path / "empty", **site) == (bits, not used, [])
