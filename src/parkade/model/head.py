@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from typing import Any
 
@@ -87,9 +88,20 @@ class Head(Part, kind="head"):
         return 2 * self.d * EPSILON * float(np.linalg.norm(self.Q) * np.linalg.norm(self.K))
 
     @cached_property
+    def _product_norm(self) -> float:
+        return float(np.linalg.norm(self.product, 2))
+
+    @property
     def sharpness(self) -> float:  # type: ignore[override]
         """β‖KᵀQ‖, with the spectral norm."""
-        return self.beta * float(np.linalg.norm(self.product, 2))
+        return self.beta * self._product_norm
+
+    def with_beta(self, beta: float) -> Head:
+        """The head with another β; both share their matrices and what follows from them."""
+        _ = self._product_norm, self.rate, self.product_error  # computed before, once for all
+        other = copy.copy(self)
+        other.beta = check.beta(beta)
+        return other
 
     @cached_property
     def rate(self) -> float:  # type: ignore[override]

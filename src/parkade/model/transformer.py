@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -94,7 +95,13 @@ class Transformer(Model, kind="transformer"):
         """Whether no part depends on the time."""
         return all(part.autonomous for part in self._terms)
 
-    @cached_property
+    def with_beta(self, beta: float) -> Self:
+        """The model with another β in all heads; both share their matrices."""
+        other = copy.copy(self)
+        other.heads = tuple(head.with_beta(beta) for head in self.heads)
+        return other
+
+    @property
     def sharpness(self) -> float:  # type: ignore[override]
         """The largest β‖KᵀQ‖ of a head."""
         return max((part.sharpness for part in self._terms), default=0.0)

@@ -22,7 +22,7 @@ from parkade.model.model import Model
 if TYPE_CHECKING:
     import xarray
 
-    from parkade.analysis.tree import MergeTree
+    from parkade.base.tree import MergeTree
     from parkade.explorer.export import Page
 
 

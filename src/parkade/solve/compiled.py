@@ -22,7 +22,8 @@ from parkade.engine.lengths import LENGTHS
 from parkade.engine.methods import METHODS
 from parkade.engine.series import SERIES
 from parkade.engine.stages import BLOCK
-from parkade.engine.system import SMALL_D, unrolled
+from parkade.engine.stages import Work as Implicit
+from parkade.engine.system import LOG2E, SMALL_D, System, unrolled
 from parkade.engine.vectors import frobenius, noise_speed
 from parkade.engine.velocity import PARALLEL_SECONDS
 from parkade.model.attention import Attention
@@ -33,6 +34,16 @@ from parkade.solve.plan import Plan
 from parkade.solve.stepper import Steps
 
 _CHECKED = 8  # number of tokens whose harmonic sums are compared with direct ones
+_LATE = 1e6  # what a clock may show at the start of a model, in units of how long that lasts
+_CAUTIOUS = 0.01  # a step that the engine would choose at the start, in units of 1/|V|
+
+
+class _End(NamedTuple):
+    frame: Frame
+    system: System
+    x: Array
+    clock: Array
+    doubt: Array | None
 
 
 class Compiled:
@@ -46,7 +57,12 @@ class Compiled:
         self._engine: Integrator = METHODS[plan.method]
         self.stages, self.dense = self._engine.stages, self._engine.dense
         self.code = _code()
-        self._frame, self._goal = frame, Goal(options.t_end, options.tol)
+        self.span = problem.start, problem.start + options.t_end
+        # Where steps are limited by the time since the start, the clock of a later model shows it,
+        # as far as rounding leaves enough digits for the time of that model.
+        late = min(problem.start, _LATE * options.t_end) if frame.drifts else 0.0
+        self._origin = late
+        self._frame, self._goal = frame, Goal(late + options.t_end, options.tol)
         self._system = prepare(
             problem.model,
             fixed.tokens,
@@ -64,6 +80,7 @@ class Compiled:
         self._work = self._engine.workspace(
             n, d, causal=self._system.causal, stores=sums.table is None
         )
+        self._work.clock[clock.TIME] = self._work.clock[clock.MOTION] = late
         self._loops_only = plan.method == "explicit" and d < SMALL_D
         self._room = Room(np.empty(0), np.empty((0, n, d)), np.empty((0, self.dense, n, d)))
         self._context: AbstractContextManager[None] = nullcontext()
@@ -80,12 +97,43 @@ class Compiled:
     @property
     def time(self) -> float:
         """The time reached."""
-        return float(self._work.clock[clock.TIME])
+        return float(self._work.clock[clock.TIME]) - self._origin
 
     @property
     def rejected(self) -> int:
         """The number of rejected steps."""
         return int(self._work.clock[clock.REJECTED])
+
+    def end(self) -> object:
+        """The tokens in the frame, the clock, and what was lost in rounding."""
+        doubt = self._work.doubt if isinstance(self._work, Implicit) else None
+        return _End(self._frame, self._system, self._x, self._work.clock, doubt)
+
+    def resume(self, end: object) -> None:
+        """Take over the tokens as they are in the frame, the step, and what limits the trust."""
+        if not isinstance(end, _End):
+            return
+        if np.array_equal(end.frame.basis, self._frame.basis):
+            self._x = end.x.copy()  # without rounding
+        now, then = self._work.clock, end.clock
+        now[clock.MOTION] += then[clock.MOTION] - then[clock.TIME]
+        now[clock.STEP] = self._first_step(end)
+        if isinstance(self._work, Implicit) and end.doubt is not None:
+            self._work.doubt[:] = end.doubt
+
+    def _first_step(self, end: _End) -> float:
+        """A first step by the last one of the model before; 0 leaves it to the engine.
+
+        If scores change by at most c, weights change by a factor between e^{-2c} and e^{2c}, and
+        with them how fast tokens move.
+        """
+        ours, theirs = self._system, end.system
+        matrices = (ours.value, theirs.value), (ours.own_value, theirs.own_value)
+        if not all(np.array_equal(*pair) for pair in matrices):
+            return 0.0
+        change = float(np.linalg.norm(ours.query - theirs.query, 2)) / LOG2E
+        step = float(end.clock[clock.STEP]) * math.exp(-2.0 * change)
+        return step if step * frobenius(ours.value) > _CAUTIOUS else 0.0
 
     def advance(self, most: int) -> Steps | None:
         """Take steps."""
@@ -96,6 +144,7 @@ class Compiled:
         if count < 0:
             return None
         times, tokens, dense = (part[:count] for part in some)
+        times -= self._origin
         return times, self._frame.leave(tokens), self._frame.leave(dense)
 
     def check(self) -> None:
@@ -121,11 +170,11 @@ class Compiled:
         """
         system, times, goal = self._system, self._work.clock, self._goal
         if system.causal:
-            return float(times[clock.TRUSTED])
+            return float(times[clock.TRUSTED]) - self._origin
         if np.ptp(self._x, axis=0).max() < goal.tol:
             return math.inf
         limit = times[clock.MOTION] + goal.tol / noise_speed(system.value, system.accuracy)
-        return float(limit) if limit < goal.t_end else math.inf
+        return float(limit) - self._origin if limit < goal.t_end else math.inf
 
 
 def is_large(plan: Plan, n: int) -> bool:

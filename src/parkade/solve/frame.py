@@ -15,6 +15,7 @@ has a rounding error, so after t = tol/(ε ω) the position on the orbit is unkn
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -53,8 +54,30 @@ class Frame:
         return bool(np.array_equal(self.basis, np.eye(len(self.basis))))
 
 
+_last: dict[str, tuple[Head, Frame]] = {}
+
+
+def _remembered(kind: str, head: Head, find: Callable[[Head], Frame]) -> Frame:
+    """The frame that `find` gives; the last one, if only β is another."""
+    known = _last.get(kind)
+    if known is None or not all(getattr(known[0], m) is getattr(head, m) for m in "QKV"):
+        known = _last[kind] = head, find(head)
+    return known[1]
+
+
 def rest_frame(head: Head) -> Frame:
     """The model's own coordinates."""
+    return _remembered("rest", head, _rest_frame)
+
+
+def long_run_frame(head: Head, *, frozen: bool = False) -> Frame:
+    """The frame for long runs of one head, with or without frozen tokens."""
+    if frozen:
+        return _remembered("still", head, _still_frame)
+    return _remembered("long", head, _turning_frame)
+
+
+def _rest_frame(head: Head) -> Frame:
     d = head.d
     values = np.linalg.eigvals(head.V)
     leading = float(values.real.max())
@@ -69,13 +92,16 @@ def rest_frame(head: Head) -> Frame:
     )
 
 
-def long_run_frame(head: Head, *, frozen: bool = False) -> Frame:
-    """The frame for long runs of one head, with or without frozen tokens."""
+def _still_frame(head: Head) -> Frame:
+    return _turning_frame(head, may_turn=False)
+
+
+def _turning_frame(head: Head, may_turn: bool = True) -> Frame:
     d = head.d
     W, T = _schur(head.V)
     S = np.zeros((d, d))
     turns = _turns(np.linalg.eigvals(head.V))
-    if turns and not frozen:
+    if turns and may_turn:
         A = W.T @ head.K.T @ head.Q @ W
         candidate = (T - T.T) / 2
         candidate[np.abs(candidate) <= _zero(head.V)] = 0.0

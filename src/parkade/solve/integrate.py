@@ -10,9 +10,11 @@ from parkade.base.types import Array, MaskName
 from parkade.runs.stats import Stats
 from parkade.solve.options import Hooks, Problem
 from parkade.solve.pace import Pace
+from parkade.solve.piecewise import Piecewise
 from parkade.solve.plan import Plan
 from parkade.solve.record import Recorder
 from parkade.solve.stepper import Stepper
+from parkade.solve.sums import Sums, together
 
 _CHUNK_SECONDS = 0.05
 _CHUNK_STEPS = 256
@@ -30,12 +32,14 @@ def integrate(
     Returns the stats and the time until which the run can be trusted. The tokens passed to
     `kept` are in the model's coordinates, but without the rotation of the frame.
     """
-    options, sums = problem.options, plan.sums
-    stepper, begun = _stepper(plan, problem, x0, hooks)
+    options = problem.options
+    begin = _Beginnings(hooks)
+    begun = time.perf_counter()
+    stepper = Piecewise(plan, x0, begin) if plan.pieces else begin(plan, problem, x0)
     pace, stopped = Pace(plan.method, options.t_end, options.tol, options.max_steps), ""
     room = min(
         _CHUNK_STEPS,
-        _CHUNK_SECONDS / (stepper.stages * sums.seconds),
+        _CHUNK_SECONDS / (stepper.stages * plan.sums.seconds),
         _CHUNK_BYTES / (x0.nbytes * (1 + stepper.dense)),
     )
     room = max(1, int(room))
@@ -43,7 +47,7 @@ def integrate(
     passed = math.log1p if plan.method == "implicit" else float
     whole = passed(options.t_end)
 
-    steps, check_at = 0, _CHECK_STEPS
+    steps, check_at, span = 0, _CHECK_STEPS, stepper.span
     few = min(room, _FEW_STEPS)
     with stepper:
         while stepper.time < options.t_end and not stopped:
@@ -58,6 +62,9 @@ def integrate(
                     f"the steps became too short at t={stepper.time:g}; "
                     f"tol={options.tol:g} may be too strict for this model"
                 )
+            if stepper.span != span:
+                span = stepper.span
+                pace.begin(steps, span)
             steps += len(taken[0])
             if steps >= check_at or stepper.time >= options.t_end:
                 stepper.check()
@@ -68,39 +75,48 @@ def integrate(
             if hooks.cancelled():
                 raise ParkadeError("cancelled")
     rejected = stepper.rejected
+    name, engine, why = together(begin.sums, x0.shape[1])
     stats = Stats(
         method=plan.method,
         reason=plan.reason,
-        engine=sums.describe(x0.shape[1]),
+        engine=engine,
         tol=options.tol,
         steps=steps,
         rejected=rejected,
         evaluations=stepper.stages * (steps + rejected),
-        seconds=time.perf_counter() - begun,
-        sums=sums.name,
-        sums_reason=sums.reason,
+        seconds=time.perf_counter() - begun - begin.waited,
+        sums=name,
+        sums_reason=why,
         stopped=stopped,
         code=stepper.code,
     )
     return stats, stepper.trusted_until()
 
 
-def _stepper(plan: Plan, problem: Problem, x0: Array, hooks: Hooks) -> tuple[Stepper, float]:
-    """The stepper for a plan, and its start time, which excludes compilation."""
-    if plan.frame is None:
-        from parkade.solve.naive import NaiveExplicit
-        from parkade.solve.naive_implicit import NaiveImplicit
+class _Beginnings:
+    """Creates steppers, and notes their sums and the seconds that compilation took."""
 
-        begun = time.perf_counter()
-        return (NaiveExplicit if plan.method == "explicit" else NaiveImplicit)(problem, x0), begun
-    from parkade.solve import compiled
+    def __init__(self, hooks: Hooks) -> None:
+        self.sums: list[Sums] = []
+        self.waited = 0.0
+        self._alone = hooks.alone
 
-    n, d = x0.shape
-    on_all_cores = hooks.alone and compiled.is_large(plan, n)
-    mask: MaskName = "causal" if problem.model.triangular else "full"
-    any_query = plan.sums.lengths is not None
-    kind = (plan.method, d, plan.sums.name, mask, on_all_cores, any_query)
-    compiled.warm_up(compiled.Kind.of(*kind))
-    begun = time.perf_counter()
-    run = compiled.Compiled(plan, plan.frame, problem, x0, on_all_cores=on_all_cores)
-    return run, begun
+    def __call__(self, plan: Plan, problem: Problem, x0: Array) -> Stepper:
+        """The stepper for a plan."""
+        self.sums.append(plan.sums)
+        if plan.frame is None:
+            from parkade.solve.naive import NaiveExplicit
+            from parkade.solve.naive_implicit import NaiveImplicit
+
+            return (NaiveExplicit if plan.method == "explicit" else NaiveImplicit)(problem, x0)
+        lap = time.perf_counter()
+        from parkade.solve import compiled
+
+        n, d = x0.shape
+        on_all_cores = self._alone and compiled.is_large(plan, n)
+        mask: MaskName = "causal" if problem.model.triangular else "full"
+        any_query = plan.sums.lengths is not None
+        kind = (plan.method, d, plan.sums.name, mask, on_all_cores, any_query)
+        compiled.warm_up(compiled.Kind.of(*kind))
+        self.waited += time.perf_counter() - lap
+        return compiled.Compiled(plan, plan.frame, problem, x0, on_all_cores=on_all_cores)

@@ -7,7 +7,7 @@ It is the reference for tests of the compiled engines, and it runs models that n
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -26,6 +26,11 @@ _BETA = 0.04
 _ALPHA = 1 / _ORDER - 0.75 * _BETA
 
 
+class _End(NamedTuple):
+    rest: float
+    step: float
+
+
 class Naive:
     """The common base of both naive integrators: the velocity, the time, and the trust."""
 
@@ -35,7 +40,9 @@ class Naive:
         self.model, self._fixed = problem.model, problem.fixed
         self._t_end, self._tol = problem.options.t_end, problem.options.tol
         self._x = x0.copy()
-        self._t, self._h = 0.0, 0.0
+        self._start = problem.start
+        self.span = self._start, self._start + self._t_end
+        self._t, self._h = 0.0, 0.0  # since the start
         self._rejected = 0
         # The naive velocity subtracts numbers of the size of V.
         self._noise = max(16 * EPSILON * self.model.rate, 1e-300)
@@ -70,8 +77,20 @@ class Naive:
     def velocity(self, t: float, tokens: Array) -> Array:
         """dx/dt at unit vectors (n, d), or (..., n, d) if the model takes many systems."""
         fixed = (self._fixed.tokens, self._fixed.weights) if len(self._fixed.weights) else ()
-        found: Array = np.asarray(self.model.velocity(tokens, *fixed, t=t), dtype=np.float64)
+        now = self._start + t
+        found: Array = np.asarray(self.model.velocity(tokens, *fixed, t=now), dtype=np.float64)
         return found
+
+    def end(self) -> object:
+        """How long ago the model moved the tokens, and the next step."""
+        return _End(self._t - self._motion, self._h)
+
+    def resume(self, end: object) -> None:
+        """Begin with the last step, if no token would move far; keep track of the motion."""
+        if isinstance(end, _End):
+            self._motion = -end.rest
+            longest_step = self._longest_first_step(longest(self.velocity(0.0, self._x)))
+            self._h = max(self._h, min(end.step, longest_step))
 
     def _note_motion(self, start: float, speed: float) -> None:
         if speed > self._noise and start - self._motion <= self._tol / self._noise:

@@ -182,7 +182,8 @@ class _Chart:
         """The partial derivative of the velocity with respect to time."""
         if self._run.model.autonomous:
             return np.zeros_like(self._x)
-        step = _PUSH * max(self._t, 1.0 / max(self._run.model.rate, 1e-300))
+        since = self._run.span[0] + self._t
+        step = _PUSH * max(since, 1.0 / max(self._run.model.rate, 1e-300))
         before = max(0.0, self._t - step)
         change = self._run.velocity(self._t + step, self._x) - self._run.velocity(before, self._x)
         return change / (self._t + step - before)

@@ -92,11 +92,24 @@ def fixed_tokens(options: Options, d: int) -> Fixed:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What to simulate, from any start."""
+    """What to simulate, from any start.
+
+    Attributes
+    ----------
+    model : Model
+    options : Options
+    fixed : Fixed
+    start : float
+        When the model begins, if it is one of several: `Options.t_end` counts from there.
+    still : bool
+        Whether the frame must not rotate.
+    """
 
     model: Model
     options: Options
     fixed: Fixed
+    start: float = 0.0
+    still: bool = False
 
     @staticmethod
     def of(model: Model, options: Options) -> Problem:

@@ -26,6 +26,11 @@ class Pace:
         self._t_end = t_end
         self._max_steps = max_steps
         self._few = [count * max(1.0, (1e-6 / tol) ** 0.25) for count in _FEW[method]]
+        self.begin(0, (0.0, t_end))
+
+    def begin(self, steps: int, span: tuple[float, float]) -> None:
+        """Judge anew from here, after `steps` steps: another model moves the tokens."""
+        self._steps, (self._start, self._until) = steps, span
         self._marks: list[tuple[int, float, float]] = []  # steps, t, seconds
         self._half = 0  # the last mark before half of the steps
         self._begun = time.perf_counter()
@@ -42,6 +47,12 @@ class Pace:
             reached = f"the run reached max_steps={self._max_steps} at t={t:.3g}"
             remedy = "increase max_steps, or use partial=True to get the run so far"
             return f"{reached}; {remedy}" if steps >= self._max_steps else ""
+        if t >= self._until:
+            return ""
+        return self._extrapolate(steps - self._steps, t - self._start)
+
+    def _extrapolate(self, steps: int, t: float) -> str:
+        """Whether the model that moves the tokens is stuck: its own steps, and its own time."""
         seconds = time.perf_counter() - self._begun
         self._marks.append((steps, t, seconds))
         if seconds < _SECONDS or steps < self._few[seconds > _SLOW]:
@@ -49,15 +60,16 @@ class Pace:
         while self._half + 1 < len(self._marks) and 2 * self._marks[self._half + 1][0] <= steps:
             self._half += 1
         before, since, spent = self._marks[self._half]
-        left = _steps_left(before, since, steps, t, self._t_end)
+        left = _steps_left(before, since, steps, t, self._until - self._start)
         wait = left * (seconds - spent) / (steps - before)
         if left < _MANY or wait < _LONG:
             return ""
         return (
-            f"the run is too slow to reach t={self._t_end:g}: after {steps} steps and "
-            f"{seconds:.0f} s it is at t={t:.3g}, and the rest would take {_about(left)} steps, "
-            f"{_duration(wait)}; the tokens may never come to rest, so use a smaller t_end, "
-            "partial=True to get the run so far, or max_steps to allow more steps"
+            f"the run is too slow to reach t={self._until:g}: after {self._steps + steps} steps "
+            f"and {seconds:.0f} s it is at t={self._start + t:.3g}, and the rest would take "
+            f"{_about(left)} steps, {_duration(wait)}; the tokens may never come to rest, "
+            "so use a smaller t_end, partial=True to get the run so far, or max_steps to allow "
+            "more steps"
         )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from parkade.base.check import available_memory
 from parkade.base.types import Array
 from parkade.model.head import Head
+from parkade.model.layers import Layers
 from parkade.model.model import Model
 from parkade.solve import sums as summing
 from parkade.solve.frame import Frame, long_run_frame, rest_frame
@@ -47,10 +48,16 @@ class Plan:
     """None for a model that no kernel covers."""
     spin: Array
     """Generator of the rotation of the frame."""
+    pieces: tuple[Problem, ...] = ()
+    """For several models, one after the other: each as a problem. The rest is for the first."""
+    ends: tuple[float, ...] = ()
+    """When each of them ends."""
 
 
 def choose(problem: Problem, n: int) -> Plan:
     """Plan a run of n tokens; the options may fix the integrator or the sums."""
+    if isinstance(problem.model, Layers):
+        return _one_after_the_other(problem, problem.model, n)
     head = kernel_head(problem.model)
     if head is None:
         return _naive(problem, n)
@@ -71,11 +78,16 @@ def choose(problem: Problem, n: int) -> Plan:
 def with_direct_sums(plan: Plan, reason: str) -> Plan:
     """The plan with direct sums instead of harmonic ones."""
     direct = Sums("direct", reason, plan.sums.direct_seconds, plan.sums.direct_seconds)
-    return replace(plan, sums=direct)
+    pieces = tuple(
+        replace(piece, options=replace(piece.options, sums="direct")) for piece in plan.pieces
+    )
+    return replace(plan, sums=direct, pieces=pieces)
 
 
 def can_be_implicit(model: Model, n: int) -> bool:
     """Whether the implicit method can handle n tokens, one after the other or all at once."""
+    if isinstance(model, Layers):
+        return all(can_be_implicit(one, n) for one in model.models)
     covered = kernel_head(model) is not None
     return (covered and model.triangular) or n * (model.d - 1) <= WHOLE
 
@@ -89,7 +101,7 @@ def _integrator(
         return "explicit", "requested", rest_frame(head)
     if options.method == "auto" and _is_short(problem):
         return "explicit", "short run: explicit steps are cheaper", rest_frame(head)
-    frame = long_run_frame(head, frozen=len(problem.fixed.tokens) > 0)
+    frame = long_run_frame(head, frozen=problem.still or len(problem.fixed.tokens) > 0)
     if options.method == "auto" and _explicit_is_cheaper(problem, frame, n):
         return "explicit", "explicit steps are cheaper for this time", rest_frame(head)
     if options.method == "implicit":
@@ -154,6 +166,53 @@ def _naive(problem: Problem, n: int) -> Plan:
         reason = f"n·(d−1) > {WHOLE}: too many finite differences"
         return Plan("explicit", reason, sums, None, still)
     return Plan("implicit", "long causal run", sums, None, still)
+
+
+def _one_after_the_other(problem: Problem, model: Layers, n: int) -> Plan:
+    """The plan for several models: the same integrator for all, which dense output needs.
+
+    It is implicit if that is best for any of them and possible for all: explicit steps are a
+    little cheaper in a short run, but many more in a long one.
+    """
+    spans, fits = list(model.pieces(problem.options.t_end)), _can_store(n)
+    implicit = replace(problem.options, method="implicit")
+    spins = [
+        _draft(replace(problem, model=one, options=implicit), n, fits)[2] for _, _, one in spans
+    ]
+    # One frame for all: it rotates if the tokens rotate in the same way all the time.
+    problem = replace(problem, still=any(not np.array_equal(spin, spins[0]) for spin in spins))
+    drafts = [_draft(replace(problem, model=one), n, fits) for _, _, one in spans]
+    method, reason, _ = drafts[0]
+    if any(draft[0] != method for draft in drafts):
+        method = "implicit" if can_be_implicit(model, n) and fits else "explicit"
+        reason = next(why for how, why, _ in drafts if how == method)
+    pieces = tuple(
+        replace(
+            problem,
+            model=one,
+            options=replace(problem.options, t_end=end - start, times="final", method=method),
+            start=start,
+        )
+        for start, end, one in spans
+    )
+    ends = tuple(end for _, end, _ in spans)
+    return replace(choose(pieces[0], n), reason=reason, pieces=pieces, ends=ends)
+
+
+def _draft(
+    problem: Problem, n: int, fits: bool
+) -> tuple[Literal["explicit", "implicit"], str, Array]:
+    """The integrator, the reason and the rotation of the frame.
+
+    The sums are chosen only if the integrator depends on them, or if they may be refused: the
+    coefficients of some take long to compute.
+    """
+    head = kernel_head(problem.model)
+    if head is None or problem.options.sums == "harmonic" or not fits:
+        plan = choose(problem, n)
+        return plan.method, plan.reason, plan.spin
+    method, reason, frame = _integrator(problem, head, n)
+    return method, reason, frame.spin
 
 
 def _can_store(n: int) -> bool:

@@ -14,6 +14,8 @@ from parkade.base.errors import TrustWarning
 from parkade.base.progress import bar
 from parkade.base.types import Array
 from parkade.model.model import Model
+from parkade.model.schedule import Schedule
+from parkade.model.scheduled import Scheduled
 from parkade.runs.trajectory import Trajectory
 from parkade.solve.options import Hooks, Method, Options, SumsOption, Times
 from parkade.solve.solver import Solver
@@ -24,6 +26,7 @@ def simulate(
     tokens: ArrayLike,
     t_end: float,
     *,
+    schedule: Schedule | None = None,
     times: Times = "steps",
     tol: float = 1e-6,
     method: Method = "auto",
@@ -38,10 +41,12 @@ def simulate(
 
     Parameters
     ----------
-    model : Attention, Transformer, Flow or another Model
+    model : Attention, Transformer, Flow, Layers or another Model
     tokens : (n, d) array
         Unit vectors, in sequence order.
     t_end : float
+    schedule : Schedule, optional
+        β(t) in place of the β of the model.
     times : array, "steps" or "final"
         What to save: the tokens at given times, at every step (with dense output, so that
         `Trajectory.at` gives any time), or at the end only.
@@ -76,7 +81,7 @@ def simulate(
     True
     """
     options = Options(t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial)
-    solver = Solver(model, options)
+    solver = Solver(model if schedule is None else Scheduled(model, schedule), options)
     x0 = check.tokens(tokens, model.d)
     with bar("simulating", show=progress, remind=True) as report:
         run = solver.run(x0, Hooks(report))
@@ -89,6 +94,7 @@ def simulate_many(
     tokens: Sequence[ArrayLike] | Array,
     t_end: float,
     *,
+    schedule: Schedule | None = None,
     times: Times = "final",
     tol: float = 1e-6,
     method: Method = "auto",
@@ -113,7 +119,7 @@ def simulate_many(
     [20, 20, 20]
     """
     options = Options(t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial)
-    solver = Solver(model, options)
+    solver = Solver(model if schedule is None else Scheduled(model, schedule), options)
     starts = [check.tokens(x, model.d, name=f"tokens[{i}]") for i, x in enumerate(tokens)]
     from parkade.engine.threads import cores
 

@@ -21,11 +21,14 @@ class Stepper(Protocol):
         Arrays of dense output per step.
     code : str
         What computes the steps; with another one the last bits may differ.
+    span : (float, float)
+        The times between which the same model moves the tokens.
     """
 
     stages: int
     dense: int
     code: str
+    span: tuple[float, float]
 
     def __enter__(self) -> Stepper:
         """Start; an integrator may change process-wide settings while it runs."""
@@ -40,6 +43,12 @@ class Stepper(Protocol):
     @property
     def rejected(self) -> int:
         """The number of rejected steps."""
+
+    def end(self) -> object:
+        """What the next stepper wants to know of this one, without the memory that steps need."""
+
+    def resume(self, end: object) -> None:
+        """Take over from a stepper at its `end`, which is the start of this one."""
 
     def advance(self, most: int) -> Steps | None:
         """Take at most this many steps; None if they became too short.

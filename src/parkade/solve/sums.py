@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
@@ -49,6 +50,17 @@ class Sums:
             any_query = "" if self.lengths is None else ", for any Q and K"
             return _NAMES[d].format(self.table.shape[1]) + any_query
         return "direct sums, tiles" if d < SMALL_D else "direct sums, BLAS"
+
+
+def together(used: Sequence[Sums], d: int) -> tuple[str, str, str]:
+    """Names, descriptions and reasons of the sums that a run used one after the other."""
+    names, engines, reasons = (
+        list(dict.fromkeys(column))
+        for column in zip(*((s.name, s.describe(d), s.reason) for s in used), strict=True)
+    )
+    few = len(engines) <= 2
+    engine = ", then ".join(engines) if few else f"{engines[0]}, …, then {engines[-1]}"
+    return " and ".join(names), engine, "; ".join(reasons)
 
 
 def naive(problem: Problem, n: int) -> Sums:

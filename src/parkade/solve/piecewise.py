@@ -1,0 +1,110 @@
+"""Runs of several models, one after the other: a stepper for each, and one time for all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from parkade.base.types import Array
+from parkade.solve.options import Problem
+from parkade.solve.plan import Plan, choose
+from parkade.solve.stepper import Stepper, Steps
+
+Begin = Callable[[Plan, Problem, Array], Stepper]
+"""Creates the stepper of a plan for a problem and its first tokens."""
+
+
+class Piecewise:
+    """A stepper that consists of others.
+
+    The time of each begins at 0, so that the end of a model at t = 1e50 that lasts for t = 1 is
+    not lost in rounding. Each model is planned when it begins: the coefficients of harmonic sums
+    for all of them could fill the memory.
+    """
+
+    def __init__(self, plan: Plan, x0: Array, begin: Begin) -> None:
+        self._plan, self._begin = plan, begin
+        self._inside = ExitStack()
+        self._rejected, self._trusted = 0, math.inf
+        self._number = 0
+        self._now = begin(plan, plan.pieces[0], x0)
+        self._time, self._x = 0.0, x0
+        self.stages, self.dense = self._now.stages, self._now.dense
+
+    def __enter__(self) -> Piecewise:
+        self._inside.enter_context(self._now)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._inside.__exit__(*error)
+
+    @property
+    def code(self) -> str:
+        """What computes the steps now."""
+        return self._now.code
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """When the present model begins and ends."""
+        return self._problem.start, self._plan.ends[self._number]
+
+    @property
+    def time(self) -> float:
+        """The time reached."""
+        return self._time
+
+    @property
+    def rejected(self) -> int:
+        """The number of rejected steps."""
+        return self._rejected + self._now.rejected
+
+    @property
+    def _problem(self) -> Problem:
+        return self._plan.pieces[self._number]
+
+    def end(self) -> object:
+        """Nothing follows."""
+        return None
+
+    def resume(self, end: object) -> None:
+        """Nothing comes before."""
+
+    def advance(self, most: int) -> Steps | None:
+        """Take steps with one model; first go on to the next one at its start."""
+        if self._time >= self.span[1]:
+            self._go_on()
+        taken = self._now.advance(most)
+        if taken is None:
+            return None
+        times, tokens, dense = taken
+        start, end = self.span
+        times = np.minimum(start + times, end)
+        if self._now.time >= self._problem.options.t_end:
+            times[-1] = end
+        self._time, self._x = float(times[-1]), tokens[-1].copy()
+        return times, tokens, dense
+
+    def _go_on(self) -> None:
+        self.check()
+        self._rejected += self._now.rejected
+        self._trusted = self.trusted_until()
+        self._inside.close()
+        end = self._now.end()
+        del self._now  # its memory is free before the next one needs as much
+        self._number += 1
+        plan = choose(self._problem, len(self._x))
+        self._now = self._begin(plan, self._problem, self._x)
+        self._now.resume(end)
+        self._inside.enter_context(self._now)
+
+    def check(self) -> None:
+        """Check the sums of the present model."""
+        self._now.check()
+
+    def trusted_until(self) -> float:
+        """The first time after which one of the models could not be trusted."""
+        return min(self._trusted, self.span[0] + self._now.trusted_until())
