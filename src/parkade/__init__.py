@@ -8,22 +8,26 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
     from parkade import theory
-    from parkade.analysis import clusters, parking
+    from parkade.analysis import clusters
     from parkade.analysis.clusters import cluster_labels, consumption
-    from parkade.analysis.parking import renyi_centers, strong_renyi_centers
     from parkade.base.errors import InputError, ParkadeError, TrustWarning, UnfinishedError
     from parkade.model import sphere
     from parkade.model.attention import Attention
     from parkade.model.flow import Flow
     from parkade.model.head import Head
+    from parkade.model.layers import Layers
     from parkade.model.mask import Causal, Full
     from parkade.model.part import Part
+    from parkade.model.schedule import Schedule
+    from parkade.model.scheduled import Scheduled
     from parkade.model.transformer import Transformer
     from parkade.runs.archive import load
     from parkade.runs.path import Path
     from parkade.runs.trajectory import Trajectory
     from parkade.solve.simulate import simulate, simulate_many
     from parkade.sweeps.ensemble import ensemble, load_ensemble
+    from parkade.theory import parking
+    from parkade.theory.parking import renyi_centers, strong_renyi_centers
 
 __version__ = "0.1.0"
 
@@ -34,9 +38,12 @@ __all__ = [
     "Full",
     "Head",
     "InputError",
+    "Layers",
     "ParkadeError",
     "Part",
     "Path",
+    "Schedule",
+    "Scheduled",
     "Trajectory",
     "Transformer",
     "TrustWarning",
@@ -59,13 +66,16 @@ __all__ = [
 # Each is imported on first use, so that the command line starts fast.
 _HOMES = {
     "analysis.clusters": ("cluster_labels", "consumption"),
-    "analysis.parking": ("renyi_centers", "strong_renyi_centers"),
+    "theory.parking": ("renyi_centers", "strong_renyi_centers"),
     "base.errors": ("InputError", "ParkadeError", "TrustWarning", "UnfinishedError"),
     "model.attention": ("Attention",),
     "model.flow": ("Flow",),
     "model.head": ("Head",),
+    "model.layers": ("Layers",),
     "model.mask": ("Causal", "Full"),
     "model.part": ("Part",),
+    "model.schedule": ("Schedule",),
+    "model.scheduled": ("Scheduled",),
     "model.transformer": ("Transformer",),
     "runs.archive": ("load",),
     "runs.path": ("Path",),
@@ -77,7 +87,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 _MODULES = {
     "clusters": "analysis.clusters",
-    "parking": "analysis.parking",
+    "parking": "theory.parking",
     "sphere": "model.sphere",
     "theory": "theory",
 }

@@ -12,7 +12,7 @@ from support.common import random_rotation
 
 import parkade as pk
 from parkade.analysis.clusters import cluster_labels, consumption, default_radius, merge_tree
-from parkade.analysis.tree import Merge, MergeTree
+from parkade.base.tree import Merge, MergeTree
 
 ANGLE = st.one_of(
     st.floats(-math.pi, math.pi),

@@ -13,6 +13,7 @@ from support.harmonics import (
     CONFIGURATIONS,
     any_queries,
     both,
+    lengths_table,
     lone_pair,
     masks,
     place,
@@ -23,7 +24,6 @@ from support.harmonics import (
 
 import parkade as pk
 from parkade.engine import harmonic, linear_time, pairwise
-from parkade.engine.lengths import LENGTHS
 from parkade.engine.running import CHUNK, FOLD, GROUP
 from parkade.engine.system import unrolled
 from parkade.engine.velocity import velocity, velocity_batch
@@ -109,7 +109,7 @@ def test_multiples_of_the_identity_have_the_velocities_of_their_own_sums(mask, d
         model = pk.Attention(d, beta, mask=mask)
         _, plain = systems(model, len(x))
         assert plain.lengths is None
-        table, lengths = LENGTHS[d](beta, beta, harmonic.ROUNDING / 8)
+        table, lengths = lengths_table(d, beta, beta, harmonic.ROUNDING / 8)
         general = plain._replace(table=table, lengths=lengths)
         assert worst(velocity(general, x), velocity(plain, x)) <= ACCURACY
 
@@ -199,7 +199,7 @@ def test_errors_are_within_the_estimate(mask, d, norm):
             n = 400
             x, model = place(kind, n, d, seed), any_queries(d, norm, seed, mask=mask)
             sizes = np.linalg.svd(model.beta * model.product, compute_uv=False)
-            table, lengths = LENGTHS[d](sizes[-1], sizes[0], 1e-18)
+            table, lengths = lengths_table(d, sizes[-1], sizes[0], 1e-18)
             careless = prepare(model, table=table, lengths=lengths, accuracy=np.inf)
             fast, exact = velocity(careless, x), velocity(prepare(model), x)
             a = model.beta * x @ model.product.T

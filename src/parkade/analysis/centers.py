@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade.analysis.parking import renyi_centers, strong_renyi_centers
 from parkade.base.types import Array
+from parkade.theory.parking import renyi_centers, strong_renyi_centers
 
 __all__ = ["KINDS", "consumption_radius", "separation"]
 

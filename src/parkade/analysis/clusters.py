@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from parkade.analysis.agreement import Agreement, agreement, forecast_of
 from parkade.analysis.merging import default_forming, default_radius, merge_tree
 from parkade.base import check
 from parkade.base.errors import InputError
@@ -15,7 +16,16 @@ from parkade.base.types import Array
 from parkade.model.sphere import angles, distance
 from parkade.runs.path import Path, need_path
 
-__all__ = ["cluster_labels", "consumption", "default_forming", "default_radius", "merge_tree"]
+__all__ = [
+    "Agreement",
+    "agreement",
+    "cluster_labels",
+    "consumption",
+    "default_forming",
+    "default_radius",
+    "forecast_of",
+    "merge_tree",
+]
 
 _CHUNK = 2**21  # numbers of interpolated tokens held in memory at once
 

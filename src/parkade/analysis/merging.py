@@ -7,15 +7,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade.analysis.tree import Merge, MergeTree
 from parkade.base import check
 from parkade.base.errors import InputError
+from parkade.base.tree import Merge, MergeTree
 from parkade.base.types import Array
 from parkade.model.model import Model
 from parkade.runs.path import Path, need_path
+from parkade.theory.meeting import cluster_radius
 
 _FORMING = 10.0  # clusters form within about this time, if V = I
-_WIDEST = 0.1  # the largest default radius of a cluster
 _CHUNK = 2**21  # numbers of interpolated tokens held in memory at once
 
 
@@ -33,7 +33,7 @@ def default_radius(model: Model | None = None) -> float:
     >>> pk.clusters.default_radius(pk.Attention(d=2, beta=64.0))
     0.0125
     """
-    return _WIDEST / math.sqrt(max(1.0, 0.0 if model is None else model.sharpness))
+    return cluster_radius(0.0 if model is None else model.sharpness)
 
 
 def default_forming(path: Path) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from parkade.analysis.parking import renyi_centers
 from parkade.base.types import Array
 from parkade.theory.final import FinalConfiguration
+from parkade.theory.parking import renyi_centers
 
 APART = 0.05
 """Final tokens closer than this angle count as one point."""

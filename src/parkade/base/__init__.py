@@ -1,1 +1,4 @@
-"""Shared foundations: errors, checks, files, progress. Imports nothing else from parkade."""
+"""Shared foundations: errors, checks, files, progress, merge trees as data.
+
+Imports nothing else from parkade.
+"""

@@ -120,6 +120,16 @@ def is_lone(other: float, mass: float, accuracy: float) -> bool:
     return not other >= LONE or ROUNDING * mass > accuracy * (1.0 + other)
 
 
+class Room(NamedTuple):
+    """What `rows` works with."""
+
+    keys: Keys
+    fixed: Keys  # the frozen tokens
+    weighed: Array  # for `weigh`
+    far: Array  # (CHUNK, 2 + d): harmonic sums
+    sums: Array  # (1 + d,): all sums of one token
+
+
 @njit(allocates=True, apart=True)
 def rows(system: System, dims: Dims, x: Array, transposed: Array, group: Group, out: Array) -> None:
     """Velocities of a group of tokens; `transposed` is the transpose of x.
@@ -127,12 +137,22 @@ def rows(system: System, dims: Dims, x: Array, transposed: Array, group: Group, 
     Under the causal mask the ledger has the tokens before the group, and receives its sums.
     Otherwise it has those of all tokens.
     """
-    n, d = x.shape[0], len(dims)
-    lo, hi, ledger = group
-    running = begin_sums(system, dims)
-    room, far, sums = make_room(d), np.empty((CHUNK, 2 + d)), np.empty(1 + d)
+    d = len(dims)
     keys = Keys(system.query[0, 0], transposed, np.empty(0))
     fixed = Keys(keys.rate, np.ascontiguousarray(system.frozen.T), system.frozen_weights)
+    room = Room(keys, fixed, make_room(d), np.empty((CHUNK, 2 + d)), np.empty(1 + d))
+    _set_means(system, dims, x, group, begin_sums(system, dims), room, out)
+    project(system, dims, x, group.lo, group.hi, out)
+
+
+@njit()
+def _set_means(
+    system: System, dims: Dims, x: Array, group: Group, running: Running, room: Room, out: Array
+) -> None:
+    """Set `out` to the means μ_k of a group of tokens."""
+    n, d = x.shape[0], len(dims)
+    lo, hi, ledger = group
+    keys, fixed, weighed, far, sums = room
     frozen = total(system.frozen_weights)
     radial = scalar(system.value) == 0.0  # otherwise what is radial is projected away
     empty = system.causal and lo == 0 and len(system.frozen_weights) == 0
@@ -143,26 +163,24 @@ def rows(system: System, dims: Dims, x: Array, transposed: Array, group: Group, 
         if (k0 == lo and not empty) or (system.causal and k0 > lo and (k0 - lo) % FOLD == 0):
             fold(running.state, ledger)
         based = not empty or k0 - lo >= FOLD
-        chunk = Chunk(x, k0, k1)
-        basis(dims).far_sums(running, chunk, far, radial, system.causal, based)
+        basis(dims).far_sums(running, Chunk(x, k0, k1), far, radial, system.causal, based)
         for k in range(k0, k1):
             sums[0] = far[k - k0, 0] - own
             for c in range(d):
                 sums[1 + c] = far[k - k0, 2 + c] + far[k - k0, 1] * x[k, c]
             if near and k0 < k:
-                _add_keys(keys, x[k], k0, k, room, sums)
+                _add_keys(keys, x[k], k0, k, weighed, sums)
             if is_lone(sums[0], frozen + (k if system.causal else n), system.accuracy):
                 for c in range(1 + d):
                     sums[c] = 0.0
-                _add_keys(keys, x[k], 0, k, room, sums)
+                _add_keys(keys, x[k], 0, k, weighed, sums)
                 if not system.causal:
-                    _add_keys(keys, x[k], k + 1, n, room, sums)
+                    _add_keys(keys, x[k], k + 1, n, weighed, sums)
                 m = len(system.frozen_weights)
                 if m > 0:
-                    _add_keys(fixed, x[k], 0, m, room, sums)
+                    _add_keys(fixed, x[k], 0, m, weighed, sums)
             for c in range(d):
                 out[k, c] = sums[1 + c] / (1.0 + sums[0])
-    project(system, dims, x, lo, hi, out)
     if system.causal and hi < n:
         fold(running.state, ledger)
 

@@ -19,6 +19,7 @@ from parkade.base.types import Array
 from parkade.engine.basis import basis
 from parkade.engine.harmonic import (
     Keys,
+    Room,
     begin_sums,
     dot,
     is_lone,
@@ -64,12 +65,38 @@ def linearize_rows(
 ) -> None:
     """What `linearize` does before `set_blocks`, for a group of tokens; see `rows`."""
     d = len(dims)
-    lo, hi, ledger = group
-    running, room = begin_sums(system, dims), make_room(d)
-    far, far_moment = np.empty((CHUNK, 2 + d)), np.empty((CHUNK, d, d))
-    sums, second = np.empty(1 + d), np.empty((d, d))
     keys = Keys(system.query[0, 0], lin.keys, np.empty(0))
     fixed = Keys(keys.rate, np.ascontiguousarray(system.frozen.T), system.frozen_weights)
+    first = Room(keys, fixed, make_room(d), np.empty((CHUNK, 2 + d)), np.empty(1 + d))
+    room = _Moments(first, np.empty((CHUNK, d, d)), np.empty((d, d)))
+    _set_moments(system, dims, x, lin, group, begin_sums(system, dims), room)
+    for k in range(group.lo, group.hi):
+        for c in range(d):
+            lin.queries[k, c] = beta_query[0, 0] * x[k, c]
+
+
+class _Moments(NamedTuple):
+    """What `linearize_rows` works with."""
+
+    first: Room
+    far: Array  # (CHUNK, d, d): second moments by harmonic sums
+    second: Array  # (d, d): those of one token
+
+
+@njit()
+def _set_moments(
+    system: System,
+    dims: Dims,
+    x: Array,
+    lin: Linearization,
+    group: Group,
+    running: Running,
+    room: _Moments,
+) -> None:
+    """Set the means, shares and moments of a group of tokens."""
+    d = len(dims)
+    lo, hi, ledger = group
+    (keys, fixed, weighed, far, sums), far_moment, second = room
     frozen = total(system.frozen_weights)
     near = basis(dims).LEAVES_NEAR
     for k0 in range(lo, hi, CHUNK):
@@ -85,7 +112,7 @@ def linearize_rows(
                 for e in range(d):
                     second[c, e] = far_moment[i, c, e]
             if near and k0 < k:
-                _add_second(keys, x[k], k0, k, room, sums, second)
+                _add_second(keys, x[k], k0, k, weighed, sums, second)
             lin.lone[k] = is_lone(sums[0], frozen + k, system.accuracy)
             if lin.lone[k]:
                 for c in range(1 + d):
@@ -93,15 +120,14 @@ def linearize_rows(
                 for c in range(d):
                     for e in range(d):
                         second[c, e] = 0.0
-                _add_second(keys, x[k], 0, k, room, sums, second)
+                _add_second(keys, x[k], 0, k, weighed, sums, second)
                 m = len(system.frozen_weights)
                 if m > 0:
-                    _add_second(fixed, x[k], 0, m, room, sums, second)
+                    _add_second(fixed, x[k], 0, m, weighed, sums, second)
             z = 1.0 / (1.0 + sums[0])
             lin.shares[0, k], lin.shares[1, k] = z, z * sums[0]
             for c in range(d):
                 lin.mean[k, c] = z * sums[1 + c]
-                lin.queries[k, c] = beta_query[0, 0] * x[k, c]
             # Blocks only act on tangent vectors: what the far part lacks does not matter.
             for c in range(d):
                 for e in range(d):

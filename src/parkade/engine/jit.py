@@ -39,7 +39,7 @@ SUMS = {"reassoc", "contract", "nsz"}
 
 
 def njit(
-    *, allocates: bool = False, apart: bool = False, **options: Any
+    *, allocates: bool = False, apart: bool = False, constants: bool = False, **options: Any
 ) -> Callable[[Function], Function]:
     """Compile a function when it is first called; its machine code is kept between processes.
 
@@ -49,6 +49,9 @@ def njit(
     Fast-math flags leave it to the compiler how to round, and it may do so in another way where a
     function has become part of another one. A function that is `apart` never does: what several
     threads share out by calling it has the bits of one thread that calls it in compiled code.
+
+    A function with `constants` is compiled for each value of a number that its callers write in
+    their code. That makes loops faster if the number says where in an array they work.
     """
     config: Any = numba.config
 
@@ -61,7 +64,9 @@ def njit(
             return cast(Function, numba.njit(nogil=True, **options)(function))
         from parkade.engine import lean
 
-        entry: Any = lean.entry(function, allocates=allocates, apart=apart, **options)
+        entry: Any = lean.entry(
+            function, allocates=allocates, apart=apart, constants=constants, **options
+        )
         entry._cache = _CheckedCache(function)
         return cast(Function, entry)
 

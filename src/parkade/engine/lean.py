@@ -150,14 +150,18 @@ class Inner(dispatcher.Dispatcher):
     """A function that compiled code calls."""
 
     targetdescr = Descriptor()
+    constants = False
 
     def __init__(self, py_func: Any, targetoptions: Any, **more: Any) -> None:
         options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **targetoptions}
         super().__init__(py_func, targetoptions=options, **more)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Compile our functions once for all values of a number, even if a caller knows it."""
-        if self.py_func.__module__.startswith("parkade."):
+        """Compile our functions once for all values of a number, even if a caller knows it.
+
+        Those with `constants` are compiled for each value that callers write in their code.
+        """
+        if self.py_func.__module__.startswith("parkade.") and not self.constants:
             args = tuple(map(types.unliteral, args))
         return super().get_call_template(args, kws)
 
@@ -196,17 +200,22 @@ def _no_collection() -> Iterator[None]:
 _APART: set[str] = set()  # how the symbols of functions begin that are not to be inlined
 
 
-def entry(function: Callable[..., Any], *, allocates: bool, apart: bool, **options: Any) -> Entry:
+def entry(
+    function: Callable[..., Any], *, allocates: bool, apart: bool, constants: bool, **options: Any
+) -> Entry:
     """Compile a function when Python calls it, or as part of others that call it.
 
     Without `allocates`, arrays are not counted: their owner is the caller, and stays. Code that is
-    `apart` is the same in every entry point.
+    `apart` is the same in every entry point. With `constants` there is code for each value of a
+    number that a caller writes.
     """
     if apart:
         parts = f"{function.__module__}.{function.__qualname__}".split(".")
         _APART.add("_ZN" + "".join(f"{len(part)}{part}" for part in parts) + "B")
     njit: Any = numba.njit
-    return Entry(njit(_target=NAME, nogil=True, _nrt=allocates, **options)(function))
+    inner = njit(_target=NAME, nogil=True, _nrt=allocates, **options)(function)
+    inner.constants = constants
+    return Entry(inner)
 
 
 target_extension.target_registry[NAME] = Target

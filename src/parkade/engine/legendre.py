@@ -93,7 +93,7 @@ def advance(table: Array, place: int, first: bool, flat: Array) -> None:
         flat[D + 2 * CHUNK + i], flat[D + 3 * CHUNK + i] = d2, z * d2 + (e * d2 - b3 * d1)
 
 
-@njit(fastmath=SUMS)
+@njit(fastmath=SUMS, constants=True)
 def _sum_tokens(table: Array, m: int, down: int, flat: Array, factor: int, state: Array) -> None:
     """Add Σ_j factor_j D_lm to M_lm; or, if down = 1, Σ_j factor_j D_l,m−1' to M_l,m−1."""
     top = degree(table.shape[1])
@@ -172,14 +172,13 @@ def _collect(flat: Array, down: int, factor: float, which: int, result: int) -> 
         flat[to + CHUNK + i] += factor * (re * t - im * s)
 
 
-@njit(allocates=True, fastmath=FUSED)
-def _evaluate(running: Running, chunk: Chunk, out: Array, second: Array) -> None:
-    """Set out (CHUNK, 5) to W, R and N, and second (CHUNK, 3, 3), unless it is empty, to S."""
+@njit(fastmath=FUSED)
+def _sum_all(running: Running, chunk: Chunk, full: bool) -> None:
+    """Sum over all (l, m), at the tokens of a chunk; `full` is for second moments."""
     table, state, flat = running
-    x, lo, hi = chunk
-    top, beta, full = degree(table.shape[1]), table[3, 0], second.size > 0
+    top = degree(table.shape[1])
     stride = top + 4
-    load(x, lo, hi, flat)
+    load(chunk.x, chunk.lo, chunk.hi, flat)
     for m in range(top + 1):
         place = m * (2 * top + 3 - m) // 2 - m
         for deg in range(m, top + 1):
@@ -214,7 +213,13 @@ def _evaluate(running: Running, chunk: Chunk, out: Array, second: Array) -> None
             _collect(flat, 2, m - 1.0, _WZ, 7)
             _collect(flat, 2, 1.0, _WZZ, 8)
         raise_power(flat)
-    Hx = np.empty(3)
+
+
+@njit(fastmath=FUSED)
+def _set_first(running: Running, chunk: Chunk, out: Array) -> None:
+    """Set out (CHUNK, 5) to W, R and N, from the sums over all (l, m)."""
+    x, lo, hi = chunk
+    beta, flat = running.table[3, 0], running.scratch
     for i in range(hi - lo):
         y, found = x[lo + i], flat[_OUT + i :: CHUNK]  # W, –, R, –, ∇W, –, ∇R, –, H
         for g in (8, 4):  # from ∇ to P∇/β, and in the idle place after it ⟨∇, x⟩
@@ -226,13 +231,24 @@ def _evaluate(running: Running, chunk: Chunk, out: Array, second: Array) -> None
             found[g + 2] = (found[g + 2] * (y[0] * y[0] + y[1] * y[1]) - y[2] * level) / beta
         out[i, 0], out[i, 1] = found[0], found[2]
         out[i, 2], out[i, 3], out[i, 4] = found[4], found[5], found[6]
+
+
+@njit(fastmath=FUSED)
+def _set_second(running: Running, chunk: Chunk, second: Array) -> None:
+    """Set second (CHUNK, 3, 3) to S, after `_set_first`."""
+    x, lo, hi = chunk
+    beta, flat = running.table[3, 0], running.scratch
+    for i in range(hi - lo):
+        y, found = x[lo + i], flat[_OUT + i :: CHUNK]
         trace = beta * (found[0] + found[2]) - found[7]
         p, q, r, s, t = found[12], found[13], found[14], found[15], found[16]
         H = ((p + trace, q, r), (q, trace - p, s), (r, s, t + trace))
+        h0 = H[0][0] * y[0] + H[0][1] * y[1] + H[0][2] * y[2]
+        h1 = H[1][0] * y[0] + H[1][1] * y[1] + H[1][2] * y[2]
+        h2 = H[2][0] * y[0] + H[2][1] * y[1] + H[2][2] * y[2]
+        Hx = (h0, h1, h2)
+        radial = y[0] * h0 + y[1] * h1 + y[2] * h2
         for a in range(3):
-            Hx[a] = H[a][0] * y[0] + H[a][1] * y[1] + H[a][2] * y[2]
-        radial = y[0] * Hx[0] + y[1] * Hx[1] + y[2] * Hx[2]
-        for a in range(3 if full else 0):
             for b in range(3):
                 inner = H[a][b] - y[a] * Hx[b] - Hx[a] * y[b] + radial * y[a] * y[b]
                 second[i, a, b] = inner / beta**2 + y[a] * (found[8 + b] - found[4 + b] / beta)
@@ -249,7 +265,7 @@ LEAVES_NEAR = True
 """Whether sums among the tokens of a chunk are left to the caller."""
 
 
-@njit(allocates=True)
+@njit()
 def far_sums(
     running: Running, chunk: Chunk, out: Array, radial: bool, join: bool, based: bool
 ) -> None:
@@ -258,7 +274,8 @@ def far_sums(
     All three are always computed, whatever `radial` and `based` say: leaving one out would save
     nothing. With `join` the tokens are then added to the local sums.
     """
-    _evaluate(running, chunk, out, np.empty((0, 3, 3)))
+    _sum_all(running, chunk, False)
+    _set_first(running, chunk, out)
     if join:
         join_tokens(running, chunk)
 
@@ -266,11 +283,13 @@ def far_sums(
 @njit()
 def far_second(running: Running, chunk: Chunk, out: Array, second: Array) -> None:
     """Do as `far_sums` with joining, and set second (CHUNK, 3, 3) to S."""
-    _evaluate(running, chunk, out, second)
+    _sum_all(running, chunk, True)
+    _set_first(running, chunk, out)
+    _set_second(running, chunk, second)
     join_tokens(running, chunk)
 
 
-@njit(allocates=True)
+@njit()
 def far_changes(running: Running, chunk: Chunk, u: Array, out: Array, radial: bool) -> None:
     """How W, R and N at the tokens of a chunk change if every token j before it moves by u[:, j].
 
@@ -278,4 +297,5 @@ def far_changes(running: Running, chunk: Chunk, u: Array, out: Array, radial: bo
     """
     if chunk.lo > 0:
         add_changes(running, chunk.x, u, chunk.lo - CHUNK, chunk.lo)
-    _evaluate(running, chunk, out, np.empty((0, 3, 3)))
+    _sum_all(running, chunk, False)
+    _set_first(running, chunk, out)

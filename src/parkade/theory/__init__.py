@@ -14,10 +14,14 @@ from parkade.theory.caps import (
     expected_strong_centers_of_sample,
 )
 from parkade.theory.capture import Window, capture_window
+from parkade.theory.cars import CARS_CONSTANT, growing_cars
 from parkade.theory.conditions import Condition
+from parkade.theory.control import schedule
 from parkade.theory.energy import sequential_energies
 from parkade.theory.final import FinalConfiguration, final_configuration
 from parkade.theory.first_token import first_token
+from parkade.theory.forecast import forecast
+from parkade.theory.meeting import log_meeting_time
 from parkade.theory.renyi import PARKING_CONSTANT, expected_renyi_centers, parking_function
 from parkade.theory.windows import (
     Extreme,
@@ -32,6 +36,7 @@ from parkade.theory.windows import (
 )
 
 __all__ = [
+    "CARS_CONSTANT",
     "PARKING_CONSTANT",
     "Condition",
     "Estimate",
@@ -47,11 +52,15 @@ __all__ = [
     "expected_strong_centers_of_sample",
     "final_configuration",
     "first_token",
+    "forecast",
     "g",
     "g_min",
+    "growing_cars",
     "h",
     "h_max",
+    "log_meeting_time",
     "parking_function",
+    "schedule",
     "sequential_energies",
     "simple_time",
     "smallest_c",

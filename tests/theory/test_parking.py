@@ -9,8 +9,8 @@ from support.common import random_rotation
 
 import parkade as pk
 from parkade import renyi_centers, strong_renyi_centers
-from parkade.analysis import parking
 from parkade.base import check
+from parkade.theory import parking
 
 TINY = [0.0, 5e-324, 1e-300, 1e-162, 1e-16, 1e-8]
 LARGE = [math.pi / 2, math.pi - 1e-9, math.nextafter(math.pi, 0), math.pi]

@@ -23,7 +23,7 @@ from parkade.base.types import Array
 _INDENT = "  "
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Merge:
     """A cluster joins another."""
 
@@ -183,7 +183,7 @@ class MergeTree:
 
         Examples
         --------
-        >>> from parkade.analysis.tree import Merge, MergeTree
+        >>> from parkade.base.tree import Merge, MergeTree
         >>> events = (Merge(10.0, 2, 1, 1), Merge(1e4, 1, 0, 2))
         >>> MergeTree(3, 0.0, 1e6, 0.1, 2.0, events).to_newick()
         '(0:3,(1:0,2:0):3):2;'

@@ -1,0 +1,126 @@
+"""How long a token takes to reach a cluster that stands still: T(φ, m)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array
+from parkade.theory.ranges import non_negative, separations
+
+_LARGE = 50.0  # from here on asymptotic series are exact to rounding
+_TERMS = 30
+
+
+def cluster_radius(sharpness: float) -> float:
+    """The default radius of a cluster: a tenth of the range of attention, at most 0.1.
+
+    Examples
+    --------
+    >>> from parkade.theory.meeting import cluster_radius
+    >>> cluster_radius(64.0)
+    0.0125
+    """
+    return 0.1 / math.sqrt(max(1.0, sharpness))
+
+
+def log_meeting_time(
+    angle: ArrayLike, beta: float, mass: float = 1.0, *, radius: float | None = None
+) -> Array:
+    r"""The logarithm of the time in which a token reaches `mass` earlier tokens.
+
+    They are together at a distance `angle` and stand still; Q = K = V = I. The token, which feels
+    nothing else but itself, moves by dφ/dt = −w sin φ/(1 + w), w = m e^{−β(1−cos φ)}, so
+
+        T(φ, m) = ∫_r^φ [e^{β(1−cos p)}/m + 1] / sin p dp ≈ e^{β(1−cos φ)} / (m β sin²φ).
+
+    The integral is a sum of exponential integrals, which is what is computed.
+
+    Parameters
+    ----------
+    angle : float or array
+        The distance φ at the start, from 0 to π. Opposite tokens never meet.
+    beta : float
+        Inverse temperature ≥ 0.
+    mass : float
+        m ≥ 1, the number of tokens that attract.
+    radius : float, optional
+        The distance r that counts as together; `clusters.default_radius` by default. It hardly
+        matters if the angle is large.
+
+    Returns
+    -------
+    array of the shape of `angle`
+        ln T; −∞ where the angle is within the radius.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> round(float(pk.theory.log_meeting_time(1.0, 64.0)), 4)
+    25.6325
+    """
+    phi = separations("angle", angle, above_zero=False)
+    beta = non_negative("beta", beta)
+    m = check.number("mass", mass)
+    if not m >= 1:
+        raise InputError(f"mass must be ≥ 1, got {m:g}; it is a number of tokens")
+    r = cluster_radius(beta) if radius is None else check.positive("radius", radius)
+    slow, fast = log_integrals(np.maximum(phi, r), beta, r)
+    together = phi <= r  # where the integrals, which are 0, are rounding errors
+    result: Array = np.logaddexp(
+        np.where(together, -np.inf, slow - math.log(m)), np.where(together, -np.inf, fast)
+    )
+    return result
+
+
+def log_integrals(phi: Array, beta: float, r: float) -> tuple[Array, Array]:
+    """The logarithms of ∫_r^φ e^{β(1−cos p)}/sin p dp and of the same for β = 0; φ ≥ r."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fast = np.log(np.log(np.tan(phi / 2) / math.tan(r / 2)))
+        fast = np.where(phi >= math.pi, np.inf, fast)
+        if beta == 0:
+            return fast, fast
+        # With u = 1 − cos p the integrand is e^{βu} [1/u + 1/(2 − u)] / 2.
+        u, low = 2 * np.sin(phi / 2) ** 2, 2 * math.sin(r / 2) ** 2
+        far = 2 * np.cos(phi / 2) ** 2  # 2 − u, without cancellation
+        faded = np.exp(beta * (low - u))
+        first = _scaled_ei(beta * u) - faded * _scaled_ei(beta * low)
+        second = _scaled_e1(beta * far) - faded * _scaled_e1(beta * (2 - low))
+        return beta * u + np.log((first + second) / 2), fast
+
+
+def _scaled_ei(x: ArrayLike) -> Array:
+    """Exp(−x) Ei(x)."""
+    from scipy.special import expi
+
+    value = np.asarray(x, dtype=float)
+    small = np.minimum(value, _LARGE)
+    result: Array = np.where(
+        value < _LARGE, np.exp(-small) * expi(small), _series(np.maximum(value, _LARGE), 1.0)
+    )
+    return result
+
+
+def _scaled_e1(x: ArrayLike) -> Array:
+    """Exp(x) E₁(x)."""
+    from scipy.special import exp1
+
+    value = np.asarray(x, dtype=float)
+    small = np.minimum(value, _LARGE)
+    result: Array = np.where(
+        value < _LARGE, np.exp(small) * exp1(small), _series(np.maximum(value, _LARGE), -1.0)
+    )
+    return result
+
+
+def _series(x: Array, sign: float) -> Array:
+    """Σ k! (±1/x)^k / x, for large x (DLMF 6.12)."""
+    term, total = 1 / x, np.zeros_like(x)
+    for k in range(_TERMS):
+        total = total + term
+        term = term * sign * (k + 1) / x
+    return total
