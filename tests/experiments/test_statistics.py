@@ -82,3 +82,25 @@ def test_a_test_decides_only_where_chance_does_not():
 
 def test_a_mean_as_text():
     assert statistics.Mean(1.23456, 0.0123).text(".3f", ".1g") == "1.235 ± 0.01"
+
+
+def test_a_slope_knows_its_error_where_variances_differ():
+    # Of 2000 slopes, their spread is estimated to 1.6%; White's error has a bias of a few per cent.
+    rng = np.random.default_rng(4)
+    x = rng.uniform(0, 10, 200)
+    slopes = [statistics.fit_slope(x, 2 * x + x * rng.standard_normal(200)) for _ in range(2000)]
+    values = np.array([slope.value for slope in slopes])
+    assert values.mean() == pytest.approx(2, abs=5 * values.std() / math.sqrt(2000))
+    assert np.mean([slope.error for slope in slopes]) == pytest.approx(values.std(), rel=0.1)
+
+
+@pytest.mark.parametrize(("size", "rank"), [(5, 0), (9, 1), (100, 40)])
+def test_the_interval_of_a_median_is_that_of_the_sign_test(size, rank):
+    # For example, 5 numbers: all are on one side of the median with a probability of 1/16.
+    sample = np.random.default_rng(size).permutation(size)
+    assert statistics.median_interval(sample, 0.0625) == (rank, size - 1 - rank)
+    assert 2 * stats.binom.cdf(rank, size, 0.5) <= 0.0625 < 2 * stats.binom.cdf(rank + 1, size, 0.5)
+
+
+def test_few_numbers_say_nothing_of_a_median():
+    assert statistics.median_interval([1.0, 2.0, 3.0], 0.01) == (-math.inf, math.inf)

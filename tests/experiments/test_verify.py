@@ -53,8 +53,9 @@ def test_output_holds_figures_and_verdicts(claims, tmp_path):
     assert read["claims"][0]["figures"] == [str(folder / "one.png"), str(folder / "one.pdf")]
 
 
-def test_a_failing_experiment_stops_the_others(claims, tmp_path):
-    claims["bad"] = fake_claim("bad", fail=pk.ParkadeError("the run failed"))
+def test_a_failing_experiment_stops_the_others(claims, tmp_path, monkeypatch):
+    bad = fake_claim("bad", fail=pk.ParkadeError("the run failed"))
+    monkeypatch.setitem(claims, "bad", bad)
     with pytest.raises(pk.ParkadeError, match="the run failed"):
         verify(["bad", "one"], output=tmp_path)
     assert not (tmp_path / "verdicts.json").exists()
@@ -64,7 +65,7 @@ def test_the_table_fits_80_columns(claims):
     result = invoke()
     assert result.exit_code == 0
     assert max(len(line) for line in result.stdout.splitlines()) <= 80
-    for word in ("one", "two", "undecided", "agrees", "prediction", "3 claims"):
+    for word in ("one", "two", "undecided", "agrees", "prediction", "3 claims", "ours: lemma"):
         assert word in result.stdout
 
 

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parkade.analysis import clusters, parking
+from parkade.analysis import clusters
 from parkade.base.progress import Report
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.compiled import Kind, warm_up
 from parkade.solve.simulate import simulate
 from parkade.solve.warmup import kinds
+from parkade.theory import parking
 
 
 class Warmed(NamedTuple):
@@ -51,8 +52,9 @@ def warm_up_one(kind: Kind | None) -> Warmed:
 
 
 def _use_the_rest() -> None:
-    """Dense output, clusters, parking and energies, each once."""
+    """Dense output, clusters, parking, forecasts and energies, each once."""
     from parkade.theory.energy import sequential_energies
+    from parkade.theory.forecast import forecast
 
     x0 = sphere.uniform(20, 2, seed=1)
     for method in ("explicit", "implicit"):
@@ -64,4 +66,6 @@ def _use_the_rest() -> None:
     for radius in (0.01, 1.0):  # in cells, and one by one
         parking.renyi_centers(x0, radius)
         parking.strong_renyi_centers(x0, radius, model=Attention(Q=[1.0, 2.0]))
+    for pull in ("net", "nearest"):
+        forecast(x0, 9.0, pull=pull)
     sequential_energies(x0, 2.0)

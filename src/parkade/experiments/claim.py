@@ -1,14 +1,15 @@
-"""A claim of a paper, and the evidence for or against it."""
+"""A claim of a paper or of our own, and the evidence for or against it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from parkade.experiments.experiment import Experiment, Finding
+from parkade.experiments.experiment import OURS, Experiment, Finding
 
-Status: TypeAlias = Literal["lemma", "theorem", "conjecture", "observed"]
-"""What the paper says of the claim: proved, conjectured, or seen in simulations."""
+Status: TypeAlias = Literal["lemma", "theorem", "derived", "conjecture", "observed"]
+"""What its authors say of the claim: proved, derived from a simplified model, conjectured, or
+seen in simulations."""
 
 Judgement: TypeAlias = Literal["agrees", "contradicts", "undecided"]
 """What the experiment says of the claim. "undecided" means that it cannot tell."""
@@ -32,18 +33,23 @@ class Evidence(Finding):
 
 @dataclass(frozen=True, kw_only=True)
 class Claim(Experiment[Evidence]):
-    """A statement of a paper with the experiment that tests it.
+    """A statement of a paper, or of our own, with the experiment that tests it.
 
     Attributes
     ----------
     status : str
-        What the paper says of it.
+        What its authors say of it.
     prediction : str
         What should be measured, in one short phrase for the table.
     """
 
     status: Status
     prediction: str
+
+    @property
+    def origin(self) -> str:
+        """Its status for tables, with "ours" before it if it is not of a paper."""
+        return f"ours: {self.status}" if self.paper == OURS else self.status
 
     def heading(self, finding: Evidence) -> str:
         """The claim and the verdict."""

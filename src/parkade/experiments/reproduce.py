@@ -61,7 +61,7 @@ def reproduce(
     quick : bool
         Take smaller samples.
     runs : int, optional
-        Number of runs of Figure 3's ensemble.
+        Number of runs of the ensembles of Figure 3, and of our findings.
     progress : bool
         Show a progress bar on standard error.
 

@@ -133,6 +133,34 @@ def fit_exponent(x: ArrayLike, samples: Sequence[ArrayLike]) -> Exponent:
     )
 
 
+def fit_slope(x: Array, y: Array) -> Mean:
+    """The slope of a line through points that are independent, with its standard error.
+
+    The error is White's, from the residuals themselves: they need not have equal variances.
+    """
+    line = fit_line(x, y, np.ones_like(x))
+    lever = x - line.center
+    residual = y - line.level - line.slope * lever
+    return Mean(line.slope, float(np.sqrt(np.sum((lever * residual) ** 2)) / np.sum(lever**2)))
+
+
+def median_interval(sample: ArrayLike, probability: float) -> tuple[float, float]:
+    """An interval that misses the median of independent numbers with at most this probability.
+
+    Its ends are order statistics: the ranks at which a sign test no longer rejects. It is exact
+    for every law. If there are too few numbers, the interval is the whole line.
+    """
+    from scipy.stats import binom
+
+    x = np.sort(np.asarray(sample, dtype=np.float64))
+    below = int(binom.ppf(probability / 2, x.size, 0.5))
+    if binom.cdf(below, x.size, 0.5) > probability / 2:
+        below -= 1  # at most this many numbers lie below the median by chance
+    if below < 0:
+        return -math.inf, math.inf
+    return float(x[below]), float(x[x.size - 1 - below])
+
+
 def less(sample: Sequence[float], expected: float) -> Judgement:
     """Whether the mean of independent numbers is less than expected, at a fifth of the level."""
     from scipy.stats import t

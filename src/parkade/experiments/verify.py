@@ -26,6 +26,7 @@ def verify(
     *,
     quick: bool = False,
     seed: int = 0,
+    runs: int | None = None,
     output: str | os.PathLike[str] | None = None,
     progress: bool = False,
     report: Report | None = None,
@@ -40,6 +41,8 @@ def verify(
         Take smaller samples: all claims in about a minute.
     seed : int
         Same seed, same results.
+    runs : int, optional
+        Number of runs of the ensembles that whole lives of clusters are taken from.
     output : path, optional
         Directory for a figure of each claim (.png and .pdf) and for `verdicts.json`. It is
         created if it does not exist.
@@ -76,7 +79,7 @@ def verify(
                 move(sum(done) / len(done))
 
             note(0.0)
-            return claims[i].perform(Effort(quick, seed, note, folder=folder))
+            return claims[i].perform(Effort(quick, seed, note, runs, folder))
 
         # Two at a time: while one simulates on all cores, the other counts on one.
         with ThreadPoolExecutor(2) as pool:

@@ -69,5 +69,6 @@ def simulate(recipe: Recipe, batch: int, cancelled: Callable[[], bool]) -> dict[
                 if MEASURES[name].observes and recipe.observer not in recipe.variables[key].dims:
                     found = found[0]
                 # With fewer tokens or dimensions than the largest of the grid, the rest is NaN.
-                arrays[key][i][tuple(map(slice, found.shape))] = found
+                places: tuple[int | slice, ...] = (i, *map(slice, found.shape))
+                arrays[key][places] = found
     return arrays

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from parkade.analysis import clusters
 from parkade.analysis.centers import KINDS
+from parkade.base.errors import InputError
+from parkade.base.tree import MergeTree
 from parkade.base.types import Array
 from parkade.model.sphere import distance
 from parkade.runs.trajectory import Trajectory
@@ -40,6 +42,11 @@ class Sample:
     def tokens(self) -> Array:
         """Tokens at the times of the ensemble, (T, n, d)."""
         return self.run.at(self.times)
+
+    @cached_property
+    def tree(self) -> MergeTree:
+        """The merge tree of the run."""
+        return clusters.merge_tree(self.run)
 
     @cached_property
     def centers(self) -> list[list[NDArray[np.int64]]]:
@@ -74,7 +81,7 @@ def _clusters(sample: Sample) -> dict[str, ArrayLike]:
 
 
 def _merges(sample: Sample) -> dict[str, ArrayLike]:
-    tree = sample.run.merge_tree()
+    tree = sample.tree
     chosen: list[Any] = [None, None]
     if tree.plateaus:
         chosen = [tree.plateaus[0], max(tree.plateaus, key=lambda p: p.lifetime)]
@@ -83,6 +90,19 @@ def _merges(sample: Sample) -> dict[str, ArrayLike]:
         "plateau_clusters": [p.clusters if p else np.nan for p in chosen],
         "plateau_start": [p.start if p else np.nan for p in chosen],
         "plateau_end": [p.end if p else np.nan for p in chosen],
+    }
+
+
+def _forecast(sample: Sample) -> dict[str, ArrayLike]:
+    try:
+        told = clusters.forecast_of(sample.run)
+    except InputError:
+        return {}  # everything is NaN: among random V, some have no forecast
+    found = clusters.agreement(told, sample.tree)
+    return {
+        "forecast_arrival": told.arrivals,
+        "forecast_right": found.right.mean() if found.right.size else np.nan,
+        "forecast_error": found.error,
     }
 
 
@@ -128,6 +148,16 @@ MEASURES: dict[str, Measure] = {
             "plateau_end": Variable(("plateau",), "f8", "end of a plateau, or of the run"),
         },
         _merges,
+        dense=True,
+    ),
+    "forecast": Measure(
+        "merges forecast from the start, and how many of those after t = 100 were as forecast",
+        {
+            "forecast_arrival": Variable(("token",), "f8", "forecast time of arrival"),
+            "forecast_right": Variable((), "f8", "share of merges whose partner was forecast"),
+            "forecast_error": Variable((), "f8", "rms of ln(forecast time / time seen)"),
+        },
+        _forecast,
         dense=True,
     ),
     "consumption": Measure(

@@ -1,10 +1,10 @@
-"""Every claim of the paper is there."""
+"""Every claim of the paper is there, and five of ours."""
 
 from typing import get_args
 
 from parkade.experiments.claim import Status
 from parkade.experiments.claims.registry import CLAIMS
-from parkade.experiments.experiment import CAUSAL_CLUSTERING
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, OURS
 
 
 def test_every_claim_of_the_paper_is_there():
@@ -19,4 +19,12 @@ def test_every_claim_of_the_paper_is_there():
 
 def test_claims_can_be_grouped_by_paper():
     assert CAUSAL_CLUSTERING == "2411.04990"
-    assert {claim.paper for claim in CLAIMS.values()} == {CAUSAL_CLUSTERING}
+    papers = [claim.paper for claim in CLAIMS.values()]
+    assert papers == [CAUSAL_CLUSTERING] * 17 + [OURS] * 5
+    ours = ["forecast", "plateau-lifetime", "drift", "coarsening", "last-merge"]
+    assert list(CLAIMS)[-5:] == ours
+
+
+def test_tables_say_which_claims_are_ours():
+    assert CLAIMS["lemma-5.1"].origin == "lemma"
+    assert CLAIMS["drift"].origin == "ours: derived"

@@ -4,7 +4,7 @@ from parkade.experiments.experiment import CAUSAL_CLUSTERING, OURS
 from parkade.experiments.figures.registry import FIGURES
 
 PAPER = ["fig1", "table1", "fig2", "fig3", "verify"]
-OWN = ["fig1-late", "fig1-qk", "staircase", "share"]
+OWN = ["fig1-late", "fig1-qk", "staircase", "share", "findings"]
 
 
 def test_every_figure_is_listed_under_its_name():

@@ -20,7 +20,7 @@ def test_the_verdicts_lie_in_a_directory_of_their_own(tmp_path, monkeypatch):
 
 def test_verdicts_are_counted(quick, monkeypatch):
     replace_all(monkeypatch, CLAIMS, [fake_claim("a"), fake_claim("b", "contradicts")])
-    finding = verdicts.measure(quick)
+    finding = verdicts.FINDINGS.measure(quick)
     assert finding.measured.startswith("1 agrees, 1 contradicts.")
     assert "2e-06" in finding.measured
     assert finding.numbers == {"a": "agrees", "b": "contradicts"}

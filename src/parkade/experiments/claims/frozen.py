@@ -8,12 +8,12 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from parkade import theory
-from parkade.analysis.parking import renyi_centers
 from parkade.base.types import Array
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.runs.trajectory import Trajectory
 from parkade.solve.simulate import simulate
+from parkade.theory.parking import renyi_centers
 
 Packing: TypeAlias = Literal["dense", "parked", "lonely"]
 """As many centres as fit, as many as find room at random, or a single one."""

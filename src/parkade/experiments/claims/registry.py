@@ -8,8 +8,13 @@ from parkade.experiments.claims import (
     centers,
     clouds,
     cluster_law,
+    coarsening,
+    drift,
     energies,
     first_token,
+    forecast,
+    last_merge,
+    lifetime,
     one_cluster,
     one_point,
     renyi_count,
@@ -37,6 +42,11 @@ CLAIMS: dict[str, Claim] = by_name(
         renyi_count.CLAIM,
         centers.CLAIM,
         *cluster_law.CLAIMS,
+        forecast.CLAIM,
+        lifetime.CLAIM,
+        drift.CLAIM,
+        coarsening.CLAIM,
+        last_merge.CLAIM,
     )
 )
-"""Every claim by name, in the paper's order."""
+"""Every claim by name, in the paper's order; ours come last."""

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade import theory
-from parkade.analysis.parking import renyi_centers
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
 from parkade.experiments.statistics import LEVEL, allowed_sigmas, mean
 from parkade.model import sphere
+from parkade.theory.parking import renyi_centers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

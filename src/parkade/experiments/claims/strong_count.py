@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parkade import theory
-from parkade.analysis.parking import strong_renyi_centers
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
 from parkade.experiments.statistics import LEVEL, Mean, allowed_sigmas, mean
 from parkade.model import sphere
+from parkade.theory.parking import strong_renyi_centers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

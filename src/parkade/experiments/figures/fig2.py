@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parkade.analysis.parking import renyi_centers, strong_renyi_centers
 from parkade.experiments.claims.census import BETA, N
 from parkade.experiments.exhibit import Exhibit
 from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort, Finding
@@ -14,6 +13,7 @@ from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
 from parkade.theory.paper import DELTA
+from parkade.theory.parking import renyi_centers, strong_renyi_centers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,6 +15,7 @@ FIGURES: dict[str, Exhibit] = by_name(
         staircase.EXHIBIT,
         share.EXHIBIT,
         verdicts.EXHIBIT,
+        verdicts.FINDINGS,
     )
 )
 """Every figure and table by name, in the paper's order."""
