@@ -171,6 +171,15 @@ def test_all_options_reach_the_library() -> None:
     assert told["stats"]["reason"] == "requested"
 
 
+def test_a_schedule_replaces_beta() -> None:
+    result = invoke(*SMALL, "--d", 2, "--schedule", "0:4,0.5:64", "--json")
+    told = json.loads(result.stdout)
+    start, schedule = pk.sphere.uniform(5, 2, 0), pk.Schedule([0, 0.5], [4, 64])
+    run = pk.simulate(pk.Attention(2), start, 1, schedule=schedule)
+    assert told["final"] == run.final.tolist()
+    assert told["model"]["schedule"] == schedule.to_dict()
+
+
 def test_reproduce_lists_the_figures() -> None:
     from parkade.experiments.figures.registry import FIGURES
 
@@ -288,6 +297,10 @@ def files(here: Path) -> Path:
         ("--seed -1", "seed must be ≥ 0"),
         ("--mask cosual", "mask must be one of 'causal', 'full', got 'cosual'"),
         ("--method magic", "method must be one of 'auto'"),
+        ("--schedule 0:4,5", "--schedule must be pairs such as 0:16,100:64, got '0:4,5'"),
+        ("--schedule 0:4,x:5", "--schedule must be pairs"),
+        ("--schedule 1:4", "times must begin with 0, got 1"),
+        ("--schedule 0:4,2:-1", "beta must be ≥ 0, got -1"),
         ("--V x", "--V must be a number, a diagonal"),
         ("--V nan", "V must be finite"),
         ("--V 1,2;3", "--V must have rows of one length, got rows of 2, 1 numbers"),

@@ -19,6 +19,11 @@ def test_it_is_what_would_be_computed():
     np.testing.assert_allclose(kept["times"], made["times"], rtol=1e-6)
     np.testing.assert_allclose(frames(kept), frames(made), atol=1e-5)
     assert (labels(kept) == labels(made)).all()
+    told, expected = kept["forecast"]["merges"], made["forecast"]["merges"]
+    assert [(m["absorbed"], m["into"]) for m in told] == [
+        (m["absorbed"], m["into"]) for m in expected
+    ]
+    np.testing.assert_allclose([m["t"] for m in told], [m["t"] for m in expected], rtol=1e-6)
 
 
 def test_the_server_has_it():

@@ -7,7 +7,7 @@ from matplotlib.collections import LineCollection
 
 import parkade as pk
 from parkade.analysis.clusters import merge_tree
-from parkade.analysis.tree import Merge, MergeTree
+from parkade.base.tree import Merge, MergeTree
 from parkade.plots import history as life
 from parkade.plots import style
 

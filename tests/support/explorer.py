@@ -34,8 +34,8 @@ PATIENT = Limits(memory=1e12, token_steps=1e9)
 """Limits that allow them."""
 
 MODEL_ONLY = (
-    "beta", "mask", "A", "V", "equation", "delta", "centers", "consumption", "theory", "stats",
-    "settings",
+    "beta", "mask", "A", "V", "equation", "delta", "centers", "consumption", "theory",
+    "forecast", "stats", "settings",
 )  # fmt: skip
 """What a scene does not have without a model."""
 

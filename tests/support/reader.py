@@ -34,12 +34,33 @@ class Reader:
     """
 
     def __init__(self, context, origin):
-        self.context, self.origin = context, origin
-        self.wrong, self.asked = [], []
+        self.context = context
+        self.begin(origin)
         context.on("request", self._request)
         context.on("weberror", lambda event: self.wrong.append(f"script: {event.error}"))
         context.on("console", self._console)
         self.page = context.new_page()
+
+    def begin(self, origin):
+        """Visit an origin, and forget what was heard before."""
+        self.origin = origin
+        self.wrong, self.asked = [], []
+
+    def leave(self, place, viewport):
+        """Leave the page as if nobody had been there, for whoever uses the tab next.
+
+        A place of the same origin keeps the browser's process, since a new one is slow.
+        """
+        for other in self.context.pages:
+            if other is not self.page:
+                other.close()
+        self.page.unroute_all()
+        self.context.clear_permissions()
+        self.context.clear_cookies()
+        self.page.set_viewport_size(viewport)
+        self.page.mouse.move(0, 0)
+        self.page.goto(place)
+        self.get("localStorage.clear()")
 
     def _request(self, request):
         self.asked.append(request.url)

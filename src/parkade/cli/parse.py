@@ -16,6 +16,7 @@ from parkade.base.files import reading
 from parkade.base.npz import read_npy
 from parkade.base.types import Array
 from parkade.model import matrices as text_to
+from parkade.model.schedule import Schedule
 
 _SUFFIXES = (".npy", ".csv", ".txt")
 
@@ -48,6 +49,15 @@ def numbers(option: str, text: str) -> Array:
         return np.array([float(part) for part in text.split(",")])
     except ValueError:
         raise InputError(f"{option} must be numbers separated by commas, got {text!r}") from None
+
+
+def schedule(option: str, text: str) -> Schedule:
+    """Pairs of a time and the inverse temperature from then on, `0:16,100:64`."""
+    try:
+        times, beta = zip(*(map(float, pair.split(":")) for pair in text.split(",")), strict=True)
+    except ValueError:
+        raise InputError(f"{option} must be pairs such as 0:16,100:64, got {text!r}") from None
+    return Schedule(times, beta)
 
 
 def matrices(texts: Mapping[str, str], d: int | None) -> tuple[dict[str, Array], int]:

@@ -34,7 +34,8 @@ def reproduce(
     seed: Annotated[int, typer.Option("--seed", help="Seed of the random starts.")] = 0,
     quick: Annotated[bool, typer.Option("--quick", help="Use smaller samples.")] = False,
     runs: Annotated[
-        int | None, typer.Option("--runs", help="Runs of Figure 3's ensemble.  [default: 5000]")
+        int | None,
+        typer.Option("--runs", help="Runs of the ensembles of fig3 (default 5000) and findings."),
     ] = None,
     listing: Annotated[
         bool, typer.Option("--list", help="List the figures and tables and exit.")

@@ -19,7 +19,9 @@ PLOT = "parkade.png"
 EXAMPLES = (
     "parkade simulate",
     "parkade simulate --n 200 --d 2 --beta 64 --t-end 150 --plot",
+    "parkade simulate --n 200 --d 2 --beta 64 --t-end 1e60 --plot --forecast",
     "parkade simulate --V 1,1,-1 --t-end 5000 -o run.npz",
+    "parkade simulate --schedule 0:4,100:64 --d 2 --t-end 1e6 --plot",
     "parkade simulate --V '0,-1;1,0' --times log:0.1:100:31 --json",
 )
 
@@ -52,6 +54,15 @@ def simulate(
     beta: Annotated[
         float, typer.Option("--beta", help="Inverse temperature.", show_default=True)
     ] = 9.0,
+    schedule: Annotated[
+        str | None,
+        typer.Option(
+            "--schedule",
+            metavar="T:BETA,...",
+            help="Inverse temperature that changes with time, instead of --beta: 0:16,100:64 is 16 "
+            "up to time 100 and 64 from then on.",
+        ),
+    ] = None,
     V: Annotated[
         str,
         typer.Option(
@@ -151,6 +162,10 @@ def simulate(
             help=f"Draw the run as .png, .pdf or .svg.  [default FILE: {PLOT}]",
         ),
     ] = None,
+    forecast: Annotated[
+        bool,
+        typer.Option("--forecast", help="Draw what is forecast from the start into the figure."),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of the summary.")
     ] = False,
@@ -192,11 +207,17 @@ def simulate(
             None if frozen_weights is None else parse.numbers("--frozen-weights", frozen_weights)
         )
         show = sys.stderr.isatty() if progress is None else progress
+        foretold = None
+        if forecast:
+            changing = schedule is not None or fixed is not None
+            _check_forecast(plot, changing, kept)
+            foretold = pk.theory.forecast(x0, model)  # before the run, which may take long
         warnings.simplefilter("ignore", pk.TrustWarning)  # the summary includes it
         run = pk.simulate(
             model,
             x0,
             t_end,
+            schedule=None if schedule is None else parse.schedule("--schedule", schedule),
             times=kept,
             tol=tol,
             method=method,  # type: ignore[arg-type]  # checked by the library
@@ -214,7 +235,7 @@ def simulate(
         if plot is not None:
             from parkade import plots
 
-            plots.save(plots.overview(run), plot)
+            plots.save(plots.overview(run, forecast=foretold), plot)
     from parkade.cli import summary
 
     written = {"output": output, "plot": plot}
@@ -231,3 +252,17 @@ def _check_format(path: Path) -> None:
         from parkade.base.errors import InputError
 
         raise InputError(f"cannot write {path}: its name must end in {', '.join(FORMATS)}")
+
+
+def _check_forecast(plot: Path | None, changing: bool, times: Any) -> None:
+    """Raise before the run what would go wrong after it."""
+    from parkade.base.errors import InputError
+
+    if plot is None:
+        raise InputError("--forecast draws into the figure of the run, got no figure; add --plot")
+    if changing:
+        raise InputError(
+            "--forecast is for one β and free tokens; leave out --schedule and --frozen"
+        )
+    if (times == "final") if isinstance(times, str) else (len(times) < 2):
+        raise InputError("--forecast needs a run with several times; leave out --times")

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 import parkade
-from parkade.analysis.parking import renyi_centers
 from parkade.base.numbers import finite
 from parkade.base.tables import Column, text_table
 from parkade.base.types import Array
 from parkade.runs.trajectory import Trajectory
+from parkade.theory.parking import renyi_centers
 
 RADIUS = 1e-3
 """Final tokens closer than this (radians) to an earlier one count as one point."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parkade.cli.guard import guarded, interruptible
 
+if TYPE_CHECKING:
+    from parkade.base.tree import MergeTree
+
 EXAMPLES = (
     "parkade timeline --seed 1",
+    "parkade timeline --seed 1 --forecast",
     "parkade simulate --n 200 --d 2 --beta 64 --t-end 1e60 -o run.npz",
     "parkade timeline run.npz --json",
 )
@@ -38,9 +43,14 @@ def timeline(
     persistence: Annotated[
         float, typer.Option("--persistence", help="Factor in time over which a state must last.")
     ] = 2.0,
+    forecast: Annotated[
+        bool,
+        typer.Option("--forecast", help="Show what was forecast from the start, beside it."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     newick: Annotated[
-        bool, typer.Option("--newick", help="Print the merge tree in Newick format.")
+        bool,
+        typer.Option("--newick", help="Print the merge tree (and the forecast) in Newick format."),
     ] = False,
 ) -> None:
     """Show the metastable states of a run, their lifetimes and the merges."""
@@ -52,10 +62,24 @@ def timeline(
         else:
             model, x0 = pk.Attention(d, beta), pk.sphere.uniform(n, d, seed)
             run = pk.simulate(model, x0, t_end, progress=sys.stderr.isatty())
+        foretold = pk.clusters.forecast_of(run, radius) if forecast else None
         tree = run.merge_tree(radius, persistence)
     if as_json:
-        print(tree.to_json())
+        print(_json(tree, foretold))
     elif newick:
-        print(tree.to_newick())
+        print("\n".join(known.to_newick() for known in (tree, foretold) if known is not None))
     else:
         print(tree.to_text())
+        if foretold is not None:
+            from parkade.cli import foretold as words
+
+            print(f"\n{words.as_text(foretold, tree)}")
+
+
+def _json(tree: MergeTree, foretold: MergeTree | None) -> str:
+    """The tree as one JSON object, with what was forecast if it is known."""
+    if foretold is None:
+        return tree.to_json()
+    from parkade.cli.foretold import as_data
+
+    return json.dumps({**json.loads(tree.to_json()), "forecast": as_data(foretold, tree)})

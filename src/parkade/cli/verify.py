@@ -1,4 +1,4 @@
-"""`parkade verify`: test the paper's claims."""
+"""`parkade verify`: test the paper's claims, and ours."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def verify(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     listing: Annotated[bool, typer.Option("--list", help="List the claims and exit.")] = False,
 ) -> None:
-    """Test the paper's claims: prediction, measurement and verdict for each."""
+    """Test the paper's claims and ours: prediction, measurement and verdict for each."""
     with interruptible("no verdicts; figures of finished claims are kept"):
         from parkade.experiments.claims.registry import CLAIMS
         from parkade.experiments.records import claims_json
@@ -63,7 +63,7 @@ def _text(tested: list[TestedClaim]) -> str:
     """The verdicts as a table, and the probability of a false alarm."""
     columns = [
         Column("claim"),
-        Column("paper"),
+        Column("status"),
         Column("prediction", share=4),
         Column("measured", share=5),
         Column("verdict"),
@@ -71,7 +71,7 @@ def _text(tested: list[TestedClaim]) -> str:
     rows = [
         (
             outcome.experiment.name,
-            outcome.experiment.status,
+            outcome.experiment.origin,
             outcome.experiment.prediction,
             outcome.finding.measured,
             outcome.finding.verdict,

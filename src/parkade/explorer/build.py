@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from parkade.analysis.centers import KINDS, consumption_radius, separation
 from parkade.analysis.clusters import cluster_labels, consumption, default_radius, merge_tree
-from parkade.analysis.tree import MergeTree
 from parkade.base.errors import InputError
 from parkade.base.numbers import finite
+from parkade.base.tree import MergeTree
 from parkade.base.types import Array
 from parkade.explorer import describe
 from parkade.explorer.equation import equation
+from parkade.explorer.forecast import forecast
 from parkade.explorer.frames import frame_times
 from parkade.explorer.settings import Settings
 from parkade.explorer.theory_line import theory_line
@@ -52,8 +53,8 @@ def build(
     -------
     dict
         Ready for JSON. What needs a model (beta, mask, A, V, equation, delta, centers,
-        consumption, theory) is None without one, and so are settings and stats if they are
-        not known. The page hides what it cannot show.
+        consumption, theory, forecast) is None without one, and so are settings and stats if they
+        are not known. The page hides what it cannot show.
     """
     model = run.model
     held = np.empty(0, dtype=np.int64) if settings is None else settings.held
@@ -65,6 +66,8 @@ def build(
     checkpoint()
     radius = default_radius(model)
     tree = merge_tree(whole, radius, halvings=_HALVINGS)
+    checkpoint()
+    told = forecast(run, tree)
     checkpoint()
     times = frame_times(whole)
     shown = Path(times, whole.at(times), model)
@@ -91,6 +94,7 @@ def build(
             {"t": e.time, "absorbed": e.absorbed, "into": e.into, "size": e.size}
             for e in tree.events
         ],
+        "forecast": told,
         **_of_model(model),
         **_of_centers(shown, model, delta),
         "frozen": run.frozen.tolist(),

@@ -10,10 +10,11 @@ from parkade.plots.caption import caption
 from parkade.plots.centers import centers
 from parkade.plots.circles import angles, circle
 from parkade.plots.globe import sphere
-from parkade.plots.history import angle_life, life, merge_tree, staircase
+from parkade.plots.history import angle_life, life, merge_tree
 from parkade.plots.overview import overview
 from parkade.plots.phase import phase_diagram
 from parkade.plots.principal import principal_axes
+from parkade.plots.stairs import staircase
 from parkade.plots.style import new_figure, save
 
 __all__ = [

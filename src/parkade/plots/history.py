@@ -1,70 +1,27 @@
-"""The clusters of a run over all decades of time: how many, which, and where."""
+"""The clusters of a run over all decades of time: which, and where."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from parkade.analysis import clusters
-from parkade.analysis.tree import MergeTree
-from parkade.base.errors import InputError
+from parkade.base.tree import MergeTree
 from parkade.base.types import Array
 from parkade.model import sphere
 from parkade.plots import sampling, style, time_axis
 from parkade.plots.caption import caption
 from parkade.plots.circles import MANY_VERTICES, unbroken
+from parkade.plots.stairs import staircase, tree_of
 from parkade.runs.path import Path
 
 PALETTE = (style.VERMILLION, style.BLUE, style.GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#7A5C3E")
 """Colours of leaders after the first token, which is black."""
 
 _GRID = 400  # samples along the time axis, besides those along the paths
-
-
-@style.context()
-def staircase(run: Path | MergeTree, ax: Axes | None = None) -> Axes:
-    """Draw the number of clusters against time, with its plateaus.
-
-    Parameters
-    ----------
-    run : Path or MergeTree
-        A run, or a merge tree made with a custom radius.
-    ax : matplotlib Axes, optional
-        Axes to draw on; a new figure by default.
-
-    Returns
-    -------
-    matplotlib Axes
-        Plateaus are shaded and labelled. If space is short, the longest ones (in decades) get
-        labels first. The steep beginning may lie above the axes.
-    """
-    tree = _tree(run, "staircase")
-    ax = style.axes(ax, style.PAGE, 2.8)
-    left = time_axis.begin(ax, tree)
-    shown = [p for p in tree.plateaus if p.end > left]
-    top = 1.45 * shown[0].clusters + 1 if shown else 1.05 * tree.n
-    for i, plateau in enumerate(shown):
-        ax.fill_between(
-            [max(plateau.start, left), plateau.end],
-            plateau.clusters,
-            color=style.BLUE,
-            alpha=(0.16, 0.08)[i % 2],
-            linewidth=0,
-        )
-    times = np.unique([left, *(e.time for e in tree.events if e.time > left), tree.end])
-    ax.step(times, tree.count(times), where="post", color=style.BLUE, linewidth=1.5)
-    ax.set_ylim(0, top)
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
-    ax.set_ylabel("clusters")
-    time_axis.label_plateaus(ax, shown, left, tree.end, top)
-    time_axis.shade_untrusted(ax, tree)
-    return ax
 
 
 @style.context()
@@ -85,7 +42,7 @@ def merge_tree(run: Path | MergeTree, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
     """
-    tree = _tree(run, "merge_tree")
+    tree = tree_of(run, "merge_tree")
     begin, leaders = _first_state(tree)
     row = {leader: i for i, leader in enumerate(_rows(run, tree))}
     color = _colors(leaders)
@@ -142,7 +99,7 @@ def angle_life(run: Path, ax: Axes | None = None, tree: MergeTree | None = None)
     if isinstance(run, Path):
         instead = "plots.merge_tree"
         sampling.need_dimension(run, "angle_life", run.d == 2, "d=2", instead)
-    life = _tree(run, "angle_life") if tree is None else tree
+    life = tree_of(run, "angle_life") if tree is None else tree
     _, leaders = _first_state(life)
     color = _colors(leaders)
     ax = style.axes(ax, style.PAGE, 3.2)
@@ -194,10 +151,16 @@ def angle_life(run: Path, ax: Axes | None = None, tree: MergeTree | None = None)
 
 
 @style.context()
-def life(run: Path, tree: MergeTree | None = None, figure: Figure | None = None) -> Figure:
+def life(
+    run: Path,
+    tree: MergeTree | None = None,
+    figure: Figure | None = None,
+    *,
+    forecast: MergeTree | None = None,
+) -> Figure:
     """Show the whole life of a run: the staircase above the angles (d=2) or the merge tree.
 
-    Draws into `figure`, or into a new figure.
+    Draws into `figure`, or into a new figure. A `forecast` is drawn as in `staircase`.
 
     Examples
     --------
@@ -208,13 +171,13 @@ def life(run: Path, tree: MergeTree | None = None, figure: Figure | None = None)
     >>> [ax.get_ylabel() for ax in life(run).axes]
     ['clusters', 'angle φ']
     """
-    known = _tree(run, "life") if tree is None else tree
+    known = tree_of(run, "life") if tree is None else tree
     flat = run.d == 2
     rows = 2.6 if flat else 0.9 + 0.24 * len(_first_state(known)[1])
     if figure is None:
         figure = style.new_figure(style.PAGE, 2.5 + rows)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.3, rows])
-    staircase(known, ax=above)
+    staircase(known, ax=above, forecast=forecast)
     if flat:
         angle_life(run, ax=below, tree=known)
     else:
@@ -222,23 +185,6 @@ def life(run: Path, tree: MergeTree | None = None, figure: Figure | None = None)
     above.set_xlabel("")
     figure.suptitle(caption(run))
     return figure
-
-
-def _tree(run: Any, plot: str) -> MergeTree:
-    tree = run if isinstance(run, MergeTree) else None
-    if isinstance(run, Path):
-        tree = clusters.merge_tree(run)
-    if tree is None:
-        raise InputError(
-            f"plots.{plot} needs a run, got {type(run).__name__}; "
-            "pass the result of parkade.simulate"
-        )
-    if not tree.start < tree.end:
-        raise InputError(
-            f"plots.{plot} needs a run with several times, got t={tree.end:g} only; "
-            "simulate with times='steps'"
-        )
-    return tree
 
 
 def _first_state(tree: MergeTree) -> tuple[float, tuple[int, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from parkade.base.tree import MergeTree
 from parkade.plots import style
 from parkade.plots.caption import caption
 from parkade.plots.circles import angles, circle
@@ -17,11 +18,12 @@ LONG = 1e4
 
 
 @style.context()
-def overview(run: Path) -> Figure:
+def overview(run: Path, *, forecast: MergeTree | None = None) -> Figure:
     """Show a run: the circle and the angles (d=2), the sphere (d=3) or principal axes (d>3).
 
     A run beyond t = 10⁴ with dense output is shown by its life: the staircase of its
-    clusters, and below it the angles (d=2) or the merge tree, over the logarithm of time.
+    clusters, and below it the angles (d=2) or the merge tree, over the logarithm of time. So is
+    any run with a `forecast`, which is drawn beside the staircase.
 
     Examples
     --------
@@ -32,8 +34,8 @@ def overview(run: Path) -> Figure:
     2
     """
     need_path(run, "plots.overview")
-    if run.times[-1] > LONG and run.dense is not None:
-        return life(run)
+    if forecast is not None or (run.times[-1] > LONG and run.dense is not None):
+        return life(run, forecast=forecast)
     if run.d == 2:
         figure = style.new_figure(style.PAGE, 3.2)
         left, right = figure.subplots(1, 2, width_ratios=[1, 1.25])

@@ -27,6 +27,9 @@ BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
 BLACK, GREY, PALE = "#000000", "#8A8A8A", "#D9D9D9"
 TOKEN, FINAL, START, FIRST = BLUE, VERMILLION, GREY, BLACK
 
+FORECAST: dict[str, Any] = {"color": "#E69F00", "linestyle": (0, (3, 2)), "linewidth": 1.3}
+"""The line of a forecast: seen on top of a blue one in every kind of colour vision."""
+
 COLUMN, PAGE = 3.4, 7.0
 """Widths of a column and a page of a paper, in inches."""
 

@@ -7,7 +7,7 @@ import math
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from parkade.analysis.tree import MergeTree, Plateau
+from parkade.base.tree import MergeTree, Plateau
 from parkade.plots import style
 
 _EARLY = 0.1  # start of the time axis; hardly anything happens before

@@ -214,6 +214,7 @@ def test_every_control_has_a_name(opened):
     reader = opened("n=12&d=3&T=10&V=1,0.5,1&Q=1,0,0;0,1,0;0,0,1&K=random:3")
     session = reader.context.new_cdp_session(reader.page)
     nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    session.detach()
     told = [(node["role"]["value"], node.get("name", {}).get("value", ""))
             for node in nodes if not node.get("ignored") and "role" in node]  # fmt: skip
     controls = [(role, name) for role, name in told if role in ROLES]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 
 from playwright.sync_api import expect
+from support.caches import copy_without
 from support.explorer import explore
 
 
 def test_the_first_scene_is_there_before_the_compiler_is_done(browser, tmp_path):
-    with explore(NUMBA_CACHE_DIR=str(tmp_path)) as (_, origin):
+    with explore(**copy_without(tmp_path / "cache", "explicit.advance")) as (_, origin):
         page = browser.new_page()
         begun = time.monotonic()
         page.goto(origin)

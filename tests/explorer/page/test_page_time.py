@@ -130,7 +130,7 @@ def frame_at(reader, t):
 
 def test_the_staircase(opened, small):
     """The line is as high as there are clusters, on a log scale from 1 to n."""
-    reader = opened(small)
+    reader = opened(f"{small}&show=")  # without the forecast on top of it
     scene = reader.scene()
     line = reader.picture("timeline")
     accent = reader.color("accent")

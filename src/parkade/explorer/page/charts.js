@@ -1,10 +1,13 @@
 // The charts over log time: the staircase of clusters, which is the time line, and consumption.
 
+import { forecastSentence } from './forecast.js';
 import { SANS, disc, rimmedText } from './look.js';
 import { counted, percent, short, tenTo } from './format.js';
 
 const LEFT = 42;
 const RIGHT = 14;
+const TICK = 5;
+const DASH = [5, 3];
 
 /** Pixels of the time line inside a chart's box; the same for drawing and for the pointer. */
 export function timeSpan(box) {
@@ -84,12 +87,24 @@ function drawUntrusted(pen, box, top, bottom, scene, theme) {
   }
 }
 
-/** Steps [u, clusters] of the staircase. */
-function stairs(scene) {
-  if (!scene.merges) return scene.moments.map((u, f) => [u, scene.clusters[f]]);
+/** Steps [u, clusters] of the staircase whose merges are at these times. */
+function stairs(scene, arrivals) {
   const steps = [[0, scene.n]];
-  for (const t of scene.arrivals) steps.push([scene.moment(t), steps[steps.length - 1][1] - 1]);
+  for (const t of arrivals) steps.push([scene.moment(t), steps[steps.length - 1][1] - 1]);
   return steps;
+}
+
+function strokeStairs(pen, box, steps, height) {
+  pen.lineJoin = 'round';
+  pen.beginPath();
+  steps.forEach(([u, count], i) => {
+    const x = placeOf(box, u);
+    if (i) pen.lineTo(x, height(steps[i - 1][1]));
+    else pen.moveTo(x, height(count));
+    pen.lineTo(x, height(count));
+  });
+  pen.lineTo(timeSpan(box).right, height(steps[steps.length - 1][1]));
+  pen.stroke();
 }
 
 export function drawStaircase(pen, box, scene, view, theme) {
@@ -111,19 +126,20 @@ export function drawStaircase(pen, box, scene, view, theme) {
   drawUntrusted(pen, box, top, base, scene, theme);
   drawCountAxis(pen, left, scene.n, height, theme);
   drawTimeAxis(pen, box, base, scene, theme);
-  drawMergeTicks(pen, box, base, scene, theme);
+  drawMergeTicks(pen, box, base, scene, scene.arrivals, theme.ink);
+  const foretold = view.forecast && scene.forecast;
   pen.strokeStyle = theme.accent;
-  pen.lineWidth = 1.8;
-  pen.lineJoin = 'round';
-  pen.beginPath();
-  stairs(scene).forEach(([u, count], i, all) => {
-    const x = placeOf(box, u);
-    if (i) pen.lineTo(x, height(all[i - 1][1]));
-    else pen.moveTo(x, height(count));
-    pen.lineTo(x, height(count));
-    if (i === all.length - 1) pen.lineTo(right, height(count));
-  });
-  pen.stroke();
+  pen.lineWidth = foretold ? 3.2 : 1.8; // a dashed line on top must not hide it
+  strokeStairs(pen, box, scene.merges ? stairs(scene, scene.arrivals) : scene.moments.map((u, f) => [u, scene.clusters[f]]), height);
+  if (foretold) {
+    drawMergeTicks(pen, box, base - TICK, scene, scene.foretold, theme.forecast);
+    pen.strokeStyle = theme.forecast;
+    pen.lineWidth = 1.7;
+    pen.setLineDash(DASH);
+    strokeStairs(pen, box, stairs(scene, scene.foretold), height);
+    pen.setLineDash([]);
+    drawForecastKey(pen, box, top, scene, theme);
+  }
   nameStairs(pen, box, plateaus, scene, height, theme);
   const x = placeOf(box, view.u);
   drawNow(pen, x, top - 4, base, theme);
@@ -144,17 +160,37 @@ function drawCountAxis(pen, left, n, height, theme) {
   }
 }
 
-function drawMergeTicks(pen, box, base, scene, theme) {
-  pen.strokeStyle = theme.ink;
+/** What the dashed line is, where the staircase leaves room. */
+function drawForecastKey(pen, box, top, scene, theme) {
+  const { left, right } = timeSpan(box);
+  pen.font = `11px ${SANS}`;
+  const sentence = forecastSentence(scene.forecast);
+  const text = pen.measureText(sentence).width < 0.7 * (right - left) ? sentence : 'forecast';
+  pen.textAlign = 'right';
+  pen.textBaseline = 'middle';
+  rimmedText(pen, text, right - 2, top + 4, theme.soft, theme.panel);
+  const x = right - 8 - pen.measureText(text).width;
+  pen.strokeStyle = theme.forecast;
+  pen.lineWidth = 1.7;
+  pen.setLineDash(DASH);
+  pen.beginPath();
+  pen.moveTo(x - 24, top + 4);
+  pen.lineTo(x, top + 4);
+  pen.stroke();
+  pen.setLineDash([]);
+}
+
+function drawMergeTicks(pen, box, base, scene, times, color) {
+  pen.strokeStyle = color;
   pen.globalAlpha = 0.55;
   pen.lineWidth = 1;
   pen.beginPath();
   let last = -9;
-  for (const t of scene.arrivals) {
+  for (const t of times) {
     const x = placeOf(box, scene.moment(t));
     if (x - last < 0.7) continue;
     last = x;
-    pen.moveTo(x, base - 5);
+    pen.moveTo(x, base - TICK);
     pen.lineTo(x, base);
   }
   pen.stroke();

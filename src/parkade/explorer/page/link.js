@@ -5,7 +5,7 @@
 
 import { plain } from './format.js';
 
-export const TOGGLES = { trails: true, renyi: true, strong: true, caps: true, names: true, group: false };
+export const TOGGLES = { trails: true, renyi: true, strong: true, caps: true, names: true, forecast: true, group: false };
 
 /** The view at first. A turn of null is the scene's own: its first token in front. */
 function freshView() {

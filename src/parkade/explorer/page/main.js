@@ -37,6 +37,7 @@ import { Refusal, fetchSchema } from './server.js';
 import { State } from './state.js';
 import { Theme } from './theme.js';
 import { Timeline } from './timeline.js';
+import { TimeTip } from './timetip.js';
 import { Undo } from './undo.js';
 import { wire } from './wiring.js';
 
@@ -64,6 +65,7 @@ function create(fields, own) {
       byId('play').setAttribute('aria-label', flag ? 'Pause' : 'Play');
     },
   });
+  new TimeTip(byId('timeline'), shared);
   const gestures = new Gestures(byId('ball'), {
     ...shared,
     places: () => state.places,

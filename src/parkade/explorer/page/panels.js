@@ -2,6 +2,7 @@
 
 import { byId, make } from './dom.js';
 import { showEquation } from './equation.js';
+import { forecastSentence } from './forecast.js';
 import { counted, percent, short, typeset } from './format.js';
 import { TRAILS } from './look.js';
 
@@ -9,7 +10,7 @@ import { TRAILS } from './look.js';
 export function showScene(scene) {
   const known = {
     attention: scene.hasAttention, centers: scene.centers, caps: scene.hasCaps,
-    consumption: scene.consumption, theory: scene.theory,
+    consumption: scene.consumption, theory: scene.theory, forecast: scene.forecast,
   };
   for (const element of document.querySelectorAll('[data-needs]')) element.hidden = !known[element.dataset.needs];
   byId('token').max = String(scene.n);
@@ -17,6 +18,7 @@ export function showScene(scene) {
   byId('show-caps').disabled = scene.d > 3;
   byId('show-caps').title = scene.d > 3 ? 'Caps cannot be drawn along principal axes' : '';
   byId('show-trails').title = scene.n > TRAILS ? `Trails of every ${Math.ceil(scene.n / TRAILS)}th token` : '';
+  byId('show-forecast').title = scene.forecast ? `${forecastSentence(scene.forecast)} (F)` : '';
   byId('axes-note').hidden = !scene.axes;
   if (scene.axes) {
     const share = scene.axes.variance.reduce((a, b) => a + b, 0);

@@ -3,7 +3,7 @@
 // A moment is a number u in [0, 1]: t = 0 at u = 0, then equal ratios of t take equal lengths.
 //
 // Always there: n, d, times, frames, labels, clusters. The rest may be null or missing:
-// a path need not have a model (mask, A, V), centres, merges, a prediction or statistics.
+// a path need not have a model (mask, A, V), centres, merges, a prediction, a forecast or statistics.
 
 import { UPRIGHT, facing } from './turn.js';
 
@@ -36,6 +36,7 @@ export class Scene {
     this.renyi = new Set(this.centers?.renyi ?? []);
     this.strong = new Set(this.centers?.strong ?? []);
     this.arrivals = (this.merges ?? []).map((m) => m.t).sort((a, b) => a - b);
+    this.foretold = (this.forecast?.merges ?? []).map((m) => m.t).sort((a, b) => a - b);
     const state = (this.plateaus ?? []).find((p) => p.clusters < this.n);
     this.formed = state ? this.frameAt(this.moment(state.start)).frame + 1 : this.count - 1;
     this.space = this.d === 2 ? 2 : 3;

@@ -1,0 +1,49 @@
+"""The forecast of a scene: the merges foretold by the start, where that is quick to compute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from parkade.analysis.agreement import agreement, forecast_of
+from parkade.base.errors import InputError
+from parkade.base.tree import MergeTree
+from parkade.base.types import Array
+from parkade.runs.path import Path
+from parkade.theory.parking import renyi_centers
+
+SINCE = 100.0
+"""Merges before this time are not compared: clusters still form."""
+
+_TOKENS = 2000
+_WORK = 400_000  # leaders² × dimensions, about half a second
+
+
+def forecast(run: Path, tree: MergeTree) -> dict[str, Any] | None:
+    """What was forecast of a run with this merge tree; None if it cannot be, or takes long."""
+    start = run.tokens[0]
+    if run.model is None or len(start) > _TOKENS or not _quick(start, tree.radius):
+        return None
+    try:
+        told = forecast_of(run)
+    except InputError:
+        return None
+    found = agreement(told, tree, SINCE)
+    return {
+        "merges": [
+            {"t": e.time, "absorbed": e.absorbed, "into": e.into}
+            for e in told.events
+            if e.time <= tree.end
+        ],
+        "since": SINCE,
+        "seen": len(found.right),
+        "right": int(np.sum(found.right)),
+    }
+
+
+def _quick(start: Array, radius: float) -> bool:
+    """Whether few enough tokens lead at the start: each follows all that are before it."""
+    leaders = len(renyi_centers(start, radius))
+    work: int = leaders**2 * (start.shape[1] - 1)
+    return work <= _WORK

@@ -1,0 +1,154 @@
+"""`--forecast` of the commands: what they print and draw, and how they refuse."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+import parkade as pk
+from parkade.base.tree import Merge, MergeTree
+from parkade.cli import app, foretold
+
+OPTIONS = ["--n", "40", "--d", "2", "--beta", "16", "--t-end", "1e20", "--seed", "3"]
+
+
+def invoke(*args: object) -> Result:
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+@pytest.fixture(scope="module")
+def run():
+    return pk.simulate(pk.Attention(2, beta=16.0), pk.sphere.uniform(40, 2, seed=3), 1e20)
+
+
+@pytest.fixture(scope="module")
+def saved(run, tmp_path_factory):
+    file = tmp_path_factory.mktemp("runs") / "run.npz"
+    run.save(file)
+    return file
+
+
+def test_the_forecast_stands_beside_what_was_seen(run, saved):
+    told = invoke("timeline", saved, "--forecast")
+    assert told.exit_code == 0
+    assert max(map(len, told.stdout.splitlines())) <= 80
+    plain, _, after = told.stdout.partition("\nForecast from the start alone\n")
+    assert plain == invoke("timeline", saved).stdout
+    lines = after.splitlines()
+    merges = run.merge_tree().merge_table()
+    assert [line.split()[:3] for line in lines[1 : len(merges) + 1]] == [
+        [row["time"], row["cluster"], row["joins"]] for row in merges
+    ]
+    assert lines[-1].startswith("forecast: 3 of 3 partners right after t=100, ln t off by 0.0")
+    assert invoke("timeline", *OPTIONS, "--forecast").stdout == told.stdout
+
+
+def test_json_has_the_tree_and_the_agreement(run, saved):
+    data = json.loads(invoke("timeline", saved, "--forecast", "--json").stdout)
+    tree = pk.theory.forecast(run.tokens[0], run.model)
+    found = pk.clusters.agreement(tree, run.merge_tree())
+    forecast = data.pop("forecast")
+    assert data == json.loads(run.merge_tree().to_json())
+    assert forecast["tree"] == json.loads(tree.to_json())
+    assert forecast["agreement"]["right"] == found.right.tolist()
+    assert forecast["agreement"]["log_ratio"] == pytest.approx(found.log_ratio)
+    assert forecast["agreement"]["error"] == pytest.approx(found.error)
+
+
+def test_newick_has_a_second_line(run, saved):
+    seen, told = invoke("timeline", saved, "--forecast", "--newick").stdout.splitlines()
+    assert seen == run.merge_tree().to_newick()
+    assert told == pk.clusters.forecast_of(run).to_newick()
+
+
+def test_wrong_and_missing_forecasts_are_told():
+    seen = MergeTree(5, 0.0, 1e9, 0.1, 2.0, (Merge(50.0, 4, 3, 1), Merge(1e3, 3, 1, 2)))
+    told = MergeTree(5, 0.0, 1e9, 0.1, 2.0, (Merge(2e3, 3, 0, 1), Merge(1e6, 2, 0, 1)))
+    first, second, _, *closing = foretold.as_text(told, seen).splitlines()[2:]
+    assert first.split() == ["50", "4", "3", "never"]
+    assert second.split() == ["1000", "3", "1", "2000", "0", "(wrong)", "+0.693"]
+    assert closing == [
+        "forecast: 0 of 1 partner right after t=100",
+        "forecast before t=1e+09 but not seen: 1",
+    ]
+    data = foretold.as_data(told, seen)
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert data["agreement"]["error"] is None
+
+
+def test_nothing_to_compare_is_told():
+    tree = MergeTree(2, 0.0, 10.0, 0.1, 2.0, ())
+    assert foretold.as_text(tree, tree).splitlines() == [
+        "Forecast from the start alone",
+        "  none",
+        "",
+        "forecast: no merges after t=100 to compare with",
+    ]
+
+
+def path(tmp_path: Path, model: pk.Attention, **options: object) -> Path:
+    file = tmp_path / "run.npz"
+    pk.simulate(model, pk.sphere.uniform(5, 2, seed=1), 10.0, **options).save(file)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (pk.Attention(2), {"times": [1.0, 10.0]}, "needs the start of a run"),
+        (pk.Attention(2), {"frozen": [[0.0, 1.0]]}, "is for free tokens only"),
+        (pk.Attention(2, mask="full"), {}, "needs the causal mask"),
+        (pk.Attention(V=[1, -1]), {}, "needs a V whose leading eigenvalue"),
+        (pk.Attention(2), {"schedule": pk.Schedule([0, 5], [4, 9])}, "needs one attention head"),
+    ],
+)
+def test_what_cannot_be_forecast_is_refused(tmp_path, model, options, message):
+    result = invoke("timeline", path(tmp_path, model, **options), "--forecast")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_a_path_without_a_model_is_refused(tmp_path):
+    file = tmp_path / "path.npz"
+    pk.Path(np.array([0.0, 1.0]), np.tile(np.eye(2), (2, 1, 1))).save(file)
+    result = invoke("timeline", file, "--forecast")
+    assert result.exit_code == 2
+    assert "needs a model" in result.stderr
+
+
+def test_simulate_draws_the_forecast(tmp_path):
+    plain, told = tmp_path / "plain.svg", tmp_path / "told.svg"
+    assert invoke("simulate", *OPTIONS, "--plot", plain).exit_code == 0
+    assert invoke("simulate", *OPTIONS, "--plot", told, "--forecast").exit_code == 0
+    assert told.stat().st_size > plain.stat().st_size
+    assert "stroke-dasharray" in told.read_text()
+    assert "stroke-dasharray" not in plain.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "got no figure; add --plot"),
+        (["--plot", "--mask", "full"], "needs the causal mask"),
+        (["--plot", "--schedule", "0:4,1:9"], "leave out --schedule and --frozen"),
+        (["--plot", "--times", "final"], "leave out --times"),
+        (["--plot", "--times", "10"], "leave out --times"),
+    ],
+)
+def test_simulate_refuses_before_it_runs(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    result = invoke("simulate", "--n", 5, "--d", 2, *arguments, "--forecast")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_page_shows_what_is_printed():
+    page = (Path(__file__).parents[2] / "docs" / "life.md").read_text(encoding="utf-8")
+    shown = page.partition("```text\nForecast")[2].partition("```")[0]
+    told = invoke("timeline", "--seed", 1, "--forecast")
+    assert told.stdout.endswith(f"Forecast{shown}")

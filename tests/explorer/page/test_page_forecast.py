@@ -1,0 +1,81 @@
+"""The forecast on the time line: drawn, switched off, explained, and absent where there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+from support.reader import same
+
+import parkade as pk
+from parkade.explorer.export import page
+
+LIFE = "n=40&d=2&beta=16&T=1e9&t=1e5"
+
+
+def amount(reader):
+    """How many pixels of the time line have the colour of the forecast."""
+    away = np.abs(reader.picture("timeline") - reader.color("forecast")).max(axis=2)
+    return int((away < 40).sum())
+
+
+def test_it_is_drawn_and_can_be_switched_off(opened):
+    reader = opened(LIFE)
+    shown, whole = amount(reader), reader.picture("timeline")
+    assert shown > 100
+    assert reader.on("show-forecast").get_attribute("aria-pressed") == "true"
+    reader.press("f")
+    assert amount(reader) == 0
+    assert reader.on("show-forecast").get_attribute("aria-pressed") == "false"
+    assert "show=trails,renyi,strong,caps,names" in reader.link
+    reader.on("show-forecast").click()
+    reader.page.mouse.move(5, 5)
+    reader.idle()
+    assert same(reader.picture("timeline"), whole)
+    assert "show" not in reader.link
+
+
+def test_it_says_how_many_were_right(opened):
+    reader = opened(LIFE)
+    told = reader.get("parkade.scene.forecast")
+    title = reader.on("show-forecast").get_attribute("title")
+    assert f"{told['right']} of {told['seen']} partner" in title
+
+
+def test_a_merge_shows_what_was_seen_and_forecast(opened):
+    reader = opened(LIFE)
+    merge = reader.get("parkade.scene.merges.at(-1)")
+    box = reader.on("timeline").bounding_box()
+    place = 42 + reader.get(f"parkade.scene.moment({merge['t']})") * (box["width"] - 56)
+    reader.page.mouse.move(box["x"] + place, box["y"] + 60)
+    seen, forecast = reader.text("time-tip").splitlines()[1:]
+    assert seen.startswith("seen: joins x₁ at t = ")
+    assert forecast.startswith("forecast: joins x₁ at t = ")
+    reader.page.mouse.move(5, 5)
+    assert not reader.on("time-tip").is_visible()
+
+
+def test_nothing_is_shown_where_there_is_none(opened):
+    reader = opened("n=12&d=2&beta=16&T=100&mask=full")
+    assert not reader.on("show-forecast").is_visible()
+    assert amount(reader) == 0
+
+
+def test_a_file_has_it(from_disk, tmp_path):
+    run = pk.simulate(pk.Attention(d=2, beta=16.0), pk.sphere.uniform(20, 2, seed=1), 1e6)
+    file = tmp_path / "page.html"
+    file.write_text(run.show().text, encoding="utf-8")
+    reader = from_disk(file)
+    assert reader.on("show-forecast").is_visible()
+    assert amount(reader) > 100
+
+
+def test_a_scene_of_an_older_version_is_shown(from_disk, tmp_path):
+    from parkade.explorer.build import build
+
+    run = pk.simulate(pk.Attention(d=2, beta=16.0), pk.sphere.uniform(20, 2, seed=1), 1e6)
+    scene = build(run)
+    del scene["forecast"]
+    file = tmp_path / "page.html"
+    file.write_text(page(scene), encoding="utf-8")
+    reader = from_disk(file)
+    assert not reader.on("show-forecast").is_visible()
+    assert amount(reader) == 0
