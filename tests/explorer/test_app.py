@@ -35,6 +35,9 @@ def test_the_page_and_its_files(client):
     script = client.get("/static/main.js")
     assert script.status_code == 200
     assert "javascript" in script.headers["content-type"]
+    icon = client.get("/favicon.ico")
+    assert icon.status_code == 200
+    assert icon.headers["content-type"] == "image/svg+xml"
 
 
 def test_schema(client):

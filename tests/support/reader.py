@@ -69,7 +69,7 @@ class Reader:
 
     def _console(self, message):
         if message.type == "error":
-            self.wrong.append(f"console: {message.text}")
+            self.wrong.append(f"console: {message.text} ({message.location['url']})")
 
     def forgive(self, text, certain=True):
         """Something was meant to go wrong, and did; or may have, if it is not certain."""

@@ -76,6 +76,7 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
     app = Starlette(
         routes=[
             Route("/", _page),
+            Route("/favicon.ico", _icon),
             Mount("/static", StaticFiles(directory=export.PAGE, check_dir=False)),
             Route("/api/schema", _schema),
             Route("/api/presets", _presets),
@@ -120,6 +121,11 @@ def _html(
 
 async def _page(request: Request) -> Response:
     return Response((export.PAGE / "index.html").read_bytes(), media_type="text/html")
+
+
+async def _icon(request: Request) -> Response:
+    # Browsers ask for this one where a document names none.
+    return Response((export.PAGE / "icon.svg").read_bytes(), media_type="image/svg+xml")
 
 
 async def _schema(request: Request) -> Response:
