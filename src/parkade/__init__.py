@@ -16,14 +16,18 @@ if TYPE_CHECKING:
     from parkade.model.flow import Flow
     from parkade.model.head import Head
     from parkade.model.layers import Layers
-    from parkade.model.mask import Causal, Full
+    from parkade.model.mask import Causal, Full, Prefix, Window
+    from parkade.model.mlp import MLP
+    from parkade.model.norm import NGPT, Mix, Peri, Post, Pre, Sqrt
     from parkade.model.part import Part
+    from parkade.model.position import Alibi, Rope
     from parkade.model.schedule import Schedule
     from parkade.model.scheduled import Scheduled
     from parkade.model.transformer import Transformer
     from parkade.runs.archive import load
     from parkade.runs.path import Path
     from parkade.runs.trajectory import Trajectory
+    from parkade.solve.forward import forward
     from parkade.solve.simulate import simulate, simulate_many
     from parkade.sweeps.ensemble import ensemble, load_ensemble
     from parkade.theory import parking
@@ -32,6 +36,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "MLP",
+    "NGPT",
+    "Alibi",
     "Attention",
     "Causal",
     "Flow",
@@ -39,19 +46,28 @@ __all__ = [
     "Head",
     "InputError",
     "Layers",
+    "Mix",
     "ParkadeError",
     "Part",
     "Path",
+    "Peri",
+    "Post",
+    "Pre",
+    "Prefix",
+    "Rope",
     "Schedule",
     "Scheduled",
+    "Sqrt",
     "Trajectory",
     "Transformer",
     "TrustWarning",
     "UnfinishedError",
+    "Window",
     "cluster_labels",
     "clusters",
     "consumption",
     "ensemble",
+    "forward",
     "load",
     "load_ensemble",
     "parking",
@@ -72,7 +88,10 @@ _HOMES = {
     "model.flow": ("Flow",),
     "model.head": ("Head",),
     "model.layers": ("Layers",),
-    "model.mask": ("Causal", "Full"),
+    "model.mask": ("Causal", "Full", "Prefix", "Window"),
+    "model.mlp": ("MLP",),
+    "model.norm": ("NGPT", "Mix", "Peri", "Post", "Pre", "Sqrt"),
+    "model.position": ("Alibi", "Rope"),
     "model.part": ("Part",),
     "model.schedule": ("Schedule",),
     "model.scheduled": ("Scheduled",),
@@ -80,6 +99,7 @@ _HOMES = {
     "runs.archive": ("load",),
     "runs.path": ("Path",),
     "runs.trajectory": ("Trajectory",),
+    "solve.forward": ("forward",),
     "solve.simulate": ("simulate", "simulate_many"),
     "sweeps.ensemble": ("ensemble", "load_ensemble"),
 }

@@ -138,8 +138,8 @@ def test_equality():
         ({"V": np.ones((2, 3))}, r"V must be .*2×2 matrix, got shape \(2, 3\)"),
         ({"d": 2, "V": np.ones((2, 2, 2))}, r"V must be .* got shape \(2, 2, 2\)"),
         ({"V": [[1, np.nan], [0, 1]]}, r"V must be finite, got nan at index 0, 1"),
-        ({"d": 2, "mask": "banded"}, r"mask must be one of 'causal', 'full', got 'banded'"),
-        ({"d": 2, "mask": None}, r"mask must be one of 'causal', 'full', got None"),
+        ({"d": 2, "mask": "banded"}, r"mask must be one of 'causal', 'full'.* got 'banded'"),
+        ({"d": 2, "mask": None}, r"mask must be one of 'causal', 'full'.* got None"),
     ],
 )
 def test_refusals(arguments, message):

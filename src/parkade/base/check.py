@@ -151,13 +151,18 @@ def tokens(value: Any, d: int | None = None, name: str = "tokens") -> Array:
     return unit
 
 
-def matrix(name: str, value: Any, d: int) -> Array:
-    """A scalar, a vector (a diagonal) or a (d, d) matrix, as a (d, d) matrix."""
+def matrix(name: str, value: Any, d: int, *, low_rank: bool = False) -> Array:
+    """A scalar, a vector (a diagonal) or a (d, d) matrix, as a (d, d) matrix.
+
+    With `low_rank`, a matrix may have any number of rows.
+    """
     m = array(name, value)
-    if m.ndim and m.shape not in ((d,), (d, d)):
+    fits = low_rank and m.ndim == 2 and m.shape[0] > 0 and m.shape[1] == d
+    if m.ndim and m.shape not in ((d,), (d, d)) and not fits:
+        any_rows = f", a matrix with {d} columns" if low_rank else ""
         raise InputError(
-            f"{name} must be a number, a vector of length {d} (a diagonal) or a {d}×{d} matrix, "
-            f"got shape {m.shape}"
+            f"{name} must be a number, a vector of length {d} (a diagonal){any_rows} or a {d}×{d} "
+            f"matrix, got shape {m.shape}"
         )
     size = float(np.abs(m).max() if m.ndim else abs(m))
     if not (size == 0 or 1 / LARGEST <= size <= LARGEST):

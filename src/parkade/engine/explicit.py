@@ -38,10 +38,11 @@ from parkade.engine.vectors import (
     noise_speed,
     normalize,
 )
-from parkade.engine.velocity import evaluate
+from parkade.engine.velocity import evaluate, retract, tick
 
 _ORDER = 5
 _A, _E, _D = DORMAND_PRINCE.A, DORMAND_PRINCE.error, DORMAND_PRINCE.dense
+_NODES = DORMAND_PRINCE.nodes
 
 # Step controller (E. Hairer, G. Wanner, Solving Ordinary Differential Equations II (1996),
 # section IV.2): h ← h · 0.9 err^-α err_old^β.
@@ -73,11 +74,11 @@ def _difference(x: Array, y: Array, scale: float, out: Array) -> None:
 
 
 @njit()
-def _point(s: int, h: float, x: Array, stages: Array, out: Array) -> None:
+def _point(system: System, s: int, h: float, x: Array, stages: Array, out: Array) -> None:
     """The argument of stage s: x + h Σ A_si stage_i, normalised."""
     combine(_A[s, :s], stages, out)
     _difference(x, out, -h, out)
-    normalize(out)
+    retract(system, out)
 
 
 @njit()
@@ -107,11 +108,12 @@ def _start(system: System, dims: Dims, x: Array, work: Work, goal: Goal) -> None
     """Set the first stage to the velocity, and the first step if the clock has none."""
     t_end, tol, _ = goal
     v, w = work.stages[0], work.stages[1]
+    tick(system, work.clock[TIME])
     evaluate(system, dims, x, v)
     speed = largest(v)
     h = min(t_end, 0.01 / speed) if speed > 0 else t_end
     _difference(x, v, -h, work.y)
-    normalize(work.y)
+    retract(system, work.y)
     evaluate(system, dims, work.y, w)
     _difference(w, v, 1.0, w)
     bend = max(largest(w) / h, speed)
@@ -151,7 +153,8 @@ def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps:
         elif not t + h > t:
             return -1
         for s in range(1, 7):
-            _point(s, h, x, stages, y)
+            _point(system, s, h, x, stages, y)
+            tick(system, t + _NODES[s] * h)
             evaluate(system, dims, y, stages[s])
         if not fixed:
             err = _estimate(h, stages, error) / tol

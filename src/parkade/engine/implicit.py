@@ -31,6 +31,7 @@ import numpy as np
 from numba.extending import overload
 
 from parkade.base.types import Array
+from parkade.engine.chart import combine, quieten
 from parkade.engine.clock import (
     ERROR,
     OLD_STEP,
@@ -45,7 +46,7 @@ from parkade.engine.integrator import Goal, Integrator, Steps
 from parkade.engine.jacobian import linearize
 from parkade.engine.jit import interpreted, lacks, njit
 from parkade.engine.small_matrices import abscissa, growth
-from parkade.engine.stages import STAGES, Work, combine, quieten, stages, workspace
+from parkade.engine.stages import STAGES, Work, stages, workspace
 from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.tableau import RODAS4P
 from parkade.engine.vectors import (
@@ -56,6 +57,7 @@ from parkade.engine.vectors import (
     noise_speed,
     normalize,
 )
+from parkade.engine.velocity import retract, tick
 
 _DENSE = 2
 
@@ -71,7 +73,9 @@ _PLACE = 0.05  # how far a token may drift and still stay in its place
 def _start(system: System, x: Array, work: Work, goal: Goal) -> None:
     """Note where the tokens are, and set a cautious first step if the clock has none."""
     t_end, tol, _ = goal
-    copy(x, work.place)
+    for k in range(x.shape[0]):
+        for c in range(work.place.shape[1]):
+            work.place[k, c] = x[k, c]
     # No token is faster than |Vμ| + |Bx|; |μ| ≤ 2.
     speed = 2.0 * frobenius(system.value) + frobenius(system.own_value)
     reach = REACH * LOG2E / max(frobenius(system.query), 1e-300)
@@ -87,9 +91,9 @@ def _find_noise(system: System, x: Array, work: Work) -> None:
     size = 2.0 * frobenius(system.value)
     for k in range(x.shape[0]):
         square = 0.0
-        for r in range(x.shape[1]):
+        for r in range(system.own_value.shape[0]):
             total = 0.0
-            for c in range(x.shape[1]):
+            for c in range(system.own_value.shape[1]):
                 total += system.own_value[r, c] * x[k, c]
             square += total * total
         work.noise[k] = system.floor * size * work.lin.shares[1, k] + _ROUNDING * np.sqrt(square)
@@ -158,7 +162,7 @@ def _choose_resolving(work: Any, h: Any, rates: Any) -> Any:
 @njit()
 def _settle(work: Work, h: float, rates: Array) -> None:
     """Count the growth of tokens that stay in their place, now that a step is taken."""
-    n, d = work.y.shape
+    n, d = work.place.shape
     for k in range(n):
         square = 0.0
         for c in range(d):
@@ -203,6 +207,7 @@ def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps:
         _start(system, x, work, goal)
     count = 0
     while count < times.size and clock[TIME] < t_end:
+        tick(system, clock[TIME])
         linearize(system, dims, beta_query, x, work)
         if system.floor > 0.0:
             _find_noise(system, x, work)
@@ -238,7 +243,7 @@ def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps:
                 if not (accepted and last):
                     clock[STEP] = h / factor
         combine(_END, 1.0, u, x, work.y, 0, n)
-        normalize(work.y)
+        retract(system, work.y)
         _settle(work, h, rates)
         if system.floor > 0.0 and system.causal:
             _doubt(work, t, h, tol)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 from parkade.base.types import Array
-from parkade.engine.system import Dims, System
+from parkade.engine.system import Dims
 
 
 class Goal(NamedTuple):
@@ -55,13 +55,14 @@ class Integrator:
     dense: int  # arrays per step that dense output needs besides both ends
     workspace: Workspace
 
-    advance: Callable[[System, Dims, Array, Any, Goal, Steps], int]
+    # Both take a `System` or a `Field`.
+    advance: Callable[[Any, Dims, Array, Any, Goal, Steps], int]
     """advance(system, dims, x, work, goal, steps): take steps until t_end or until `steps` is full.
 
     Updates `x` and returns how many steps it took, or -1 if the step size collapsed.
     """
 
-    advance_on_all_cores: Callable[[System, Dims, Array, Any, Goal, Steps], int]
+    advance_on_all_cores: Callable[[Any, Dims, Array, Any, Goal, Steps], int]
     """`advance`, with the sums of large systems shared out to all cores; the same bits."""
 
     interpolate: Callable[[float, Array, Array, Array, Array], None]

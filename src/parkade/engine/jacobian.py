@@ -7,18 +7,21 @@ from typing import Any
 from numba.extending import overload
 
 from parkade.base.types import Array
-from parkade.engine import linear_time, pairwise_linear
+from parkade.engine import field_linear, linear_time, pairwise_linear
+from parkade.engine.field import Field
 from parkade.engine.full_jacobian import assemble
-from parkade.engine.jit import lacks
-from parkade.engine.stages import Work
+from parkade.engine.jit import is_bundle, lacks
 from parkade.engine.system import Dims, System
 
 
-def linearize(system: System, dims: Dims, beta_query: Array, x: Array, work: Work) -> None:
+def linearize(system: System | Field, dims: Dims, beta_query: Array, x: Array, work: Any) -> None:
     """Fill `work.lin`, and `work.whole` if there is one, at the tokens `x`; `beta_query` is βKᵀQ.
 
     From the interpreter, harmonic sums are shared out to all cores.
     """
+    if isinstance(system, Field):
+        field_linear.linearize(system, x, work.lin)
+        return
     if system.table is not None:
         linear_time.linearize_shared(system, dims, beta_query, x, work.lin)
         return
@@ -39,6 +42,11 @@ def _linearize(system: Any, dims: Any, beta_query: Any, x: Any, work: Any) -> An
     def by_series(system: Any, dims: Any, beta_query: Any, x: Any, work: Any) -> None:
         linear_time.linearize(system, dims, beta_query, x, work.lin)
 
+    def of_field(system: Any, dims: Any, beta_query: Any, x: Any, work: Any) -> None:
+        field_linear.linearize(system, x, work.lin)
+
+    if is_bundle(system, Field):
+        return of_field
     if not lacks(system, "table"):
         return by_series
     return direct if lacks(work, "whole") else whole

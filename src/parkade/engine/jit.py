@@ -96,6 +96,11 @@ def lacks(bundle: Any, field: str) -> bool:
     return isinstance(bundle.types[bundle.fields.index(field)], numba.types.NoneType)
 
 
+def is_bundle(bundle: Any, kind: type) -> bool:
+    """Whether a type is that of a NamedTuple of this class, in an overload."""
+    return getattr(bundle, "instance_class", None) is kind
+
+
 def interpreted(function: Function) -> Function:
     """A compiled function as Python runs it: what it calls is compiled, or shared out to cores."""
     return cast(Function, getattr(function, "py_func", function))

@@ -14,10 +14,12 @@ from numba.extending import overload
 
 from parkade.base import check
 from parkade.base.types import Array
-from parkade.engine import harmonic, harmonic_linear, linear_time, pairwise
+from parkade.engine import field_linear, harmonic, harmonic_linear, linear_time, pairwise
+from parkade.engine.chart import combine, quieten, to_chart
 from parkade.engine.clock import new_clock
+from parkade.engine.field import Field
 from parkade.engine.full_jacobian import factorize, solve_whole
-from parkade.engine.jit import FUSED, lacks, njit
+from parkade.engine.jit import is_bundle, lacks, njit
 from parkade.engine.linearization import Linearization, allocate, padded
 from parkade.engine.running import GROUP, Group, close_group
 from parkade.engine.simd import WIDTH
@@ -110,55 +112,6 @@ def _lane(system: System, dims: Dims, n: int, stage: int) -> Lane:
     return Lane(stage, transposed, ledger, harmonic_linear.no_changes(system, dims))
 
 
-@njit(allocates=True, fastmath=FUSED, apart=True)
-def combine(
-    coefficients: Array, scale: float, u: Array, x: Array, out: Array, lo: int, hi: int
-) -> None:
-    """Set rows of out = x + scale Σ_i coefficients_i u_i, with u_i in (d, n) order."""
-    row = np.empty(hi - lo)  # sums run along memory here, and are turned into columns at the end
-    start, end = x[lo:hi], out[lo:hi]
-    for c in range(x.shape[1]):
-        for k in range(row.size):
-            row[k] = 0.0
-        for i in range(coefficients.size):
-            a, term = scale * coefficients[i], u[i, c, lo:hi]
-            if a != 0.0:
-                for k in range(row.size):
-                    row[k] += a * term[k]
-        for k in range(row.size):
-            end[k, c] = start[k, c] + row[k]
-
-
-@njit(error_model="numpy")
-def _to_chart(x: Array, y: Array, out: Array, lo: int, hi: int) -> None:
-    """Turn rows of velocities at y into dv/dt at v = y − x, in the chart at x.
-
-    A stage that leaves the chart gives no finite numbers, and its step is rejected.
-    """
-    d = x.shape[1]
-    for k in range(lo, hi):
-        cosine = 0.0
-        radial = 0.0
-        for c in range(d):
-            cosine += x[k, c] * y[k, c]
-            radial += x[k, c] * out[k, c]
-        r = 1.0 / cosine
-        for c in range(d):
-            out[k, c] = r * (out[k, c] - r * radial * y[k, c])
-
-
-@njit()
-def quieten(noise: Array, velocity: Array, lo: int, hi: int) -> None:
-    """Set rows of velocities to zero that are no larger than rounding may make them."""
-    for k in range(lo, hi):
-        size = 0.0
-        for c in range(velocity.shape[1]):
-            size = max(size, abs(velocity[k, c]))
-        if size <= noise[k]:
-            for c in range(velocity.shape[1]):
-                velocity[k, c] = 0.0
-
-
 @njit(apart=True)
 def _block(
     system: System, dims: Dims, x: Array, work: Work, h: float, lane: Lane, block: int
@@ -181,7 +134,7 @@ def _block(
             quieten(work.noise, slope, lo, hi)
         if hi % GROUP == 0:
             close_group(lane.ledger)
-        _to_chart(x, y, slope, lo, hi)
+        to_chart(x, y, slope, len(dims), lo, hi)
         combine(_C[s, :s], 1.0 / h, work.u, slope, slope, lo, hi)
     equations = Equations(work.lin, work.inverses, slope, work.u[s])
     jacobians = linear_time.jacobians(system)
@@ -210,7 +163,7 @@ def _slope(system: System, dims: Dims, x: Array, work: Work, h: float, s: int) -
     pairwise.rows(system, dims, work.y, 0, n, work.slope)
     if system.floor > 0.0:
         quieten(work.noise, work.slope, 0, n)
-    _to_chart(x, work.y, work.slope, 0, n)
+    to_chart(x, work.y, work.slope, x.shape[1], 0, n)
     combine(_C[s, :s], 1.0 / h, work.u, work.slope, work.slope, 0, n)
 
 
@@ -232,11 +185,14 @@ def _together(system: System, dims: Dims, x: Array, work: Work, h: float) -> Non
         solve_whole(work.lin, factors, pivots, work.slope, work.u[s])
 
 
-def stages(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
+def stages(system: System | Field, dims: Dims, x: Array, work: Any, h: float) -> None:
     """Solve the six stages of a step of size h into work.u.
 
     From the interpreter, harmonic sums are shared out to all cores.
     """
+    if isinstance(system, Field):
+        field_linear.stages(system, x, work, h)
+        return
     if system.table is None:
         (_directly if work.whole is None else _together)(system, dims, x, work, h)
         return
@@ -252,6 +208,12 @@ def stages(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
 
 @overload(stages)
 def _stages(system: Any, dims: Any, x: Any, work: Any, h: Any) -> Any:
+    if is_bundle(system, Field):
+
+        def solve_field(system: Any, dims: Any, x: Any, work: Any, h: Any) -> None:
+            field_linear.stages(system, x, work, h)
+
+        return solve_field
     one_by_one = _directly if lacks(work, "whole") else _together
     chosen = one_by_one if lacks(system, "table") else _by_blocks
 

@@ -104,6 +104,18 @@ def normalize(x: Array) -> None:
             x[k, c] *= scale
 
 
+@njit(error_model="numpy")
+def normalize_first(x: Array, d: int) -> None:
+    """Scale the first d columns of rows of `x` to unit length."""
+    for k in range(x.shape[0]):
+        square = 0.0
+        for c in range(d):
+            square += x[k, c] * x[k, c]
+        scale = 1.0 / np.sqrt(square)
+        for c in range(d):
+            x[k, c] *= scale
+
+
 @njit()
 def scalar(matrix: Array) -> float:
     """The number c if a matrix is c·I, else 0: multiples of I need no matrix products."""

@@ -9,10 +9,12 @@ import numpy as np
 from numba.extending import overload
 
 from parkade.base.types import Array
-from parkade.engine import linear_time, pairwise
-from parkade.engine.jit import lacks, njit
+from parkade.engine import field_velocity, linear_time, pairwise
+from parkade.engine.field import Field
+from parkade.engine.jit import is_bundle, lacks, njit
 from parkade.engine.system import Dims, System, unrolled
 from parkade.engine.threads import share_out
+from parkade.engine.vectors import normalize, normalize_first
 
 PARALLEL_SECONDS = 4e-4
 """From this cost of one velocity on, several threads are faster than one."""
@@ -45,9 +47,11 @@ def velocity_batch(system: System, dims: Dims, x: Array, out: Array) -> None:
         evaluate(system, dims, x[s], out[s])
 
 
-def evaluate(system: System, dims: Dims, x: Array, out: Array) -> None:
+def evaluate(system: System | Field, dims: Dims, x: Array, out: Array) -> None:
     """Velocity of one system: on all cores from the interpreter, on one in compiled code."""
-    if system.table is not None:
+    if isinstance(system, Field):
+        field_velocity.shared(system, x, out)
+    elif system.table is not None:
         linear_time.shared(system, dims, x, out)
     else:
         share_out(_direct(system, dims, x, out))
@@ -61,7 +65,48 @@ def _evaluate(system: Any, dims: Any, x: Any, out: Any) -> Any:
     def direct(system: Any, dims: Any, x: Any, out: Any) -> None:
         pairwise.rows(system, dims, x, 0, x.shape[0], out)
 
+    def of_field(system: Any, dims: Any, x: Any, out: Any) -> None:
+        field_velocity.whole(system, x, out)
+
+    if is_bundle(system, Field):
+        return of_field
     return direct if lacks(system, "table") else by_series
+
+
+def retract(system: System | Field, x: Array) -> None:
+    """Scale the tokens of a state to unit length."""
+    if isinstance(system, Field):
+        normalize_first(x, len(system.own_value))
+    else:
+        normalize(x)
+
+
+@overload(retract)
+def _retract(system: Any, x: Any) -> Any:
+    def tokens(system: Any, x: Any) -> None:
+        normalize(x)
+
+    def state(system: Any, x: Any) -> None:
+        normalize_first(x, system.own_value.shape[0])
+
+    return state if is_bundle(system, Field) else tokens
+
+
+def tick(system: System | Field, t: float) -> None:
+    """Tell a system that changes with time what time it is, counted from the start of the run."""
+    if isinstance(system, Field):
+        system.now[0] = system.origin + t
+
+
+@overload(tick)
+def _tick(system: Any, t: Any) -> Any:
+    def never(system: Any, t: Any) -> None:
+        pass
+
+    def now(system: Any, t: Any) -> None:
+        system.now[0] = system.origin + t
+
+    return now if is_bundle(system, Field) else never
 
 
 def _direct(system: System, dims: Dims, x: Array, out: Array) -> Iterator[tuple[Any, ...]]:

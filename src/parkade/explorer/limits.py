@@ -73,7 +73,7 @@ class LimitedRecorder:
 
     def start(self) -> LimitedRecorder:
         """Forget all steps; the clock goes on if the run starts again."""
-        self._keep: Recorder = recorder("steps", self._x0, "")
+        self._keep: Recorder = recorder("steps", self._x0, "", self._x0.shape[1])
         self._steps = 0
         self._bytes = 0.0
         return self

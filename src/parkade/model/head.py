@@ -13,18 +13,23 @@ from parkade.base import check
 from parkade.base.constants import EPSILON
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.model import matrices
+from parkade.model import matrices, weights
 from parkade.model.part import Part, Surroundings, like
+from parkade.model.position import distances, turned
+
+_SIDES = ("Q", -1), ("K", -1), ("V", 0)  # where matrices have the length d
 
 
 class Head(Part, kind="head"):
     """One attention head: F_k = (1/Z_k) Σ_{j∈N(k)} exp(β⟨Q x_k, K x_j⟩) V x_j.
 
+    A `Transformer` may give tokens positions, or use other weights than the softmax.
+
     Parameters
     ----------
     Q, K, V : float, (d,) or (d, d)
         Query, key and value matrices. A number means a multiple of the identity, a vector a
-        diagonal matrix. The identity by default.
+        diagonal matrix. The identity by default. Q and K may also both be (m, d) matrices.
     beta : float
         Inverse temperature β ≥ 0.
     d : int, optional
@@ -47,16 +52,47 @@ class Head(Part, kind="head"):
     ) -> None:
         given = {"Q": check.array("Q", Q), "K": check.array("K", K), "V": check.array("V", V)}
         if d is None:
-            d = next((len(m) for m in given.values() if m.ndim), None)
+            sizes = [given[name].shape[side] for name, side in _SIDES if given[name].ndim]
+            d = sizes[0] if sizes else None
             if d is None:
                 raise InputError("d cannot be inferred if Q, K and V are numbers; give d")
         self.d: int = check.dimension(d)
-        self.Q: Array = check.matrix("Q", given["Q"], self.d)
-        self.K: Array = check.matrix("K", given["K"], self.d)
+        self.Q: Array = check.matrix("Q", given["Q"], self.d, low_rank=True)
+        self.K: Array = check.matrix("K", given["K"], self.d, low_rank=True)
+        if len(self.Q) != len(self.K):
+            raise InputError(
+                f"Q and K must have the same number of rows, got {len(self.Q)} and {len(self.K)}"
+            )
         self.V: Array = check.matrix("V", given["V"], self.d)
         self.beta: float = check.beta(beta)
         for m in (self.Q, self.K, self.V):
             m.flags.writeable = False
+
+    @classmethod
+    def random(
+        cls,
+        d: int,
+        d_head: int | None = None,
+        seed: Any = None,
+        beta: float = 1.0,
+        size: float = 1.0,
+    ) -> Head:
+        """A head with Gaussian matrices: Q and K are (d_head, d), and V has rank d_head.
+
+        Scores of unit vectors have standard deviation β, and |Vx| is about `size`.
+
+        Examples
+        --------
+        >>> import parkade as pk
+        >>> pk.Head.random(8, 2, seed=1).Q.shape
+        (2, 8)
+        """
+        rng = check.generator(seed)
+        d = check.dimension(d)
+        m = d if d_head is None else check.positive_int("d_head", d_head)
+        Q, K = rng.standard_normal((2, m, d)) / m**0.25
+        V = rng.standard_normal((d, m)) @ rng.standard_normal((m, d)) * (size / (m * d) ** 0.5)
+        return cls(Q, K, V, beta)
 
     def __repr__(self) -> str:
         return f"Head({', '.join(self.arguments())})"
@@ -128,13 +164,17 @@ class Head(Part, kind="head"):
             rows @ like(matrix.T, tokens)
             for rows, matrix in ((tokens, self.Q), (keys, self.K), (keys, self.V))
         )
-        offsets = np.zeros((n, keys.shape[-2]))  # log weights; -inf for masked keys
-        offsets[:, :n][~around.mask.sees(n)] = -np.inf
+        if around.position is not None:
+            q, k = (turned(rows, around.position.frequencies(len(self.Q))) for rows in (q, k))
+        seen = np.ones((n, keys.shape[-2]))  # how often a key counts
+        seen[:, :n] = around.mask.sees(n)
         if around.frozen_weights is not None:
-            offsets[:, n:] = np.log(around.frozen_weights)
+            seen[:, n:] = around.frozen_weights
+        offsets = weights.offsets(seen)
+        if around.slopes[around.number]:
+            offsets[:, :n] -= around.slopes[around.number] * distances(n)
         scores = self.beta * (q @ xp.matrix_transpose(k)) + like(offsets, tokens)  # (..., n, n + m)
-        weights = xp.exp(scores - xp.max(scores, axis=-1, keepdims=True))
-        return (weights @ v) / xp.sum(weights, axis=-1, keepdims=True)
+        return weights.KINDS[around.attention](xp, scores, like(seen, tokens)) @ v
 
     def data(self) -> dict[str, Any]:
         """The matrices and β."""

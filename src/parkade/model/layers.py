@@ -93,6 +93,11 @@ class Layers(Model, kind="layers"):
         return len(self.models) == 1 and self.models[0].autonomous
 
     @cached_property
+    def radii(self) -> bool:  # type: ignore[override]
+        """Whether any of them has lengths."""
+        return any(model.radii for model in self.models)
+
+    @cached_property
     def batched(self) -> bool:  # type: ignore[override]
         """Whether all take many systems at once."""
         return all(model.batched for model in self.models)
@@ -151,6 +156,12 @@ class Layers(Model, kind="layers"):
     ) -> Any:
         """dx/dt at `tokens` by the model at time t."""
         return self.at(t).velocity(tokens, frozen, frozen_weights, t=t)
+
+    def change(
+        self, state: Any, frozen: Any = None, frozen_weights: Any = None, *, t: float = 0.0
+    ) -> Any:
+        """d/dt of a state by the model at time t."""
+        return self.at(t).change(state, frozen, frozen_weights, t=t)
 
     def data(self) -> dict[str, Any]:
         """Times and models."""

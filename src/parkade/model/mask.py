@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.base import check
+from parkade.base.errors import InputError
 
 
 class Mask(ABC):
@@ -19,13 +21,18 @@ class Mask(ABC):
     Attributes
     ----------
     name : str
-        Its name in arguments and files.
+        Its name in arguments and files: "causal", or "window(16)" with a number.
     triangular : bool
         Whether no token attends to a later one.
     """
 
-    name: ClassVar[str]
-    triangular: ClassVar[bool]
+    kind: ClassVar[str]
+    triangular: bool
+
+    @property
+    def name(self) -> str:
+        """Its name in arguments and files."""
+        return self.kind
 
     @abstractmethod
     def sees(self, n: int) -> NDArray[np.bool_]:
@@ -47,7 +54,7 @@ class Mask(ABC):
 class Causal(Mask):
     """A token attends to itself and to earlier tokens: N(k) = {j ≤ k}."""
 
-    name = "causal"
+    kind = "causal"
     triangular = True
 
     def sees(self, n: int) -> NDArray[np.bool_]:
@@ -58,7 +65,7 @@ class Causal(Mask):
 class Full(Mask):
     """Every token attends to all tokens."""
 
-    name = "full"
+    kind = "full"
     triangular = False
 
     def sees(self, n: int) -> NDArray[np.bool_]:
@@ -66,10 +73,79 @@ class Full(Mask):
         return np.ones((n, n), dtype=np.bool_)
 
 
+class _Numbered(Mask):
+    """A mask with a number."""
+
+    def __init__(self, number: int) -> None:
+        self.number = check.positive_int(f"the number of a {self.kind} mask", number)
+
+    @property
+    def name(self) -> str:
+        """The kind and the number."""
+        return f"{self.kind}({self.number})"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.number})"
+
+
+class Window(_Numbered):
+    """A token attends to the last w tokens, itself included: N(k) = {k − w < j ≤ k}.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.Window(2).sees(4).astype(int).tolist()
+    [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
+    """
+
+    kind = "window"
+    triangular = True
+
+    def sees(self, n: int) -> NDArray[np.bool_]:
+        """A band below the diagonal."""
+        return np.tri(n, dtype=np.bool_) & ~np.tri(n, k=-self.number, dtype=np.bool_)
+
+
+class Prefix(_Numbered):
+    """The first m tokens attend to each other, later tokens to themselves and to earlier ones.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.Prefix(2).sees(4).astype(int).tolist()
+    [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
+    """
+
+    kind = "prefix"
+
+    @property
+    def triangular(self) -> bool:  # type: ignore[override]
+        """Whether the prefix is a single token."""
+        return self.number == 1
+
+    def sees(self, n: int) -> NDArray[np.bool_]:
+        """The lower triangle, and the square of the prefix."""
+        first = np.arange(n) < self.number
+        return np.tri(n, dtype=np.bool_) | (first[:, None] & first)
+
+
 MASKS: dict[str, Mask] = {mask.name: mask for mask in (Causal(), Full())}
-"""Masks by name."""
+"""Masks without a number, by name."""
+
+_NUMBERED = {mask.kind: mask for mask in (Window, Prefix)}
+_NAME = re.compile(r"(\w+)\((\d{1,18})\)")
 
 
 def read(value: Any) -> Mask:
     """A mask from an object or from its name."""
-    return value if isinstance(value, Mask) else MASKS[check.choice("mask", value, tuple(MASKS))]
+    if isinstance(value, Mask):
+        return value
+    if isinstance(value, str) and value in MASKS:
+        return MASKS[value]
+    found = _NAME.fullmatch(value) if isinstance(value, str) else None
+    if found is None or found[1] not in _NUMBERED:
+        raise InputError(
+            "mask must be one of 'causal', 'full', 'window(16)' or 'prefix(16)' with any number, "
+            f"or a mask such as pk.Window(16), got {check.brief(value)}"
+        )
+    return _NUMBERED[found[1]](int(found[2]))

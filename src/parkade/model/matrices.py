@@ -63,7 +63,7 @@ def whole(what: str, text: str) -> int:
 
 def is_identity(m: Array) -> bool:
     """Whether `m` is exactly the identity."""
-    return bool(np.array_equal(m, np.eye(len(m))))
+    return bool(np.array_equal(m, np.eye(*m.shape))) and m.shape[0] == m.shape[1]
 
 
 def brief(m: Array) -> str:
@@ -71,7 +71,7 @@ def brief(m: Array) -> str:
     diagonal = np.diagonal(m)
     if len(m) <= _SHOWN and np.array_equal(m, np.diag(diagonal)):
         return f"[{', '.join(f'{v:g}' for v in diagonal)}]"
-    return f"<{len(m)}×{len(m)}>"
+    return f"<{m.shape[0]}×{m.shape[1]}>"
 
 
 def words(m: Array) -> str:
@@ -81,7 +81,7 @@ def words(m: Array) -> str:
         return f"{number(m[0, 0])} I"
     if d <= _CAPTION and np.array_equal(m, np.diag(diagonal)):
         return f"diag({', '.join(number(v) for v in diagonal)})"
-    return f"{d}×{d} matrix"
+    return f"{m.shape[0]}×{m.shape[1]} matrix"
 
 
 def text(m: Array) -> str:

@@ -62,6 +62,8 @@ class Model(Storable):
         Whether no token depends on a later one.
     autonomous : bool
         Whether the velocity does not depend on the time.
+    radii : bool
+        Whether tokens have lengths besides their directions.
     batched : bool
         Whether `velocity` takes many systems at once, (..., n, d).
     sharpness : float
@@ -83,6 +85,7 @@ class Model(Storable):
     d: int
     triangular: bool = False
     autonomous: bool = True
+    radii: bool = False
     batched: bool = True
     sharpness: float = 1.0
     rate: float = 1.0
@@ -97,6 +100,22 @@ class Model(Storable):
         self, tokens: Any, frozen: Any = None, frozen_weights: Any = None, *, t: float = 0.0
     ) -> Any:
         """dx/dt at `tokens`, straight from the definition."""
+
+    def change(
+        self, state: Any, frozen: Any = None, frozen_weights: Any = None, *, t: float = 0.0
+    ) -> Any:
+        """d/dt of a state: tokens, and in a last column, if there is one, the ln r of each."""
+        if state.shape[-1] == self.d:
+            return self.velocity(state, frozen, frozen_weights, t=t)
+        from array_api_compat import array_namespace
+
+        xp, logs = array_namespace(state), state[..., self.d :]
+        moved = self.velocity(state[..., : self.d], frozen, frozen_weights, t=t)
+        return xp.concat([moved, 0 * logs], axis=-1)
+
+    def unfolded(self) -> Model:
+        """The model as `Layers`, if it changes suddenly; otherwise itself."""
+        return self
 
     @property
     def label(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from parkade.base.types import Array
 from parkade.model.mask import Mask
 from parkade.model.model import Storable
+from parkade.model.position import Position
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,24 @@ class Surroundings:
         The time.
     frozen, frozen_weights : arrays or None
         Fixed tokens that all tokens attend to, and their weights in the sums.
+    attention : str
+        How scores become weights, one of `weights.KINDS`.
+    position : Position or None
+        What the places of tokens do to scores.
+    slopes : (heads,) array
+        The bias of each head against distance in the sequence; zeros if there is none.
+    number : int
+        The number of the head whose force is computed.
     """
 
     mask: Mask
     t: float = 0.0
     frozen: Any = None
     frozen_weights: Any = None
+    attention: str = "softmax"
+    position: Position | None = None
+    slopes: Array = field(default_factory=lambda: np.zeros(1))
+    number: int = 0
 
 
 class Part(Storable):
@@ -58,7 +71,7 @@ class Part(Storable):
 
     Examples
     --------
-    >>> from dataclasses import dataclass
+    >>> from dataclasses import dataclass, field
     >>> import parkade as pk
     >>> @dataclass(frozen=True)
     ... class Wind(pk.Part, kind="wind"):

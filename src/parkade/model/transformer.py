@@ -1,9 +1,10 @@
-"""`Transformer`: a model made of heads and other parts under one mask."""
+"""`Transformer`: a model made of heads, an MLP and other parts, a mask and a normalisation."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -11,27 +12,48 @@ import numpy as np
 
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.base.types import Array
+from parkade.base.types import Array, Seed
+from parkade.model import mask as masks
+from parkade.model import norm as norms
+from parkade.model import weights
 from parkade.model.head import Head
-from parkade.model.mask import Mask, read
+from parkade.model.mask import Mask
+from parkade.model.mlp import MLP
 from parkade.model.model import Model, from_dict
+from parkade.model.norm import Norm
 from parkade.model.part import Part, Surroundings
+from parkade.model.position import Position
 
 
 class Transformer(Model, kind="transformer"):
-    """Tokens that move by the sum of the forces of heads and other parts.
+    """Tokens that move by the sum of the forces of heads, an MLP and other parts.
 
-        dx_k/dt = P_{x_k} [ Σ_h F^h_k + Σ_p G^p_k ],      P_x y = y − ⟨x,y⟩ x.
+        F_k = Σ_h Σ_{j∈N(k)} p^h_kj V_h θ_j + G(θ_k),
+        p^h_kj ∝ exp(β_h⟨R_k Q_h θ_k, R_j K_h θ_j⟩ + b_h(k − j)),
+        dθ_k/dt = (1/s_k) P_{θ_k} F_k,      P_θ y = y − ⟨θ,y⟩ θ,
+
+    where s_k and the length r_k of a token depend on the normalisation (see `parkade.model.norm`).
 
     Parameters
     ----------
-    heads : sequence of Head
+    heads : sequence of Head, or int
+        The heads, whose forces add up; or how many random ones (`Head.random`).
+    mlp : MLP, optional
+    norm : "post", "pre", "mix", "peri", "ngpt", "sqrt" or a Norm
+        The normalisation; `pk.Mix(tau)` and `pk.NGPT(alpha)` have a parameter.
+    mask : "causal", "full" or a Mask
+        Which tokens a token attends to: also `pk.Window(w)` and `pk.Prefix(m)`.
+    position : Rope, Alibi or None
+        How heads see the places of tokens in the sequence.
+    attention : "softmax", "linear", "unnormalised" or "hardmax"
+        How scores become weights: e^score divided by their sum, the score, or e^score divided by
+        the number of keys, or the mean over the keys with the largest score.
     parts : sequence of Part
         Additional forces.
-    mask : "causal", "full" or a Mask
-        Which tokens a token attends to.
     d : int, optional
-        Dimension; needed only if there are no heads.
+        Dimension; needed only if there are no heads, or random ones.
+    d_head, beta, seed : optional
+        The rank, the inverse temperature (1) and the seed of random heads.
 
     Examples
     --------
@@ -39,51 +61,92 @@ class Transformer(Model, kind="transformer"):
     >>> model = pk.Transformer([pk.Head(V=[1, 0, 0]), pk.Head(V=[0, 1, 1], beta=4.0)])
     >>> model.d, model.rate, model.sharpness
     (3, 2.0, 4.0)
+    >>> model = pk.Transformer(4, d=8, d_head=2, seed=1, norm="pre", mlp=pk.MLP.random(8, seed=2))
+    >>> model.label
+    '4 heads, MLP of width 32, pre-norm, causal mask'
     """
 
     def __init__(
         self,
-        heads: Sequence[Head] = (),
+        heads: Sequence[Head] | int = (),
         *,
-        parts: Sequence[Part] = (),
+        mlp: MLP | None = None,
+        norm: str | Norm = "post",
         mask: str | Mask = "causal",
+        position: Position | None = None,
+        attention: str = "softmax",
+        parts: Sequence[Part] = (),
         d: int | None = None,
+        d_head: int | None = None,
+        beta: float | None = None,
+        seed: Seed = None,
     ) -> None:
-        self.heads: tuple[Head, ...] = tuple(heads)
+        self.heads: tuple[Head, ...] = _heads(heads, d, d_head, beta, seed)
+        self.mlp = mlp
         self.parts: tuple[Part, ...] = tuple(parts)
-        for name, given, wanted in (("heads", self.heads, Head), ("parts", self.parts, Part)):
+        for name, given, wanted in (
+            ("heads", self.heads, Head),
+            ("mlp", () if mlp is None else (mlp,), MLP),
+            ("parts", self.parts, Part),
+        ):
             for i, one in enumerate(given):
                 if not isinstance(one, wanted):
                     raise InputError(
                         f"{name} must be a list of pk.{wanted.__name__} objects, but number {i} is "
                         f"{check.brief(one)}"
+                        if name != "mlp"
+                        else f"mlp must be a pk.MLP, got {check.brief(one)}"
                     )
-        if d is None and self.heads:
-            d = self.heads[0].d
+        if d is None:
+            d = next((one.d for one in (*self.heads, mlp) if one is not None), None)
         if d is None:
             raise InputError("d cannot be inferred for a model without heads; give d")
         self.d = check.dimension(d)
         for i, head in enumerate(self.heads):
             if head.d != self.d:
                 raise InputError(f"heads must all have d={self.d}, but number {i} has d={head.d}")
-        self.mask: Mask = read(mask)
+        if mlp is not None and mlp.d != self.d:
+            raise InputError(f"mlp must have d={self.d} like the heads, got d={mlp.d}")
+        self.mask: Mask = masks.read(mask)
+        self.norm: Norm = norms.read(norm)
+        self.attention = check.choice("attention", attention, tuple(weights.KINDS))
+        if position is not None and not isinstance(position, Position):
+            raise InputError(
+                f"position must be pk.Rope(…), pk.Alibi(…) or None, got {check.brief(position)}"
+            )
+        self.position = position
+        self._slopes = np.zeros(len(self.heads))
+        if position is not None:
+            self._slopes = position.slopes(len(self.heads))
 
     def __repr__(self) -> str:
         inside = [f"heads={list(self.heads)!r}"]
+        inside += [f"mlp={self.mlp!r}"] if self.mlp else []
         inside += [f"parts={list(self.parts)!r}"] if self.parts else []
+        inside += [f"{name}={str(value)!r}" for name, value in self._choices().items()]
         return f"{type(self).__name__}({', '.join(inside)}, mask={str(self.mask)!r})"
+
+    def _choices(self) -> dict[str, Any]:
+        """The normalisation, the positions and the weights, if they are not the usual ones."""
+        usual = {"norm": norms.NORMS["post"], "position": None, "attention": "softmax"}
+        return {name: now for name in usual if (now := getattr(self, name)) != usual[name]}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Transformer) and (
-            (self.d, self.heads, self.parts, self.mask)
-            == (other.d, other.heads, other.parts, other.mask)
+            (self.d, self.heads, self.mlp, self.parts, self.mask, self._choices())
+            == (other.d, other.heads, other.mlp, other.parts, other.mask, other._choices())
         )
 
     __hash__ = None  # type: ignore[assignment]  # models contain arrays
 
     @property
     def _terms(self) -> tuple[Part, ...]:
-        return (*self.heads, *self.parts)
+        return (*self.heads, *(() if self.mlp is None else (self.mlp,)), *self.parts)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the model is that of the paper: one head and nothing else."""
+        return len(self._terms) == len(self.heads) == 1 and not self._choices()
 
     @property
     def triangular(self) -> bool:  # type: ignore[override]
@@ -92,14 +155,33 @@ class Transformer(Model, kind="transformer"):
 
     @property
     def autonomous(self) -> bool:  # type: ignore[override]
-        """Whether no part depends on the time."""
-        return all(part.autonomous for part in self._terms)
+        """Whether neither the normalisation nor a part depends on the time."""
+        return self.norm.autonomous and all(part.autonomous for part in self._terms)
+
+    @property
+    def radii(self) -> bool:  # type: ignore[override]
+        """Whether tokens have lengths."""
+        return self.norm.radii
 
     def with_beta(self, beta: float) -> Self:
         """The model with another β in all heads; both share their matrices."""
         other = copy.copy(self)
         other.heads = tuple(head.with_beta(beta) for head in self.heads)
         return other
+
+    def with_norm(self, norm: str | Norm) -> Self:
+        """The model with another normalisation."""
+        other = copy.copy(self)
+        other.norm = norms.read(norm)
+        return other
+
+    def unfolded(self) -> Model:
+        """The model as `Layers`, if its normalisation changes."""
+        if not isinstance(self.norm, norms.Mix):
+            return self
+        from parkade.model.layers import Layers
+
+        return Layers([0.0, self.norm.tau], [self.with_norm("post"), self.with_norm("pre")])
 
     @property
     def sharpness(self) -> float:  # type: ignore[override]
@@ -130,8 +212,9 @@ class Transformer(Model, kind="transformer"):
 
     @property
     def product(self) -> Array | None:  # type: ignore[override]
-        """KᵀQ, if there is one head."""
-        return self.heads[0].product if len(self.heads) == 1 else None
+        """KᵀQ, if there is one head and its weights depend on nothing else."""
+        alone = len(self.heads) == 1 and self.position is None and self.attention == "softmax"
+        return self.heads[0].product if alone else None
 
     @property
     def product_error(self) -> float:  # type: ignore[override]
@@ -140,16 +223,26 @@ class Transformer(Model, kind="transformer"):
 
     @property
     def label(self) -> str:
-        """A short description of heads, parts and mask."""
-        heads = [head.label for head in self.heads]
-        if len(heads) > 1:
-            heads = [f"{len(heads)} heads"]
-        return ", ".join([*heads, *(part.label for part in self.parts), f"{self.mask} mask"])
+        """A short description of all of it."""
+        found = [head.label for head in self.heads]
+        if len(found) > 1:
+            found = [f"{len(found)} heads"]
+        found += [part.label for part in self._terms[len(self.heads) :]]
+        found += [f"{self.norm}-norm"] if self.norm.name != "post" else []
+        found += [self.position.label] if self.position else []
+        found += [f"{self.attention} attention"] if self.attention != "softmax" else []
+        return ", ".join([*found, f"{self.mask} mask"])
 
     def velocity(
-        self, tokens: Any, frozen: Any = None, frozen_weights: Any = None, *, t: float = 0.0
+        self,
+        tokens: Any,
+        frozen: Any = None,
+        frozen_weights: Any = None,
+        *,
+        t: float = 0.0,
+        radii: Any = None,
     ) -> Any:
-        """dx/dt at `tokens`, straight from the definition.
+        """dθ/dt at `tokens`, straight from the definition.
 
         It is written against the array API standard, so NumPy, PyTorch and JAX arrays work and
         can be differentiated. It stores n×n weights. If available, `parkade.simulate` uses
@@ -165,6 +258,8 @@ class Transformer(Model, kind="transformer"):
             Weight of each frozen token in the sums; 1 by default.
         t : float
             The time.
+        radii : (..., n) array, optional
+            Lengths of the tokens, if the normalisation has them; 1 by default.
 
         Examples
         --------
@@ -172,22 +267,82 @@ class Transformer(Model, kind="transformer"):
         >>> pk.Attention(d=2).velocity(pk.sphere.from_angles([0.0, 0.5])).round(3).tolist()
         [[0.0, 0.0], [0.108, -0.198]]
         """
+        force = self.force(tokens, frozen, frozen_weights, t=t)
+        return self._motion(tokens, force, None if radii is None else radii[..., None], t)[0]
+
+    def force(
+        self, tokens: Any, frozen: Any = None, frozen_weights: Any = None, *, t: float = 0.0
+    ) -> Any:
+        """F_k, (..., n, d), before it is projected and normalised; see `velocity`."""
+        if frozen is not None and self.position is not None:
+            raise InputError("frozen tokens have no position; use position=None")
+        around = Surroundings(
+            self.mask, t, frozen, frozen_weights, self.attention, self.position, self._slopes
+        )
+        force = 0 * tokens
+        for i, part in enumerate(self._terms):
+            term = part.force(tokens, replace(around, number=i) if i else around)
+            force = force + term if i else term
+        return force
+
+    def change(
+        self, state: Any, frozen: Any = None, frozen_weights: Any = None, *, t: float = 0.0
+    ) -> Any:
+        """d/dt of a state: tokens, and in a last column, if there is one, the ln r of each."""
+        from array_api_compat import array_namespace
+
+        xp = array_namespace(state)
+        tokens, logs = state[..., : self.d], state[..., self.d :]
+        force = self.force(tokens, frozen, frozen_weights, t=t)
+        moved, grown = self._motion(tokens, force, xp.exp(logs) if logs.shape[-1] else None, t)
+        return xp.concat([moved, grown], axis=-1) if logs.shape[-1] else moved
+
+    def _motion(self, tokens: Any, force: Any, radii: Any, t: float) -> tuple[Any, Any]:
+        """dθ/dt and d ln r/dt, (..., n, d) and (..., n, 1), by a force and lengths (..., n, 1)."""
         from array_api_compat import array_namespace
 
         xp = array_namespace(tokens)
-        around = Surroundings(self.mask, t, frozen, frozen_weights)
-        force = 0 * tokens
-        for i, part in enumerate(self._terms):
-            term = part.force(tokens, around)
-            force = force + term if i else term
-        return force - xp.sum(tokens * force, axis=-1, keepdims=True) * tokens
+        radial = xp.sum(tokens * force, axis=-1, keepdims=True)
+        tangent = force - radial * tokens
+        clock = self.norm.clock(xp, force, 1.0 if radii is None else radii, t)
+        return tangent / clock, radial / clock if self.norm.grows(t) else 0 * radial
 
     def data(self) -> dict[str, Any]:
-        """Heads, parts, mask and dimension."""
-        return {"d": self.d, "heads": self.heads, "parts": self.parts, "mask": str(self.mask)}
+        """Heads, parts, mask and dimension; and what is not as usual."""
+        others: dict[str, Any] = {"mlp": self.mlp} if self.mlp else {}
+        fixed: dict[str, Any] = {
+            "d": self.d,
+            "heads": self.heads,
+            "parts": self.parts,
+            "mask": str(self.mask),
+        }
+        return {**fixed, **others, **self._choices()}
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Any:
         """The model with these parts."""
-        read_parts = {name: [from_dict(part) for part in data[name]] for name in ("heads", "parts")}
-        return cls(**{**data, **read_parts})
+        found = {name: [from_dict(part) for part in data[name]] for name in ("heads", "parts")}
+        single = {
+            name: from_dict(data[name]) for name in ("mlp", "norm", "position") if name in data
+        }
+        return cls(**{**data, **found, **single})
+
+
+def _heads(
+    heads: Any, d: int | None, d_head: int | None, beta: float | None, seed: Seed
+) -> tuple[Head, ...]:
+    """The heads that were given, or random ones."""
+    if isinstance(heads, (int, np.integer)) and not isinstance(heads, bool):
+        count = check.positive_int("heads", heads)
+        if d is None:
+            raise InputError(f"heads={count} are random heads of any dimension; give d")
+        rng = check.generator(seed)
+        size, sharp = count**-0.5, 1.0 if beta is None else beta
+        return tuple(Head.random(d, d_head, rng, sharp, size) for _ in range(count))
+    given = {"d_head": d_head, "beta": beta, "seed": seed}
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name} is for random heads, as in pk.Transformer(4, d=8, {name}=…)")
+    if not isinstance(heads, Sequence):
+        raise InputError(f"heads must be a list of heads or a number, got {check.brief(heads)}")
+    return tuple(heads)

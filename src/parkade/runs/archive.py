@@ -22,7 +22,7 @@ from parkade.model import flow, scheduled  # noqa: F401  kinds of model that a f
 from parkade.model.attention import Attention
 from parkade.model.model import Model, from_dict
 from parkade.runs.interpolation import DENSE
-from parkade.runs.path import Path
+from parkade.runs.path import Path, check_radii
 from parkade.runs.stats import Stats
 from parkade.runs.trajectory import Trajectory
 
@@ -48,8 +48,9 @@ def write(file: str | os.PathLike[str], path: Path) -> None:
         arrays["format"] = TRAJECTORY
         arrays["stats"] = json.dumps(dataclasses.asdict(path.stats))
         arrays |= {name: getattr(path, name) for name in ARRAYS}
-    if path.dense is not None:
-        arrays["dense"] = path.dense
+    for name in ("dense", "radii"):
+        if getattr(path, name) is not None:
+            arrays[name] = getattr(path, name)
     with atomic_write(file) as stream:
         npz.write(stream, arrays)
 
@@ -105,7 +106,15 @@ def _old_model(data: dict[str, NDArray[Any]]) -> Model:
 def _path(data: dict[str, NDArray[Any]], model: Model | None, sealed: bool) -> dict[str, Any]:
     times = check.array("times", _real(data, "times", (None,)))
     shape = (len(times), None, None if model is None else model.d)
-    return {"times": times, "tokens": _tokens(data, shape, sealed), "model": model}
+    tokens = _tokens(data, shape, sealed)
+    radii = _radii(data, *tokens.shape[:2])
+    return {"times": times, "tokens": tokens, "model": model, "radii": radii}
+
+
+def _radii(data: dict[str, NDArray[Any]], times: int, n: int) -> Array | None:
+    if "radii" not in data:
+        return None
+    return check_radii(_real(data, "radii", (times, n)), (times, n))
 
 
 def _tokens(data: dict[str, NDArray[Any]], shape: tuple[int | None, ...], sealed: bool) -> Array:
@@ -130,9 +139,11 @@ def _trajectory(data: dict[str, NDArray[Any]], model: Model, sealed: bool) -> di
     trusted = float(_real(data, "trusted_until", ()))
     if not trusted >= 0:
         raise InputError(f"trusted_until must be ≥ 0, got {trusted}")
-    dense = None
+    n, dense = tokens.shape[1], None
+    radii = _radii(data, len(times), n)
     if "dense" in data:
-        shape = (len(times) - 1, DENSE[stats.method], tokens.shape[1], d)
+        columns = d if radii is None else d + 1
+        shape = (len(times) - 1, DENSE[stats.method], n, columns)
         dense = _real(data, "dense", shape)
         if not sealed and not np.isfinite(dense).all():
             raise InputError("dense must be finite")
@@ -146,6 +157,7 @@ def _trajectory(data: dict[str, NDArray[Any]], model: Model, sealed: bool) -> di
         "spin": check.array("spin", _real(data, "spin", (d, d))),
         "trusted_until": trusted,
         "dense": dense,
+        "radii": radii,
     }
 
 

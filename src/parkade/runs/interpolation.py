@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from parkade.base.types import Array
 
 DENSE = {"explicit": 3, "implicit": 2}
@@ -21,5 +23,22 @@ def interpolate(
 
     if t == times[1]:
         out[:] = ends[1]
+        return
+    theta = (t - times[0]) / (times[1] - times[0])
+    if out.flags.c_contiguous and dense.flags.c_contiguous:
+        METHODS[method].interpolate(theta, *ends, dense, out)
+        return
+    tokens = np.empty(out.shape)
+    start, end, bends = (np.ascontiguousarray(part) for part in (*ends, dense))
+    METHODS[method].interpolate(theta, start, end, bends, tokens)
+    out[:] = tokens
+
+
+def between(method: str, theta: float, start: Array, end: Array, dense: Array) -> Array:
+    """Numbers (n,) at a fraction `theta` of a step; `dense` is (p, n)."""
+    if method == "explicit":
+        bend = dense[0] + theta * (dense[1] + (1 - theta) * dense[2])
     else:
-        METHODS[method].interpolate((t - times[0]) / (times[1] - times[0]), *ends, dense, out)
+        bend = dense[0] + theta * dense[1]
+    found: Array = start + theta * (end - start + (1 - theta) * bend)
+    return found

@@ -42,6 +42,8 @@ class Path:
     model : Model, optional
         The model that moved the tokens, if known. It provides defaults for β and the radius
         of clusters.
+    radii : (T, n) array, optional
+        Lengths of the tokens at these times, > 0, if they have any.
 
     Attributes
     ----------
@@ -67,9 +69,12 @@ class Path:
     times: Array
     tokens: Array
     model: Model | None = None
+    radii: Array | None = None
 
     def __post_init__(self) -> None:
         times, tokens = _checked(self.times, self.tokens)
+        if self.radii is not None:
+            object.__setattr__(self, "radii", check_radii(self.radii, tokens.shape[:2]))
         norms = np.linalg.norm(tokens, axis=-1)
         worst = np.unravel_index(int(np.argmax(np.abs(norms - 1))), norms.shape)
         if abs(norms[worst] - 1) > check.UNIT_TOLERANCE:
@@ -204,6 +209,8 @@ class Path:
         import xarray
 
         data: dict[str, Any] = {"tokens": (("time", "token", "coord"), self.tokens)}
+        if self.radii is not None:
+            data["radii"] = (("time", "token"), self.radii)
         if len(self.frozen):
             data["frozen"] = (("frozen_token", "coord"), self.frozen)
             data["frozen_weights"] = (("frozen_token",), self.frozen_weights)
@@ -238,6 +245,17 @@ def _checked(times: ArrayLike, tokens: ArrayLike) -> tuple[Array, Array]:
         )
     check.dimension(x.shape[2])
     return t, x
+
+
+def check_radii(value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Lengths of tokens, (T, n), checked."""
+    radii = check.array("radii", value)
+    if radii.shape != shape or not (radii > 0).all():
+        raise InputError(
+            f"radii must be a {shape} array of lengths > 0 like tokens, got shape {radii.shape} "
+            f"and {radii.min(initial=np.inf):g} as the least"
+        )
+    return radii
 
 
 def _attributes(model: Model | None) -> dict[str, Any]:

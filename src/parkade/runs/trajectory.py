@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from parkade.base import check
+from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.model import Model
-from parkade.runs.interpolation import interpolate
+from parkade.runs.interpolation import between, interpolate
 from parkade.runs.path import Path
 from parkade.runs.rotation import phase_known_until, turn
 from parkade.runs.stats import Stats
@@ -42,7 +45,10 @@ class Trajectory(Path):
     spin : (d, d) array
         Generator of the rotation of the frame in which the run was computed; usually zero.
     dense : (T-1, p, n, d) array or None
-        Data for `at` to interpolate between steps; None if only some times were saved.
+        Data for `at` to interpolate between steps; None if only some times were saved. If tokens
+        have lengths, there is one coordinate more.
+    radii : (T, n) array or None
+        Lengths of the tokens, if the normalisation of the model has them.
     """
 
     model: Model = field(kw_only=True)
@@ -52,14 +58,20 @@ class Trajectory(Path):
     trusted_until: float = field(kw_only=True)
     spin: Array = field(kw_only=True)
     dense: Array | None = field(kw_only=True, default=None)
+    radii: Array | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:
         """Skip the checks: engines and `load` provide valid data."""
 
     @classmethod
-    def from_frame(cls, spin: Array, tokens: Array, *, times: Array, **fields: Any) -> Trajectory:
-        """The run whose tokens are these in a frame that turns with the generator `spin`."""
-        return cls(times=times, tokens=turn(spin, times, tokens), spin=spin, **fields)
+    def from_frame(cls, spin: Array, states: Array, *, times: Array, **fields: Any) -> Trajectory:
+        """The run with these states in a frame that turns with the generator `spin`.
+
+        A state is the tokens, (n, d), and possibly one column more: the ln r of each.
+        """
+        tokens, logs = np.split(states, [len(spin)], axis=-1)
+        radii = np.exp(logs[..., 0]) if logs.shape[-1] else None
+        return cls(times=times, tokens=turn(spin, times, tokens), spin=spin, radii=radii, **fields)
 
     @property
     def phase_known_until(self) -> float:
@@ -81,9 +93,31 @@ class Trajectory(Path):
         for i, end in enumerate(stored):
             since, until = self.times[end - 1 : end + 1]
             step = still[last[i] - 1], still[last[i]]
-            dense = self.dense[end - 1]
+            dense = self.dense[end - 1, :, :, : self.d]
             interpolate(self.stats.method, times[i], (since, until), step, dense, result[i])
         return turn(self.spin, times, result)
+
+    def radii_at(self, t: ArrayLike) -> Array:
+        """Lengths of the tokens at any saved time, or at any time in between with dense output.
+
+        Returns (n,) lengths for one time, (m, n) for m times; see `at`.
+        """
+        if self.radii is None:
+            raise InputError(f"tokens have no lengths in this run of {self.model!r}")
+        wanted = np.atleast_1d(check.array("t", t))
+        self.at(wanted)  # checks the times
+        stored = np.searchsorted(self.times, wanted)
+        logs = np.log(self.radii)
+        found = logs[stored]
+        for i in np.flatnonzero(self.times[stored] != wanted):
+            assert self.dense is not None
+            end = stored[i]
+            since, until = self.times[end - 1 : end + 1]
+            theta = (wanted[i] - since) / (until - since)
+            bends = self.dense[end - 1, :, :, self.d]
+            found[i] = between(self.stats.method, theta, logs[end - 1], logs[end], bends)
+        result: Array = np.exp(found if np.ndim(t) else found[0])
+        return result
 
     def to_xarray(self) -> xarray.Dataset:
         """A labelled Dataset: tokens(time, token, coord), the model and the stats in attrs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
@@ -14,7 +15,9 @@ from parkade.base import forks
 from parkade.base.errors import InaccurateSumsError
 from parkade.base.progress import compiling
 from parkade.base.types import Array, MaskName
-from parkade.engine import clock, linear_time, threads
+from parkade.engine import clock, field_linear, linear_time, threads
+from parkade.engine.field import Field
+from parkade.engine.field_linear import FieldWork
 from parkade.engine.integrator import Goal, Integrator
 from parkade.engine.integrator import Steps as Room
 from parkade.engine.jit import made_with
@@ -27,11 +30,15 @@ from parkade.engine.system import LOG2E, SMALL_D, System, unrolled
 from parkade.engine.vectors import frobenius, noise_speed
 from parkade.engine.velocity import PARALLEL_SECONDS
 from parkade.model.attention import Attention
-from parkade.solve.frame import Frame
-from parkade.solve.lower import prepare
+from parkade.model.head import Head
+from parkade.model.transformer import Transformer
+from parkade.solve.frame import Frame, transformer_frame
+from parkade.solve.lower import plain_head, prepare, prepare_field
 from parkade.solve.options import Problem
 from parkade.solve.plan import Plan
 from parkade.solve.stepper import Steps
+
+_IMPLICIT = Implicit, FieldWork
 
 _CHECKED = 8  # number of tokens whose harmonic sums are compared with direct ones
 _LATE = 1e6  # what a clock may show at the start of a model, in units of how long that lasts
@@ -63,27 +70,46 @@ class Compiled:
         late = min(problem.start, _LATE * options.t_end) if frame.drifts else 0.0
         self._origin = late
         self._frame, self._goal = frame, Goal(late + options.t_end, options.tol)
-        self._system = prepare(
-            problem.model,
-            fixed.tokens,
-            fixed.weights,
-            frame,
-            sums.table,
-            sums.accuracy,
-            sums.lengths,
-        )
+        model = problem.model
+        self._system: Any
+        self._work: Any
         self._dims = unrolled(d)
+        if plain_head(problem) is None:
+            assert isinstance(model, Transformer)
+            # Where the clock is late, it already shows a part of the time before the start.
+            self._system = prepare_field(model, frame, problem.start - late)
+            self._dims = unrolled(SMALL_D)  # one code for all dimensions
+            self._work = _field_workspace(self._engine, self._system, n, d)
+        else:
+            self._system = prepare(
+                model,
+                fixed.tokens,
+                fixed.weights,
+                frame,
+                sums.table,
+                sums.accuracy,
+                sums.lengths,
+            )
+            self._work = self._engine.workspace(
+                n, d, causal=self._system.causal, stores=sums.table is None
+            )
         self._advance = self._engine.advance
         if on_all_cores:
             self._advance = self._engine.advance_on_all_cores
-        self._x = frame.enter(x0).copy()
-        self._work = self._engine.workspace(
-            n, d, causal=self._system.causal, stores=sums.table is None
-        )
+        self._x = self._enter(x0).copy()
         self._work.clock[clock.TIME] = self._work.clock[clock.MOTION] = late
-        self._loops_only = plan.method == "explicit" and d < SMALL_D
+        plain = isinstance(self._system, System)
+        self._loops_only = plain and plan.method == "explicit" and d < SMALL_D
         self._room = Room(np.empty(0), np.empty((0, n, d)), np.empty((0, self.dense, n, d)))
         self._context: AbstractContextManager[None] = nullcontext()
+
+    def _enter(self, state: Array) -> Array:
+        """A state in the frame."""
+        return _tokens_by(self._frame.enter, state, len(self._frame.basis))
+
+    def _leave(self, state: Array) -> Array:
+        """A state in the coordinates of the model."""
+        return _tokens_by(self._frame.leave, state, len(self._frame.basis))
 
     def __enter__(self) -> Compiled:
         if not self._loops_only:
@@ -106,7 +132,7 @@ class Compiled:
 
     def end(self) -> object:
         """The tokens in the frame, the clock, and what was lost in rounding."""
-        doubt = self._work.doubt if isinstance(self._work, Implicit) else None
+        doubt = self._work.doubt if isinstance(self._work, _IMPLICIT) else None
         return _End(self._frame, self._system, self._x, self._work.clock, doubt)
 
     def resume(self, end: object) -> None:
@@ -118,7 +144,7 @@ class Compiled:
         now, then = self._work.clock, end.clock
         now[clock.MOTION] += then[clock.MOTION] - then[clock.TIME]
         now[clock.STEP] = self._first_step(end)
-        if isinstance(self._work, Implicit) and end.doubt is not None:
+        if isinstance(self._work, _IMPLICIT) and end.doubt is not None:
             self._work.doubt[:] = end.doubt
 
     def _first_step(self, end: _End) -> float:
@@ -145,7 +171,7 @@ class Compiled:
             return None
         times, tokens, dense = (part[:count] for part in some)
         times -= self._origin
-        return times, self._frame.leave(tokens), self._frame.leave(dense)
+        return times, self._leave(tokens), self._leave(dense)
 
     def check(self) -> None:
         """Compare harmonic sums with direct ones, for a few tokens."""
@@ -169,12 +195,25 @@ class Compiled:
         slower than rounding errors, these errors move them. A single cluster stays one.
         """
         system, times, goal = self._system, self._work.clock, self._goal
-        if system.causal:
+        if system.causal and not (isinstance(system, Field) and len(system.inner)):
             return float(times[clock.TRUSTED]) - self._origin
-        if np.ptp(self._x, axis=0).max() < goal.tol:
+        if np.ptp(self._x[:, : len(self._frame.basis)], axis=0).max() < goal.tol:
             return math.inf
         limit = times[clock.MOTION] + goal.tol / noise_speed(system.value, system.accuracy)
         return float(limit) - self._origin if limit < goal.t_end else math.inf
+
+
+def _field_workspace(engine: Integrator, field: Field, n: int, columns: int) -> Any:
+    if engine.name == "implicit":
+        return field_linear.workspace(field, n, columns)
+    return engine.workspace(n, columns, causal=field.causal)
+
+
+def _tokens_by(change: Callable[[Array], Array], state: Array, d: int) -> Array:
+    """A state with other tokens, and the same further columns."""
+    if state.shape[-1] == d:
+        return change(state)
+    return np.concatenate([change(state[..., :d]), state[..., d:]], axis=-1)
 
 
 def is_large(plan: Plan, n: int) -> bool:
@@ -198,15 +237,20 @@ class Kind(NamedTuple):
     mask: MaskName = "causal"
     on_all_cores: bool = False
     any_query: bool = False  # whether harmonic sums are those for any Q and K
+    parts: bool = False  # whether the model has more than one plain head
 
     @classmethod
     def of(cls, method: str, d: int, *rest: Any) -> Kind:
         """The kind that a run needs, given all fields."""
         kind = cls(method, min(d, SMALL_D), *rest)
+        if kind.parts:
+            return kind._replace(d=SMALL_D, mask="causal")
         # Full attention is another matter only where there is a Jacobian.
         return kind if method == "implicit" else kind._replace(mask="causal")
 
     def __str__(self) -> str:
+        if self.parts:
+            return f"{self.method}, transformers"
         dimension = f"d={self.d}" if self.d < SMALL_D else f"d≥{SMALL_D}"
         full = ", full attention" if self.mask == "full" else ""
         any_query = " for any Q and K" if self.any_query else ""
@@ -231,17 +275,21 @@ def warm_up(kind: Kind) -> None:
 def _run_once(kind: Kind) -> None:
     """Take a step with one token, which brings in whatever code larger runs need."""
     engine, d, tol = METHODS[kind.method], kind.d, 1e-3
+    advance = engine.advance_on_all_cores if kind.on_all_cores else engine.advance
+    x, dims = np.eye(1, d), unrolled(d)
+    room = Room(np.empty(1), np.empty((1, 1, d)), np.empty((1, engine.dense, 1, d)))
+    if kind.parts:
+        model = Transformer([Head(d=d)])
+        field = prepare_field(model, transformer_frame(model, long=False))
+        advance(field, dims, x, _field_workspace(engine, field, 1, d), Goal(1.0, tol), room)
+        return
     table, lengths = None, None
     if kind.any_query:
         table, lengths = LENGTHS[d](1.0, 1.0, tol)
     elif kind.sums == "harmonic":
         table = SERIES[d].table(1.0, tol)
-    model = Attention(d, mask=kind.mask)
-    system = prepare(model, table=table, lengths=lengths, accuracy=tol)
-    x, dims = np.eye(1, d), unrolled(d)
+    system = prepare(Attention(d, mask=kind.mask), table=table, lengths=lengths, accuracy=tol)
     work = engine.workspace(1, d, causal=system.causal, stores=table is None)
-    room = Room(np.empty(1), np.empty((1, 1, d)), np.empty((1, engine.dense, 1, d)))
-    advance = engine.advance_on_all_cores if kind.on_all_cores else engine.advance
     advance(system, dims, x, work, Goal(1.0, tol), room)
     if table is not None:
         linear_time.error(system, dims, x, [0])

@@ -15,7 +15,7 @@ has a rounding error, so after t = tol/(ε ω) the position on the orbit is unkn
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from parkade.base.constants import SNAP
 from parkade.base.types import Array
 from parkade.model.head import Head
+from parkade.model.transformer import Transformer
 
 _DEFECTIVE = 1e-2  # distance of two eigenvalues relative to the entry that couples them
 
@@ -37,6 +38,7 @@ class Frame:
     spin: Array  # antisymmetric, in the coordinates of the model
     V: Array  # in the basis
     B: Array  # V − λI − spin, in the basis
+    leading: float  # λ
     rotates: bool  # whether tokens rotate forever in this frame
     attracts: bool  # whether λ > 0, so that tokens end in clusters with a leader
     drifts: bool  # whether λ is defective or nearly so: tokens approach their limit like 1/t
@@ -77,49 +79,77 @@ def long_run_frame(head: Head, *, frozen: bool = False) -> Frame:
     return _remembered("long", head, _turning_frame)
 
 
+def transformer_frame(model: Transformer, *, long: bool, still: bool = False) -> Frame:
+    """The frame of any transformer, for short or for long runs; it is not to turn if `still`.
+
+    A frame that turns must leave all parts as they are.
+    """
+    V = (
+        np.sum([head.V for head in model.heads], axis=0)
+        if model.heads
+        else np.zeros((model.d,) * 2)
+    )
+    if not long:
+        return _frame_at_rest(V)
+    turns = not still and model.mlp is None and model.norm.name == "post"
+    heads = [matrix for head in model.heads for matrix in (head.product, head.V)]
+    return _frame_of(V, heads, may_turn=turns)
+
+
 def _rest_frame(head: Head) -> Frame:
-    d = head.d
-    values = np.linalg.eigvals(head.V)
+    return _frame_at_rest(head.V)
+
+
+def _frame_at_rest(V: Array) -> Frame:
+    d = len(V)
+    values = np.linalg.eigvals(V)
     leading = float(values.real.max())
     return Frame(
         basis=np.eye(d),
         spin=np.zeros((d, d)),
-        V=np.array(head.V),
-        B=head.V - leading * np.eye(d),
+        V=np.array(V),
+        B=V - leading * np.eye(d),
+        leading=leading,
         rotates=_turns(values),
-        attracts=leading > SNAP * float(np.abs(head.V).max()),
+        attracts=leading > SNAP * float(np.abs(V).max()),
         drifts=False,
     )
 
 
 def _still_frame(head: Head) -> Frame:
-    return _turning_frame(head, may_turn=False)
+    return _frame_of(head.V, [head.product], may_turn=False)
 
 
-def _turning_frame(head: Head, may_turn: bool = True) -> Frame:
-    d = head.d
-    W, T = _schur(head.V)
+def _turning_frame(head: Head) -> Frame:
+    return _frame_of(head.V, [head.product], may_turn=True)
+
+
+def _frame_of(V: Array, matrices: Sequence[Array], *, may_turn: bool) -> Frame:
+    """The Schur basis of V, turning if that leaves V and the other `matrices` as they are."""
+    d = len(V)
+    W, T = _schur(V)
     S = np.zeros((d, d))
-    turns = _turns(np.linalg.eigvals(head.V))
+    turns = _turns(np.linalg.eigvals(V))
     if turns and may_turn:
-        A = W.T @ head.K.T @ head.Q @ W
         candidate = (T - T.T) / 2
-        candidate[np.abs(candidate) <= _zero(head.V)] = 0.0
-        if _commute(candidate, T) and _commute(candidate, A):
+        candidate[np.abs(candidate) <= _zero(V)] = 0.0
+        inside = [W.T @ matrix @ W for matrix in matrices]
+        if _commute(candidate, T) and all(_commute(candidate, matrix) for matrix in inside):
             S, turns = candidate, False
     # The diagonal of T contains the real parts of the eigenvalues.
     leading = float(T.diagonal().max())
     B = T - leading * np.eye(d) - S
-    if not np.array_equal(T, head.V) or S.any():
-        B[np.abs(B) <= _zero(head.V)] = 0.0
+    if not np.array_equal(T, V) or S.any():
+        B[np.abs(B) <= _zero(V)] = 0.0
     spin = W @ S @ W.T
     return Frame(
         basis=W,
         spin=(spin - spin.T) / 2,
         V=T,
         B=B,
+        leading=leading,
         rotates=turns,
-        attracts=leading > SNAP * float(np.abs(head.V).max()),
+        attracts=leading > SNAP * float(np.abs(V).max()),
         drifts=_is_defective(B),
     )
 

@@ -8,6 +8,7 @@ import time
 from parkade.base.errors import ParkadeError
 from parkade.base.types import Array, MaskName
 from parkade.runs.stats import Stats
+from parkade.solve.lower import plain_head
 from parkade.solve.options import Hooks, Problem
 from parkade.solve.pace import Pace
 from parkade.solve.piecewise import Piecewise
@@ -112,11 +113,11 @@ class _Beginnings:
         lap = time.perf_counter()
         from parkade.solve import compiled
 
-        n, d = x0.shape
+        n, d = len(x0), problem.model.d
         on_all_cores = self._alone and compiled.is_large(plan, n)
         mask: MaskName = "causal" if problem.model.triangular else "full"
-        any_query = plan.sums.lengths is not None
-        kind = (plan.method, d, plan.sums.name, mask, on_all_cores, any_query)
+        any_query, parts = plan.sums.lengths is not None, plain_head(problem) is None
+        kind = (plan.method, d, plan.sums.name, mask, on_all_cores, any_query, parts)
         compiled.warm_up(compiled.Kind.of(*kind))
         self.waited += time.perf_counter() - lap
         return compiled.Compiled(plan, plan.frame, problem, x0, on_all_cores=on_all_cores)

@@ -7,22 +7,127 @@ import numpy as np
 from parkade.base.constants import EPSILON
 from parkade.base.errors import ParkadeError
 from parkade.base.types import Array
+from parkade.engine import field as kernels
+from parkade.engine.field import EVERYTHING, Field
 from parkade.engine.system import LOG2E, System
 from parkade.model.head import Head
-from parkade.model.mask import Causal, Full
+from parkade.model.mask import Causal, Full, Prefix, Window
+from parkade.model.mlp import ACTIVATIONS
 from parkade.model.model import Model
+from parkade.model.norm import NGPT
 from parkade.model.transformer import Transformer
 from parkade.solve.frame import Frame, rest_frame
+from parkade.solve.options import Problem
+
+_NORMS = {
+    "post": kernels.POST,
+    "pre": kernels.PRE,
+    "peri": kernels.PERI,
+    "ngpt": kernels.NGPT,
+    "sqrt": kernels.SQRT,
+}
 
 _STRETCH = 0.1  # longest step as a multiple of t, if V is defective
+_RANK = 1e-14  # singular values below this, relative to the largest, are zero
 _SHARPEST = 1e-12  # largest relative part of a force that may count as rounding
 
 
 def kernel_head(model: Model) -> Head | None:
-    """The head of a model with one head, a plain mask and no other parts; None otherwise."""
+    """The head of a model with one head, a plain mask and nothing else; None otherwise."""
     if isinstance(model, Transformer) and isinstance(model.mask, (Causal, Full)):
-        return model.heads[0] if len(model.heads) == 1 and not model.parts else None
+        return model.heads[0] if model.plain and len(model.heads[0].Q) == model.d else None
     return None
+
+
+def plain_head(problem: Problem) -> Head | None:
+    """The head of a plain model, if tokens have no lengths; None otherwise."""
+    return None if problem.radii else kernel_head(problem.model)
+
+
+def field_obstacle(model: Model, frozen: Array) -> str:
+    """Why the kernels for transformers do not cover a model; empty if they do."""
+    if not isinstance(model, Transformer):
+        return "it is not a pk.Transformer"
+    if not isinstance(model.mask, (Causal, Full, Window, Prefix)):
+        return f"the mask {model.mask} has none"
+    if model.attention != "softmax":
+        return f"{model.attention} attention has none"
+    if model.norm.name not in _NORMS:
+        return f"the normalisation {model.norm} has none"
+    if model.parts:
+        return f"the part {model.parts[0].label} has none"
+    return "frozen tokens have none" if len(frozen) else ""
+
+
+def prepare_field(model: Transformer, frame: Frame, start: float = 0.0) -> Field:
+    """Prepare a transformer for the kernels, in a frame, for a run that begins at `start`.
+
+    Value matrices are factorised, V = O W with few rows of W if the rank is low.
+    """
+    d, W = model.d, frame.basis
+    heads = [(h.beta * h.Q @ W, h.K @ W, *_factors(W.T @ h.V @ W)) for h in model.heads]
+    m = max((len(head[0]) for head in heads), default=1)
+    r = max((len(head[3]) for head in heads), default=1)
+    queries, keys = np.zeros((2, len(heads), m, d))
+    values, outputs = np.zeros((len(heads), r, d)), np.zeros((d, len(heads), r))
+    for i, (Q, K, left, right) in enumerate(heads):
+        queries[i, : len(Q)], keys[i, : len(K)] = LOG2E * Q, K
+        values[i, : len(right)], outputs[:, i, : len(right)] = right, left
+    position, mask, mlp = model.position, model.mask, model.mlp
+    inner = np.zeros((0, d)) if mlp is None else mlp.W1 @ W
+    outer = np.zeros((d, 0)) if mlp is None else W.T @ mlp.W2
+    alpha = model.norm.alpha if isinstance(model.norm, NGPT) else 1.0
+    sharp = max((h.beta * float(np.linalg.norm(h.product)) for h in model.heads), default=0.0)
+    precise = frame.attracts and mlp is None
+    return Field(
+        queries=np.ascontiguousarray(queries.reshape(-1, d)),
+        keys=np.ascontiguousarray(keys.reshape(-1, d)),
+        values=np.ascontiguousarray(values.reshape(-1, d)),
+        outputs=np.ascontiguousarray(outputs.reshape(d, -1)),
+        own_value=np.ascontiguousarray(frame.B),
+        leading=frame.leading,
+        slopes=LOG2E * (np.zeros(len(heads)) if position is None else position.slopes(len(heads))),
+        turns=_turns(model),
+        inner=np.ascontiguousarray(inner),
+        inner_bias=np.zeros(0) if mlp is None else np.array(mlp.b1),
+        outer=np.ascontiguousarray(outer),
+        outer_bias=np.zeros(d) if mlp is None else W.T @ mlp.b2,
+        activation=0 if mlp is None else ACTIVATIONS.index(mlp.activation),
+        norm=_NORMS[model.norm.name],
+        alpha=alpha,
+        window=mask.number if isinstance(mask, Window) else EVERYTHING,
+        prefix=EVERYTHING if mask == "full" else mask.number if isinstance(mask, Prefix) else 0,
+        causal=model.triangular,
+        origin=start,
+        now=np.array([start]),
+        query=np.array([[LOG2E * sharp]]),
+        value=np.array([[model.rate]]),
+        accuracy=0.0,
+        floor=0.0 if precise else EPSILON * (4.0 + 0.5 * sharp),
+        stretch=_STRETCH if frame.drifts else np.inf,
+        table=None,
+    )
+
+
+def _turns(model: Transformer) -> Array:
+    """Angles per place for each head, (heads, p); zeros for heads of low rank."""
+    if model.position is None:
+        return np.zeros((len(model.heads), 0))
+    found = [model.position.frequencies(len(head.Q)) for head in model.heads]
+    turns = np.zeros((len(model.heads), max(map(len, found), default=0)))
+    for row, angles in zip(turns, found, strict=True):
+        row[: len(angles)] = angles
+    return turns
+
+
+def _factors(V: Array) -> tuple[Array, Array]:
+    """V = O W, where W has as many rows as V has rank, or W = I if that saves little."""
+    d = len(V)
+    left, sizes, right = np.linalg.svd(V)
+    rank = int((sizes > _RANK * sizes[0]).sum())
+    if 2 * rank > d:
+        return V, np.eye(d)
+    return left[:, :rank] * sizes[:rank], right[:rank]
 
 
 def prepare(

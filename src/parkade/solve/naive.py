@@ -69,17 +69,27 @@ class Naive:
 
     def trusted_until(self) -> float:
         """The time after which rounding, not the model, may move tokens by more than tol."""
-        if np.ptp(self._x, axis=0).max() < self._tol:
+        if np.ptp(self._x[:, : self.model.d], axis=0).max() < self._tol:
             return math.inf  # a single cluster stays one
         limit = self._motion + self._tol / self._noise
         return limit if limit < self._t_end else math.inf
 
-    def velocity(self, t: float, tokens: Array) -> Array:
-        """dx/dt at unit vectors (n, d), or (..., n, d) if the model takes many systems."""
+    def velocity(self, t: float, state: Array) -> Array:
+        """d/dt at a state (n, d), or (..., n, d) if the model takes many systems.
+
+        Where tokens have lengths, states have one column more: ln r.
+        """
         fixed = (self._fixed.tokens, self._fixed.weights) if len(self._fixed.weights) else ()
         now = self._start + t
-        found: Array = np.asarray(self.model.velocity(tokens, *fixed, t=now), dtype=np.float64)
+        found: Array = np.array(self.model.change(state, *fixed, t=now), dtype=np.float64)
         return found
+
+    def retract(self, state: Array) -> Array:
+        """A state with its tokens scaled to unit length."""
+        d = self.model.d
+        if state.shape[-1] == d:
+            return normalize(state)
+        return np.concatenate([normalize(state[..., :d]), state[..., d:]], axis=-1)
 
     def end(self) -> object:
         """How long ago the model moved the tokens, and the next step."""
@@ -114,7 +124,7 @@ class NaiveExplicit(Naive):
         self._slopes[0] = first
         speed = longest(first)
         h = min(self._t_end, 0.01 / speed) if speed > 0 else self._t_end
-        bend = longest(self.velocity(h, normalize(self._x + h * first)) - first)
+        bend = longest(self.velocity(h, self.retract(self._x + h * first)) - first)
         bend = max(bend / h, speed)
         if bend > 0:
             h = min(100 * h, (0.01 * self._tol / bend) ** (1 / _ORDER), self._t_end)
@@ -148,7 +158,7 @@ class NaiveExplicit(Naive):
                 return None
             y = self._x
             for s in range(1, 7):
-                y = normalize(self._x + h * np.tensordot(table.A[s, :s], self._slopes[:s], 1))
+                y = self.retract(self._x + h * np.tensordot(table.A[s, :s], self._slopes[:s], 1))
                 self._slopes[s] = self.velocity(t + table.nodes[s] * h, y)
             error = h * longest(np.tensordot(table.error, self._slopes, 1)) / self._tol
             if error <= 1.0:

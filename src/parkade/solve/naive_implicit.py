@@ -12,7 +12,6 @@ import numpy as np
 
 from parkade.base.types import Array
 from parkade.engine.tableau import RODAS4P
-from parkade.model.sphere import normalize
 from parkade.solve.naive import Naive, longest
 from parkade.solve.options import Problem
 from parkade.solve.stepper import Steps
@@ -69,7 +68,7 @@ class NaiveImplicit(Naive):
             error = longest(stages[-1]) / self._tol
             if self._control(h, error, last):
                 break
-        self._x = normalize(self._x + np.tensordot(RODAS4P.end, stages, 1))
+        self._x = self.retract(self._x + np.tensordot(RODAS4P.end, stages, 1))
         self._t = self._t_end if last else t + h
         self._note_motion(t, speed)
         self._settle(h, rates)
@@ -105,7 +104,8 @@ class NaiveImplicit(Naive):
 
     def _settle(self, h: float, rates: Array) -> None:
         """Add up the growth of tokens at rest."""
-        moved = np.linalg.norm(self._x - self._place, axis=1) > _PLACE
+        d = self.model.d  # whatever their lengths
+        moved = np.linalg.norm((self._x - self._place)[:, :d], axis=1) > _PLACE
         self._growth = np.where(moved, 0.0, self._growth + h * rates)
         self._place[moved] = self._x[moved]
 
@@ -115,10 +115,13 @@ class _Chart:
 
     def __init__(self, run: NaiveImplicit, x: Array, t: float) -> None:
         self._run, self._x, self._t = run, x, t
-        n, d = x.shape
+        n, columns = x.shape
+        d = run.model.d
         # Columns that complete each token to an orthonormal basis.
-        whole = np.concatenate([x[:, :, None], np.broadcast_to(np.eye(d), (n, d, d))], axis=2)
-        self._basis: Array = np.linalg.qr(whole).Q[:, :, 1:d]  # (n, d, d-1)
+        whole = np.concatenate([x[:, :d, None], np.broadcast_to(np.eye(d), (n, d, d))], axis=2)
+        self._basis: Array = np.zeros((n, columns, columns - 1))  # (n, d, d-1) without lengths
+        self._basis[:, :d, : d - 1] = np.linalg.qr(whole).Q[:, :, 1:d]
+        self._basis[:, d:, d - 1 :] = 1.0  # ln r is a coordinate of its own
         self.slope = run.velocity(t, x)
         self._jacobian = self._differences()  # (n, d-1, n, d-1)
         self._aging = self._change_with_time()
@@ -150,12 +153,12 @@ class _Chart:
 
     def _at(self, t: float, v: Array) -> Array:
         """dv/dt at v in the chart, (n, d), or for many v at once."""
-        moved = self._x + v
-        r = np.linalg.norm(moved, axis=-1, keepdims=True)
-        f = self._run.velocity(t, moved / r)
-        radial = np.sum(self._x * f, axis=-1, keepdims=True)
-        chart: Array = r * (f - radial * moved)
-        return chart
+        moved, d = self._x + v, self._run.model.d
+        r = np.linalg.norm(moved[..., :d], axis=-1, keepdims=True)
+        f = self._run.velocity(t, np.concatenate([moved[..., :d] / r, moved[..., d:]], axis=-1))
+        radial = np.sum(self._x[:, :d] * f[..., :d], axis=-1, keepdims=True)
+        f[..., :d] = r * (f[..., :d] - radial * moved[..., :d])
+        return f
 
     def _differences(self) -> Array:
         """The Jacobian in tangent coordinates, (n, d-1, n, d-1): the change of k by a push of j."""

@@ -103,6 +103,8 @@ class Problem:
         When the model begins, if it is one of several: `Options.t_end` counts from there.
     still : bool
         Whether the frame must not rotate.
+    radii : bool
+        Whether states have the lengths of tokens, too; of several models, one may need them.
     """
 
     model: Model
@@ -110,6 +112,7 @@ class Problem:
     fixed: Fixed
     start: float = 0.0
     still: bool = False
+    radii: bool = False
 
     @staticmethod
     def of(model: Model, options: Options) -> Problem:
@@ -118,7 +121,7 @@ class Problem:
             raise InputError(
                 f"model must be a parkade model such as pk.Attention, got {type(model).__name__}"
             )
-        return Problem(model, options, fixed_tokens(options, model.d))
+        return Problem(model, options, fixed_tokens(options, model.d), radii=model.radii)
 
 
 @dataclass(frozen=True, eq=False)

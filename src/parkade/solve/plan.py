@@ -13,9 +13,10 @@ from parkade.base.types import Array
 from parkade.model.head import Head
 from parkade.model.layers import Layers
 from parkade.model.model import Model
+from parkade.model.transformer import Transformer
 from parkade.solve import sums as summing
-from parkade.solve.frame import Frame, long_run_frame, rest_frame
-from parkade.solve.lower import kernel_head
+from parkade.solve.frame import Frame, long_run_frame, rest_frame, transformer_frame
+from parkade.solve.lower import field_obstacle, kernel_head, plain_head
 from parkade.solve.options import Problem
 from parkade.solve.sums import Sums
 
@@ -56,11 +57,13 @@ class Plan:
 
 def choose(problem: Problem, n: int) -> Plan:
     """Plan a run of n tokens; the options may fix the integrator or the sums."""
-    if isinstance(problem.model, Layers):
-        return _one_after_the_other(problem, problem.model, n)
-    head = kernel_head(problem.model)
+    model = problem.model.unfolded()
+    if isinstance(model, Layers):
+        return _one_after_the_other(problem, model, n)
+    head = plain_head(problem)
     if head is None:
-        return _naive(problem, n)
+        covered = not field_obstacle(problem.model, problem.fixed.tokens)
+        return _transformer(problem, n) if covered else _naive(problem, n)
     method, reason, frame = _integrator(problem, head, n)
     obstacle = preference = ""
     if method == "implicit" and not problem.model.triangular:
@@ -86,9 +89,10 @@ def with_direct_sums(plan: Plan, reason: str) -> Plan:
 
 def can_be_implicit(model: Model, n: int) -> bool:
     """Whether the implicit method can handle n tokens, one after the other or all at once."""
+    model = model.unfolded()
     if isinstance(model, Layers):
         return all(can_be_implicit(one, n) for one in model.models)
-    covered = kernel_head(model) is not None
+    covered = kernel_head(model) is not None or not field_obstacle(model, np.empty(0))
     return (covered and model.triangular) or n * (model.d - 1) <= WHOLE
 
 
@@ -151,6 +155,33 @@ def _explicit_is_cheaper(problem: Problem, frame: Frame, n: int) -> bool:
     return explicit < ratio * _MORE_BENDS * bends
 
 
+def _transformer(problem: Problem, n: int) -> Plan:
+    """The plan for a transformer with several heads, an MLP, positions or a normalisation."""
+    model, options = problem.model, problem.options
+    assert isinstance(model, Transformer)
+    sums = summing.of_transformer(problem, n)
+    rest = transformer_frame(model, long=False)
+    long = transformer_frame(model, long=True, still=problem.still)
+    fits = 4.0 * len(model.heads) * n * n <= 0.5 * available_memory()
+    if options.method == "explicit":
+        return Plan("explicit", "requested", sums, rest, rest.spin)
+    if options.method == "implicit":
+        if not model.triangular:
+            return _naive(problem, n)
+        return Plan("implicit", "requested", sums, long, long.spin)
+    if _is_short(problem):
+        reason = "short run: explicit steps are cheaper"
+    elif not model.triangular:
+        reason = "not causal"
+    elif long.rotates:
+        reason = "tokens rotate forever, and no rotating frame removes that"
+    elif not fits:
+        reason = "too many tokens to store their weights"
+    else:
+        return Plan("implicit", "long causal run", sums, long, long.spin)
+    return Plan("explicit", reason, sums, rest, rest.spin)
+
+
 def _naive(problem: Problem, n: int) -> Plan:
     """The plan for a model that no kernel covers."""
     model, options = problem.model, problem.options
@@ -207,7 +238,7 @@ def _draft(
     The sums are chosen only if the integrator depends on them, or if they may be refused: the
     coefficients of some take long to compute.
     """
-    head = kernel_head(problem.model)
+    head = plain_head(problem)
     if head is None or problem.options.sums == "harmonic" or not fits:
         plan = choose(problem, n)
         return plan.method, plan.reason, plan.spin

@@ -8,7 +8,7 @@ import numpy as np
 
 from parkade.base import check
 from parkade.base.types import Array
-from parkade.runs.interpolation import interpolate
+from parkade.runs.interpolation import between, interpolate
 
 Kept = tuple[Array, Array, Array | None]
 """times (T,), tokens (T, n, d), dense (T-1, p, n, d) or None."""
@@ -24,11 +24,14 @@ class Recorder(Protocol):
         """The recorded data."""
 
 
-def recorder(times: Any, x0: Array, method: str) -> Recorder:
-    """The recorder for `times`: an array, "steps" or "final"."""
+def recorder(times: Any, x0: Array, method: str, d: int) -> Recorder:
+    """The recorder for `times`: an array, "steps" or "final".
+
+    `x0` is the first state: the tokens in dimension d, and possibly one column more, their ln r.
+    """
     if isinstance(times, str):
         return _Steps(x0) if times == "steps" else _Final()
-    return _Times(times, x0, method)
+    return _Times(times, x0, method, d)
 
 
 class _Final:
@@ -66,12 +69,12 @@ class _Steps:
 
 
 class _Times:
-    def __init__(self, times: Array, x0: Array, method: str) -> None:
+    def __init__(self, times: Array, x0: Array, method: str, d: int) -> None:
         size = float(len(times)) * x0.nbytes
         check.fits_in_memory(
             size, f"saving {len(times)} times of {len(x0)} tokens", "save fewer times"
         )
-        self._times, self._method = times, method
+        self._times, self._method, self._d = times, method, d
         self._tokens = np.empty((len(times), *x0.shape))
         self._next = int(np.searchsorted(times, 0.0, side="right"))
         self._tokens[: self._next] = x0
@@ -84,9 +87,26 @@ class _Times:
         for i, (t, s) in enumerate(zip(wanted, step, strict=True), start=self._next):
             before, since = (self._x, self._t) if s == 0 else (tokens[s - 1], times[s - 1])
             ends = before, tokens[s]
-            interpolate(self._method, t, (since, times[s]), ends, dense[s], self._tokens[i])
+            self._interpolate(t, (since, times[s]), ends, dense[s], self._tokens[i])
         self._next = stop
         self._t, self._x = float(times[-1]), tokens[-1].copy()
+
+    def _interpolate(
+        self,
+        t: float,
+        times: tuple[float, float],
+        ends: tuple[Array, Array],
+        dense: Array,
+        out: Array,
+    ) -> None:
+        """Set `out` to the state inside a step: tokens, and possibly one column more."""
+        d = self._d
+        directions = ends[0][:, :d], ends[1][:, :d]
+        interpolate(self._method, t, times, directions, dense[:, :, :d], out[:, :d])
+        if out.shape[1] > d:
+            theta = (t - times[0]) / (times[1] - times[0])
+            logs = ends[0][:, d], ends[1][:, d]
+            out[:, d] = between(self._method, theta, *logs, dense[:, :, d])
 
     def result(self) -> Kept:
         if self._next == len(self._times):

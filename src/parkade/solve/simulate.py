@@ -33,6 +33,7 @@ def simulate(
     sums: SumsOption = "auto",
     frozen: ArrayLike | None = None,
     frozen_weights: ArrayLike | None = None,
+    radii: ArrayLike | None = None,
     max_steps: int | None = None,
     partial: bool = False,
     progress: bool = False,
@@ -59,6 +60,8 @@ def simulate(
         latter needs d = 2 or 3. "auto" takes the faster one.
     frozen, frozen_weights : (m, d) and (m,) arrays, optional
         Fixed tokens that all tokens attend to, and their weights in the sums (1 by default).
+    radii : float or (n,) array, optional
+        First lengths of the tokens, if the normalisation of the model has them; 1 by default.
     max_steps : int, optional
         Maximum number of steps. By default the run raises an `UnfinishedError` when it clearly
         needs millions of steps, because some motions never settle.
@@ -84,7 +87,7 @@ def simulate(
     solver = Solver(model if schedule is None else Scheduled(model, schedule), options)
     x0 = check.tokens(tokens, model.d)
     with bar("simulating", show=progress, remind=True) as report:
-        run = solver.run(x0, Hooks(report))
+        run = solver.run(x0, Hooks(report), radii)
     _warn([run])
     return run
 

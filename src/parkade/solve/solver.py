@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from parkade.base import check
 from parkade.base.errors import InaccurateSumsError, UnfinishedError
 from parkade.base.types import Array
 from parkade.model.model import Model
 from parkade.runs.trajectory import Trajectory
 from parkade.solve import plan as planning
+from parkade.solve.forward import first_radii
 from parkade.solve.options import Hooks, Options, Problem
 from parkade.solve.plan import Plan
 from parkade.solve.record import recorder
@@ -32,8 +36,9 @@ class Solver:
         """The options."""
         return self.problem.options
 
-    def run(self, x0: Array, hooks: Hooks) -> Trajectory:
-        """Integrate from `x0`, checked tokens (n, d)."""
+    def run(self, tokens: Array, hooks: Hooks, radii: ArrayLike | None = None) -> Trajectory:
+        """Integrate from checked tokens (n, d), and their lengths if the model has them."""
+        x0 = _state(self.model, tokens, radii)
         plan: Plan | None = self.plan(len(x0))
         while plan is not None:
             try:
@@ -71,7 +76,8 @@ class Solver:
     def _follow(self, plan: Plan, x0: Array, hooks: Hooks) -> Trajectory:
         from parkade.solve.integrate import integrate
 
-        kept = hooks.keep() if hooks.keep else recorder(self.options.times, x0, plan.method)
+        times, d = self.options.times, self.model.d
+        kept = hooks.keep() if hooks.keep else recorder(times, x0, plan.method, d)
         stats, trusted_until = integrate(plan, self.problem, x0, kept, hooks)
         times, tokens, dense = kept.result()
         return Trajectory.from_frame(
@@ -85,3 +91,11 @@ class Solver:
             trusted_until=trusted_until,
             stats=stats,
         )
+
+
+def _state(model: Model, tokens: Array, radii: ArrayLike | None) -> Array:
+    """What a solver starts from: tokens (n, d), and in one column more the ln r of each, if any."""
+    lengths = first_radii(model, len(tokens), radii)
+    if not model.radii:
+        return tokens
+    return np.concatenate([tokens, np.log(lengths)[:, None]], axis=1)

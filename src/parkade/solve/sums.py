@@ -11,7 +11,9 @@ import numpy as np
 
 from parkade.base.errors import InputError
 from parkade.base.types import Array
+from parkade.model.mask import Window
 from parkade.model.model import Model
+from parkade.model.transformer import Transformer
 from parkade.solve.options import Problem
 
 # The error allowed in a mean computed with harmonic sums: a fraction of tol, within limits.
@@ -25,6 +27,7 @@ _SMALLEST = 1e-280  # β: ratios of its powers must not overflow
 _NAMES = {2: "Fourier sums, {} modes", 3: "spherical harmonics, {} of them"}
 
 # Seconds of a naive velocity: a Python call, and NumPy's exponential for every pair.
+_PRODUCT_SECONDS = 1e-10  # per multiplication of matrix products
 _CALL_SECONDS, _NAIVE_PAIR_SECONDS = 5e-5, 2e-8
 
 
@@ -63,15 +66,36 @@ def together(used: Sequence[Sums], d: int) -> tuple[str, str, str]:
     return " and ".join(names), engine, "; ".join(reasons)
 
 
-def naive(problem: Problem, n: int) -> Sums:
-    """The model's naive velocity, if no kernel covers the model."""
+def _refuse_harmonic(problem: Problem) -> None:
     if problem.options.sums == "harmonic":
         raise InputError(
             f"harmonic sums cannot be used: they need a single attention head, got "
             f"{problem.model.label}; use sums='auto'"
         )
+
+
+def naive(problem: Problem, n: int) -> Sums:
+    """The model's naive velocity, if no kernel covers the model."""
+    _refuse_harmonic(problem)
     seconds = _CALL_SECONDS + _NAIVE_PAIR_SECONDS * n * n
     return Sums("naive", "no kernel covers this model", seconds, seconds)
+
+
+def of_transformer(problem: Problem, n: int) -> Sums:
+    """Direct sums over all heads."""
+    from parkade.engine.pairwise import seconds
+
+    model = problem.model
+    assert isinstance(model, Transformer)
+    _refuse_harmonic(problem)
+    ranks = [len(head.Q) for head in model.heads]
+    pairs = n * n / 2 if model.triangular else float(n * n)
+    if isinstance(model.mask, Window):
+        pairs = min(pairs, float(n * model.mask.number))
+    width = 0 if model.mlp is None else len(model.mlp.W1)
+    cost = sum(seconds(pairs, rank) for rank in ranks) + _CALL_SECONDS
+    cost += _PRODUCT_SECONDS * n * model.d * (width + model.d * len(ranks))
+    return Sums("direct", "a model of several parts", cost, cost)
 
 
 def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = "") -> Sums:

@@ -96,7 +96,12 @@ _FILM = """async data => {
   await sought;
   const canvas = document.createElement('canvas');
   [canvas.width, canvas.height] = [video.videoWidth, video.videoHeight];
-  canvas.getContext('2d').drawImage(video, 0, 0);
+  const pen = canvas.getContext('2d');
+  for (let tries = 0; tries < 100; tries += 1) {  // a busy machine shows black before the picture
+    pen.drawImage(video, 0, 0);
+    if (pen.getImageData(5, 5, 1, 1).data.slice(0, 3).some(value => value > 0)) break;
+    await new Promise(yes => { setTimeout(yes, 50); });
+  }
   return [video.currentTime, canvas.width, canvas.height, canvas.toDataURL().split(',')[1]];
 }"""
 

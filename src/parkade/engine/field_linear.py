@@ -1,0 +1,512 @@
+"""The flow of a `Field` linearised at a state, and linear systems in its causal Jacobian.
+
+With the notation of `field`, γ_k = Σ_{j≠k} p_kj (κ_j − κ_k) and
+C_k = Σ_{j≠k} p_kj (w_j − w_k) (κ_j − κ_k)ᵀ, changes u_j of the tokens change the force of a head by
+
+    O Σ_{j<k} p_kj [W u_j + (w_j − w_k − ν_k) ⟨q_k, R_j K u_j⟩]
+    + O {[C_k − ν_k γ_kᵀ] β R_k Q − p_kk ν_k q_kᵀ R_k K − (1 − p_kk) W} u_k,
+
+and the MLP by G′(x_k) u_k. A change df_k of the force, and those of x_k and ln r_k themselves,
+change the motion by
+
+    d(dθ_k/dt)    = (1/s_k) (P df_k − ⟨x_k, f_k⟩ u_k) − (T_k/s_k) ds_k/s_k,
+    d(d ln r_k/dt) = (1/s_k) (⟨x_k, df_k⟩ + ⟨T_k, u_k⟩) − (⟨x_k, F_k⟩/s_k) ds_k/s_k,
+
+with T_k = P f_k, and ds_k/s_k = d ln r_k (pre, peri) + ⟨F_k, dF_k⟩/|F_k|² (peri, nGPT). All sums
+are over tokens before k, so that a lone token's block keeps its relative precision.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkade.base import check
+from parkade.base.types import Array
+from parkade.engine.chart import combine, quieten, to_chart
+from parkade.engine.clock import new_clock
+from parkade.engine.field import GELU, NGPT, PERI, PRE, RELU, SQRT, Field
+from parkade.engine.field_velocity import (
+    CHUNK,
+    Room,
+    clock_of,
+    first_seen,
+    forces,
+    make_room,
+    project,
+    turn,
+    weigh,
+    whole,
+)
+from parkade.engine.jit import FUSED, SUMS, njit
+from parkade.engine.linearization import padded
+from parkade.engine.simd import WIDTH
+from parkade.engine.small_matrices import apply, invert
+from parkade.engine.system import LOG2E
+from parkade.engine.tableau import RODAS4P
+from parkade.engine.tangent import axis, from_tangent, matrix_to_tangent, to_tangent
+from parkade.engine.vectors import copy, normalize_first
+
+_STAGES = 6
+_A, _C, _GAMMA = RODAS4P.A, RODAS4P.C, RODAS4P.gamma
+
+# The stages of the variable t, in units of the step: see `tableau.Rodas` with f = 1, J = 0.
+_AGES = np.zeros(_STAGES)
+for _s in range(_STAGES):
+    _AGES[_s] = _GAMMA * (1.0 + _C[_s, :_s] @ _AGES[:_s])
+_NODES = _A @ _AGES
+
+_LN2 = 1.0 / LOG2E
+_ROOT = 1.0 / math.sqrt(2.0 * math.pi)
+_HALF_ROOT = math.sqrt(0.5)
+
+
+class Linear(NamedTuple):
+    """Everything about the state of linearisation that the stages of a step need."""
+
+    room: Room  # tokens, queries, keys and values
+    weights: Array  # p_kj for j < k, row after row, for one head after the other
+    offsets: NDArray[np.int64]  # (n + 1,): where the rows of a head begin
+    own: Array  # (n, H): p_kk
+    mean: Array  # (n, H r): ν_k
+    force: Array  # (n, d): F_k
+    factors: Array  # (n, 4): 1/s_k, ⟨x_k, F_k⟩, 1/|F_k|² or 0, and whether ln r_k moves
+    shares: Array  # (2, n): the second row is the largest share of the others
+    axes: NDArray[np.int64]  # (n,): of the tangent coordinates
+    velocity: Array  # (n, columns)
+    blocks: Array  # (n, columns - 1, columns - 1)
+    keys: Array  # (H m, padded n): R_j K u_j
+    values: Array  # (H r, padded n): W u_j
+    time: Array  # (1,)
+
+
+class FieldWork(NamedTuple):
+    """The state of a run between calls, and the arrays it works in; as `stages.Work`."""
+
+    clock: Array
+    growth: Array  # (n,)
+    place: Array  # (n, d)
+    noise: Array  # (n,)
+    doubt: Array  # (n,)
+    lin: Linear
+    u: Array  # (stages, columns, padded n)
+    y: Array  # (n, columns)
+    slope: Array  # (n, columns)
+    whole: Any  # None
+    inverses: Array  # (n, columns - 1, padded columns - 1)
+
+
+def workspace(field: Field, n: int, columns: int) -> FieldWork:
+    """Room for a run of n tokens whose states have so many columns."""
+    heads, size = len(field.slopes), columns - 1
+    lengths = [k - max(0, k - field.window + 1) for k in range(n)]
+    offsets = np.cumsum([0, *lengths], dtype=np.int64)
+    check.fits_in_memory(
+        8.0 * (heads * int(offsets[-1]) + n * columns * (3 * columns + 20)),
+        f"the implicit method with {n} tokens and {heads} heads",
+        "use method='explicit', which stores no weights",
+    )
+    lin = Linear(
+        room=make_room(field, n),
+        weights=np.zeros(heads * int(offsets[-1])),
+        offsets=offsets,
+        own=np.empty((n, heads)),
+        mean=np.zeros((n, len(field.values))),
+        force=np.empty((n, len(field.own_value))),
+        factors=np.empty((n, 4)),
+        shares=np.zeros((2, n)),
+        axes=np.empty(n, dtype=np.int64),
+        velocity=np.empty((n, columns)),
+        blocks=np.empty((n, size, size)),
+        keys=np.zeros((len(field.keys), padded(n))),
+        values=np.zeros((len(field.values), padded(n))),
+        time=np.zeros(1),
+    )
+    return FieldWork(
+        clock=new_clock(),
+        growth=np.zeros(n),
+        place=np.zeros((n, len(field.own_value))),
+        noise=np.zeros(n),
+        doubt=np.zeros(n),
+        lin=lin,
+        u=np.zeros((_STAGES, columns, padded(n))),
+        y=np.empty((n, columns)),
+        slope=np.empty((n, columns)),
+        whole=None,
+        inverses=np.empty((n, size, -(-size // WIDTH) * WIDTH)),
+    )
+
+
+class _Scratch(NamedTuple):
+    """What the linearisation of one token works with."""
+
+    terms: Array  # (r, n)
+    moment: Array  # (r, m)
+    middle: Array  # (r, d)
+    query: Array  # (m, d): β R_k Q
+    key: Array  # (m, d): R_k K
+    matrix: Array  # (d, d)
+    vectors: Array  # (6, d)
+
+
+@njit(allocates=True)
+def _scratch(field: Field, n: int) -> _Scratch:
+    d, heads = field.own_value.shape[0], max(1, field.slopes.size)
+    m, r = field.keys.shape[0] // heads, field.values.shape[0] // heads
+    return _Scratch(
+        np.empty((r, n)),
+        np.empty((r, m)),
+        np.empty((r, d)),
+        np.empty((m, d)),
+        np.empty((m, d)),
+        np.empty((d, d)),
+        np.empty((6, d)),
+    )
+
+
+@njit(allocates=True, apart=True)
+def linearize(field: Field, x: Array, lin: Linear) -> None:
+    """Fill `lin` at the state `x`."""
+    n = x.shape[0]
+    for lo in range(0, n, CHUNK):
+        project(field, x, lin.room, lo, min(n, lo + CHUNK))
+    lin.time[0] = field.now[0]
+    scratch = _scratch(field, n)
+    for lo in range(0, n, CHUNK):
+        hi = min(n, lo + CHUNK)
+        _set_motion(field, x, forces(field, lin.room, lo, hi), lo, hi, lin)
+    slopes = np.empty(field.inner.shape[0])
+    for k in range(n):
+        for c in range(field.own_value.shape[0]):
+            for e in range(field.own_value.shape[0]):
+                scratch.matrix[c, e] = field.own_value[c, e]
+        lin.shares[1, k] = 0.0
+        for h in range(field.slopes.size):
+            _add_head(field, h, k, lin, scratch)
+        if slopes.size > 0:
+            _activation_slopes(field, lin.room.tokens[k], slopes)
+            _add_network(field, slopes, scratch.matrix)
+        _set_block(field, x, k, lin, scratch)
+
+
+@njit(error_model="numpy")
+def _set_motion(field: Field, x: Array, force: Array, lo: int, hi: int, lin: Linear) -> None:
+    """Set velocities and what depends on the force only; `force` has rows of f_k."""
+    d, columns = force.shape[1], x.shape[1]
+    grows = columns > d and (field.norm == PRE or field.norm == PERI)
+    for k in range(lo, hi):
+        f = force[k - lo]
+        lin.axes[k] = axis(lin.room.tokens[k])
+        radial = 0.0
+        for c in range(d):
+            radial += f[c] * x[k, c]
+        square = 0.0
+        for c in range(d):
+            tangent = f[c] - radial * x[k, c]
+            lin.velocity[k, c] = tangent
+            square += tangent * tangent
+            lin.force[k, c] = f[c] + field.leading * x[k, c]
+        radial += field.leading
+        square += radial * radial
+        s = clock_of(field, math.sqrt(square), x[k, d] if columns > d else 0.0)
+        for c in range(d):
+            lin.velocity[k, c] /= s
+        if columns > d:
+            lin.velocity[k, d] = radial / s if grows else 0.0
+        lin.factors[k, 0] = 1.0 / s
+        lin.factors[k, 1] = radial
+        by_force = field.norm == PERI or field.norm == NGPT
+        lin.factors[k, 2] = 1.0 / square if by_force else 0.0
+        lin.factors[k, 3] = 1.0 if grows else 0.0
+
+
+@njit(fastmath=FUSED)
+def _scores(keys: Array, query: Array, out: Array) -> None:
+    for j in range(out.size):
+        out[j] = 0.0
+    for c in range(query.size):
+        a, row = query[c], keys[c]
+        for j in range(out.size):
+            out[j] += a * row[j]
+
+
+@njit(fastmath=SUMS)
+def _dot(left: Array, right: Array) -> float:
+    total = 0.0
+    for j in range(left.size):
+        total += left[j] * right[j]
+    return total
+
+
+@njit(fastmath=SUMS)
+def _spread(weights: Array, values: Array, own: float, out: Array) -> float:
+    """Set out_j = p_j (v_j − own), and return the sum."""
+    total = 0.0
+    for j in range(weights.size):
+        out[j] = weights[j] * (values[j] - own)
+        total += out[j]
+    return total
+
+
+@njit()
+def _row(lin: Linear, h: int, k: int) -> tuple[int, int]:
+    """Where the weights of token k in head h begin and end."""
+    start = h * lin.offsets[lin.offsets.size - 1]
+    return start + lin.offsets[k], start + lin.offsets[k + 1]
+
+
+@njit()
+def _turned(turns: Array, k: int, matrix: Array, scale: float, out: Array) -> None:
+    """Set out = scale · R_k matrix, for one head."""
+    for c in range(out.shape[0]):
+        for e in range(out.shape[1]):
+            out[c, e] = scale * matrix[c, e]
+    for i in range(turns.size):
+        cosine, sine = np.cos(k * turns[i]), np.sin(k * turns[i])
+        for e in range(out.shape[1]):
+            a, b = out[2 * i, e], out[2 * i + 1, e]
+            out[2 * i, e], out[2 * i + 1, e] = cosine * a - sine * b, sine * a + cosine * b
+
+
+@njit(error_model="numpy")
+def _add_head(field: Field, h: int, k: int, lin: Linear, scratch: _Scratch) -> None:
+    """Set the weights and ν_k of a head, and add what the head adds to the change by u_k."""
+    room, heads = lin.room, field.slopes.size
+    m, r = room.keys.shape[0] // heads, room.values.shape[0] // heads
+    d, first = field.own_value.shape[0], first_seen(field, k)
+    begin, end = _row(lin, h, k)
+    row = lin.weights[begin:end]
+    all_keys, all_values = room.keys[h * m : (h + 1) * m], room.values[h * r : (h + 1) * r]
+    keys, values = all_keys[:, first:k], all_values[:, first:k]
+    query, mean = room.queries[k, h * m : (h + 1) * m], lin.mean[k, h * r : (h + 1) * r]
+    with_own = scratch.terms[0, : row.size + 1]
+    _scores(all_keys[:, first : k + 1], query, with_own)
+    total, own = weigh(with_own, field.slopes[h], k, first)
+    for j in range(row.size):
+        row[j] = with_own[j] / (total + own)
+    own, others = own / (total + own), total / (total + own)
+    lin.own[k, h] = own
+    lin.shares[1, k] = max(lin.shares[1, k], others)
+    for c in range(r):
+        mean[c] = _spread(row, values[c], all_values[c, k], scratch.terms[c, : row.size])
+    for e in range(m):
+        gamma = _dot(row, keys[e]) - others * all_keys[e, k]
+        for c in range(r):
+            moment = _dot(scratch.terms[c, : row.size], keys[e]) - mean[c] * all_keys[e, k]
+            scratch.moment[c, e] = moment - mean[c] * gamma
+    _turned(field.turns[h], k, field.queries[h * m : (h + 1) * m], _LN2, scratch.query)
+    _turned(field.turns[h], k, field.keys[h * m : (h + 1) * m], 1.0, scratch.key)
+    by_key = scratch.vectors[0]  # (R_k K)ᵀ q_k
+    for e in range(d):
+        by_key[e] = 0.0
+        for c in range(m):
+            by_key[e] += scratch.key[c, e] * query[c] * _LN2
+    for c in range(r):
+        for e in range(d):
+            change = -own * mean[c] * by_key[e] - others * field.values[h * r + c, e]
+            for i in range(m):
+                change += scratch.moment[c, i] * scratch.query[i, e]
+            scratch.middle[c, e] = change
+    for c in range(d):
+        for i in range(r):
+            factor = field.outputs[c, h * r + i]
+            for e in range(d):
+                scratch.matrix[c, e] += factor * scratch.middle[i, e]
+
+
+@njit()
+def _activation_slopes(field: Field, x: Array, out: Array) -> None:
+    """Set σ′ at the hidden layer of one token."""
+    for i in range(out.size):
+        z = field.inner_bias[i]
+        for c in range(x.size):
+            z += field.inner[i, c] * x[c]
+        if field.activation == RELU:
+            out[i] = 1.0 if z > 0.0 else 0.0
+        elif field.activation == GELU:
+            out[i] = 0.5 * math.erfc(-_HALF_ROOT * z) + z * _ROOT * math.exp(-0.5 * z * z)
+        else:
+            half = 0.5 + 0.5 * math.tanh(0.5 * z)
+            out[i] = half * (1.0 + z * (1.0 - half))
+
+
+@njit(fastmath=SUMS)
+def _add_network(field: Field, slopes: Array, matrix: Array) -> None:
+    """Add G′ = W2 diag(σ′) W1."""
+    for c in range(matrix.shape[0]):
+        target = matrix[c]
+        for i in range(slopes.size):
+            factor, row = field.outer[c, i] * slopes[i], field.inner[i]
+            if factor != 0.0:
+                for e in range(target.size):
+                    target[e] += factor * row[e]
+
+
+@njit()
+def _set_block(field: Field, x: Array, k: int, lin: Linear, scratch: _Scratch) -> None:
+    """Set the block of token k from the change of its force by u_k, a matrix D."""
+    matrix, token, block = scratch.matrix, lin.room.tokens[k], lin.blocks[k]
+    d = token.size
+    inverse, radial, by_force, grows = lin.factors[k]
+    along, tangent, row, w, left, z = scratch.vectors
+    for e in range(d):
+        tangent[e] = lin.force[k, e] - radial * token[e]  # T_k
+    for e in range(d):
+        total, up = field.leading * tangent[e], 0.0
+        for c in range(d):
+            total += lin.force[k, c] * matrix[c, e]
+            up += token[c] * matrix[c, e]
+        along[e] = by_force * total  # ds/s by u_k
+        row[e] = inverse * (up + tangent[e] - radial * along[e])  # d(d ln r/dt) by u_k
+    for c in range(d):
+        for e in range(d):
+            matrix[c, e] = inverse * (matrix[c, e] - tangent[c] * along[e])
+    matrix_to_tangent(token, lin.axes[k], matrix, w, left, block)
+    slow = inverse * (radial - field.leading)
+    for i in range(d - 1):
+        block[i, i] -= slow
+    if block.shape[0] == d:  # with ln r
+        to_tangent(token, lin.axes[k], row, z)
+        to_tangent(token, lin.axes[k], tangent, w)
+        for i in range(d - 1):
+            block[d - 1, i] = grows * z[i]
+            block[i, d - 1] = -grows * inverse * w[i]
+        block[d - 1, d - 1] = -grows * inverse * radial
+
+
+@njit(fastmath=SUMS)
+def _push(row: Array, eta: Array, du: Array, values: Array, center: float, total: float) -> float:
+    """Σ_j p_j (W u_j) + Σ_j η_j (w_j − center), where `total` is the sum of η."""
+    result = 0.0
+    for j in range(row.size):
+        result += row[j] * du[j] + eta[j] * values[j]
+    return result - center * total
+
+
+@njit(fastmath=SUMS)
+def _weigh_changes(row: Array, eta: Array) -> float:
+    """Set η_j = p_j times the change of a score, which comes in base 2; return the sum."""
+    total = 0.0
+    for j in range(row.size):
+        eta[j] *= row[j] * _LN2
+        total += eta[j]
+    return total
+
+
+@njit()
+def _pushed(field: Field, lin: Linear, k: int, eta: Array, pushed: Array) -> None:
+    """Set the change of all Σ_j p_kj w_j by the tokens before k, (H r,)."""
+    heads, first, room = field.slopes.size, first_seen(field, k), lin.room
+    m, r = lin.keys.shape[0] // max(1, heads), lin.values.shape[0] // max(1, heads)
+    for h in range(heads):
+        begin, end = _row(lin, h, k)
+        row = lin.weights[begin:end]
+        some = eta[: row.size]
+        _scores(lin.keys[h * m : (h + 1) * m, first:k], room.queries[k, h * m : (h + 1) * m], some)
+        total = _weigh_changes(row, some)
+        for i in range(h * r, (h + 1) * r):
+            center = room.values[i, k] + lin.mean[k, i]
+            du, values = lin.values[i, first:k], room.values[i, first:k]
+            pushed[i] = _push(row, some, du, values, center, total)
+
+
+@njit(allocates=True)
+def _solve(field: Field, lin: Linear, inverses: Array, right: Array, u: Array) -> None:
+    """Solve (diagonal − J) u = right for the tokens one after the other."""
+    d, columns = lin.force.shape[1], right.shape[1]
+    eta, pushed = np.empty(right.shape[0]), np.empty(lin.values.shape[0])
+    shown = np.empty(lin.keys.shape[0])
+    room = (np.empty(d), shown, np.empty(columns - 1), np.empty(inverses.shape[2]))
+    _substitute(field, lin, inverses, right, u, (eta, pushed), room)
+
+
+@njit()
+def _substitute(
+    field: Field,
+    lin: Linear,
+    inverses: Array,
+    right: Array,
+    u: Array,
+    sums: tuple[Array, Array],
+    room: tuple[Array, Array, Array, Array],
+) -> None:
+    n, d = lin.force.shape
+    eta, pushed = sums
+    df, shown, z, solution = room
+    for k in range(n):
+        token = lin.room.tokens[k]
+        inverse, radial, by_force, grows = lin.factors[k]
+        _pushed(field, lin, k, eta, pushed)
+        along, up = 0.0, 0.0
+        for c in range(d):
+            total = 0.0
+            for i in range(pushed.size):
+                total += field.outputs[c, i] * pushed[i]
+            df[c] = total
+            along += lin.force[k, c] * total
+            up += token[c] * total
+        along *= by_force
+        for c in range(d):
+            tangent = lin.force[k, c] - radial * token[c]
+            df[c] = right[k, c] + inverse * (df[c] - along * tangent)
+        to_tangent(token, lin.axes[k], df, z[: d - 1])
+        if z.size == d:
+            z[d - 1] = right[k, d] + grows * inverse * (up - along * radial)
+        apply(inverses[k], z, solution)
+        from_tangent(token, lin.axes[k], solution[: d - 1], df)
+        for c in range(d):
+            u[c, k] = df[c]
+        if z.size == d:
+            u[d, k] = solution[d - 1]
+        _times(field.keys, df, shown)
+        turn(field.turns, k, shown)
+        for i in range(shown.size):
+            lin.keys[i, k] = shown[i]
+        _times(field.values, df, pushed)
+        for i in range(pushed.size):
+            lin.values[i, k] = pushed[i]
+
+
+@njit(fastmath=SUMS)
+def _times(matrix: Array, vector: Array, out: Array) -> None:
+    """Set `out` to the product."""
+    for i in range(out.size):
+        row = matrix[i]
+        total = 0.0
+        for c in range(row.size):
+            total += row[c] * vector[c]
+        out[i] = total
+
+
+@njit()
+def _age(field: Field, lin: Linear, weight: float, slope: Array) -> None:
+    """Add `weight` times the change of the velocity with time."""
+    factor = -0.5 * weight / (lin.time[0] + 1.0)
+    for k in range(slope.shape[0]):
+        for c in range(slope.shape[1]):
+            slope[k, c] += factor * lin.velocity[k, c]
+
+
+@njit(allocates=True, apart=True)
+def stages(field: Field, x: Array, work: FieldWork, h: float) -> None:
+    """Solve the six stages of a step of size h into work.u."""
+    n, d, lin = x.shape[0], field.own_value.shape[0], work.lin
+    invert(lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
+    for s in range(_STAGES):
+        if s == 0:
+            copy(lin.velocity, work.slope)
+        else:
+            combine(_A[s, :s], 1.0, work.u, x, work.y, 0, n)
+            normalize_first(work.y, d)
+            field.now[0] = lin.time[0] + _NODES[s] * h
+            whole(field, work.y, work.slope)
+            if field.floor > 0.0:
+                quieten(work.noise, work.slope, 0, n)
+            to_chart(x, work.y, work.slope, d, 0, n)
+            combine(_C[s, :s], 1.0 / h, work.u, work.slope, work.slope, 0, n)
+        if field.norm == SQRT:
+            _age(field, lin, _AGES[s] * h, work.slope)
+        _solve(field, lin, work.inverses, work.slope, work.u[s])

@@ -1,0 +1,359 @@
+"""Velocities of transformers by direct sums over all heads; see `field`."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from parkade.base.types import Array
+from parkade.engine.field import GELU, NGPT, PERI, PRE, RELU, SQRT, Field
+from parkade.engine.jit import FUSED, SUMS, njit
+from parkade.engine.linearization import padded
+from parkade.engine.simd import exp2
+from parkade.engine.threads import share_out
+
+CHUNK = 128
+"""Tokens per task; matrix products of other sizes might round differently."""
+
+_HALF_ROOT = math.sqrt(0.5)
+
+
+class Room(NamedTuple):
+    """What all tokens show to each other, and arrays that threads do not share."""
+
+    tokens: Array  # (n, d)
+    queries: Array  # (n, H m)
+    keys: Array  # (H m, padded n)
+    values: Array  # (H r, padded n)
+
+
+@njit(allocates=True)
+def make_room(field: Field, n: int) -> Room:
+    """Room for n tokens."""
+    count, ranks = field.keys.shape[0], field.values.shape[0]
+    width = padded(n)
+    return Room(
+        np.empty((n, field.own_value.shape[0])),
+        np.empty((n, count)),
+        np.zeros((count, width)),
+        np.zeros((ranks, width)),
+    )
+
+
+@njit()
+def turn(turns: Array, k: int, vector: Array) -> None:
+    """Turn the queries or keys of all heads of token k, (H m,), in place."""
+    heads, planes = turns.shape
+    m = vector.size // max(1, heads)
+    for h in range(heads):
+        for i in range(planes):
+            angle = k * turns[h, i]
+            c, s, first = np.cos(angle), np.sin(angle), h * m + 2 * i
+            a, b = vector[first], vector[first + 1]
+            vector[first], vector[first + 1] = c * a - s * b, s * a + c * b
+
+
+@njit()
+def _gather(field: Field, x: Array, lo: int, hi: int, room: Room) -> None:
+    """Copy the tokens, without what else is in a state."""
+    for k in range(lo, hi):
+        for c in range(room.tokens.shape[1]):
+            room.tokens[k, c] = x[k, c]
+
+
+@njit()
+def _spread(rows: Array, lo: int, out: Array) -> None:
+    """Set columns of `out` to rows."""
+    for k in range(rows.shape[0]):
+        for c in range(rows.shape[1]):
+            out[c, lo + k] = rows[k, c]
+
+
+@njit()
+def _turn_rows(field: Field, lo: int, queries: Array, keys: Array) -> None:
+    for k in range(keys.shape[0]):
+        turn(field.turns, lo + k, queries[lo + k])
+        turn(field.turns, lo + k, keys[k])
+
+
+@njit(allocates=True, apart=True)
+def project(field: Field, x: Array, room: Room, lo: int, hi: int) -> None:
+    """Set queries, keys and values of the tokens lo ≤ k < hi."""
+    _gather(field, x, lo, hi, room)
+    tokens = room.tokens[lo:hi]
+    np.dot(tokens, field.queries.T, room.queries[lo:hi])
+    keys = np.dot(tokens, field.keys.T)
+    _turn_rows(field, lo, room.queries, keys)
+    _spread(keys, lo, room.keys)
+    _spread(np.dot(tokens, field.values.T), lo, room.values)
+
+
+@njit(inline="always")
+def first_seen(field: Field, k: int) -> int:
+    """The first token that token k attends to."""
+    return max(0, k - field.window + 1)
+
+
+@njit(inline="always")
+def end_seen(field: Field, k: int, n: int) -> int:
+    """The end of the tokens that token k attends to."""
+    return min(n, field.prefix) if k < field.prefix - 1 else k + 1
+
+
+@njit(fastmath=FUSED)
+def _score_two(keys: Array, first: Array, second: Array, out: Array) -> None:
+    """Set the rows of `out` to the scores of two queries with all keys."""
+    a, b = out[0], out[1]
+    for j in range(a.size):
+        a[j] = 0.0
+        b[j] = 0.0
+    m = first.size
+    rest = m % 4
+    for c in range(rest):
+        p, q, row = first[c], second[c], keys[c]
+        for j in range(a.size):
+            a[j] += p * row[j]
+            b[j] += q * row[j]
+    for c in range(rest, m, 4):
+        p0, p1, p2, p3 = first[c], first[c + 1], first[c + 2], first[c + 3]
+        q0, q1, q2, q3 = second[c], second[c + 1], second[c + 2], second[c + 3]
+        r0, r1, r2, r3 = keys[c], keys[c + 1], keys[c + 2], keys[c + 3]
+        for j in range(a.size):
+            a[j] += p0 * r0[j] + p1 * r1[j] + (p2 * r2[j] + p3 * r3[j])
+            b[j] += q0 * r0[j] + q1 * r1[j] + (q2 * r2[j] + q3 * r3[j])
+
+
+@njit(fastmath=SUMS)
+def _value_sums(weights: Array, values: Array, first: Array, second: Array) -> None:
+    """Set Σ_j weights_j values_cj for two rows of weights."""
+    a, b = weights[0], weights[1]
+    for c in range(first.size):
+        row = values[c]
+        s, t = 0.0, 0.0
+        for j in range(a.size):
+            s += a[j] * row[j]
+            t += b[j] * row[j]
+        first[c], second[c] = s, t
+
+
+@njit()
+def _power(scores: Array, base: float) -> None:
+    for j in range(scores.size):
+        scores[j] = exp2(scores[j] - base)
+
+
+@njit(fastmath=SUMS)
+def _total(values: Array) -> float:
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+@njit()
+def _largest(values: Array) -> float:
+    best = values[0]
+    for value in values:
+        best = max(best, value)
+    return best
+
+
+@njit()
+def weigh(scores: Array, slope: float, k: int, first: int) -> tuple[float, float]:
+    """Turn scores with the tokens first, first + 1, … into weights; that with itself becomes 0.
+
+    Returns the sum of the weights and the weight of token k itself, both relative to 2^shift.
+    The reference is the token's own score, unless another one is much larger.
+    """
+    if slope != 0.0:
+        for j in range(scores.size):
+            scores[j] -= slope * abs(k - first - j)
+    own = scores[k - first]
+    shift = max(0.0, _largest(scores) - own)
+    _power(scores, own + shift)
+    scores[k - first] = 0.0
+    return _total(scores), exp2(-shift)
+
+
+@njit()
+def _blank(scores: Array, lo: int, hi: int) -> None:
+    for j in range(lo):
+        scores[j] = 0.0
+    for j in range(hi, scores.size):
+        scores[j] = 0.0
+
+
+@njit(allocates=True)
+def _means(field: Field, room: Room, lo: int, hi: int, out: Array) -> None:
+    """Set ν_k of all heads for the tokens lo ≤ k < hi, (hi − lo, H r)."""
+    scores = np.empty((2, room.tokens.shape[0]))
+    _set_means(field, room, lo, hi, scores, out)
+
+
+# The error model of NumPy: what is not finite stays so, and its step is rejected.
+@njit(error_model="numpy")
+def _set_means(field: Field, room: Room, lo: int, hi: int, scores: Array, out: Array) -> None:
+    n, heads = room.tokens.shape[0], field.slopes.size
+    m, r = room.keys.shape[0] // heads, room.values.shape[0] // heads
+    for h in range(heads):
+        queries = room.queries[:, h * m : (h + 1) * m]
+        means = out[:, h * r : (h + 1) * r]
+        for k in range(lo, hi, 2):
+            other = min(k + 1, hi - 1)  # at an odd end the same token twice
+            first = first_seen(field, k)
+            end = max(end_seen(field, k, n), end_seen(field, other, n))
+            keys = room.keys[h * m : (h + 1) * m, first:end]
+            values = room.values[h * r : (h + 1) * r, first:end]
+            some = scores[:, : end - first]
+            _score_two(keys, queries[k], queries[other], some)
+            sums = _weigh_row(field, h, k, n, first, some[0])
+            other_sums = _weigh_row(field, h, other, n, first, some[1])
+            _value_sums(some, values, means[k - lo], means[other - lo])
+            _center(sums, values, k - first, means[k - lo])
+            if other > k:
+                _center(other_sums, values, other - first, means[other - lo])
+
+
+@njit()
+def _weigh_row(
+    field: Field, h: int, k: int, n: int, first: int, scores: Array
+) -> tuple[float, float]:
+    """`weigh` for the tokens that k attends to; the others get the weight 0."""
+    begin, stop = first_seen(field, k) - first, end_seen(field, k, n) - first
+    _blank(scores, begin, stop)
+    return weigh(scores[begin:stop], field.slopes[h], k, first + begin)
+
+
+@njit(error_model="numpy")
+def _center(sums: tuple[float, float], values: Array, k: int, out: Array) -> None:
+    """From Σ_j w_j v_j to Σ_j w_j (v_j − v_k) / Z."""
+    total, own = sums
+    scale = 1.0 / (total + own)
+    for c in range(out.size):
+        out[c] = scale * (out[c] - total * values[c, k])
+
+
+@njit()
+def activate(kind: int, z: Array) -> None:
+    """Apply the activation, in place."""
+    flat = z.reshape(z.size)
+    if kind == RELU:
+        for i in range(flat.size):
+            flat[i] = max(flat[i], 0.0)
+    elif kind == GELU:
+        for i in range(flat.size):
+            flat[i] *= 0.5 * math.erfc(-_HALF_ROOT * flat[i])
+    else:
+        for i in range(flat.size):
+            flat[i] *= 0.5 + 0.5 * math.tanh(0.5 * flat[i])
+
+
+@njit(allocates=True)
+def _network(field: Field, x: Array, out: Array) -> None:
+    """Add G(x) to rows of `out`."""
+    hidden = np.dot(x, field.inner.T)
+    for k in range(hidden.shape[0]):
+        for i in range(hidden.shape[1]):
+            hidden[k, i] += field.inner_bias[i]
+    activate(field.activation, hidden)
+    out += np.dot(hidden, field.outer.T)
+    for k in range(out.shape[0]):
+        for c in range(out.shape[1]):
+            out[k, c] += field.outer_bias[c]
+
+
+@njit(allocates=True)
+def forces(field: Field, room: Room, lo: int, hi: int) -> Array:
+    """f_k for the tokens lo ≤ k < hi."""
+    x = room.tokens[lo:hi]
+    force = np.dot(x, field.own_value.T)
+    if field.slopes.size > 0:
+        means = np.empty((hi - lo, room.values.shape[0]))
+        _means(field, room, lo, hi, means)
+        force += np.dot(means, field.outputs.T)
+    if field.inner.shape[0] > 0:
+        _network(field, x, force)
+    return force
+
+
+@njit(error_model="numpy")
+def clock_of(field: Field, size: float, log_radius: float) -> float:
+    """s_k, where the force has this size."""
+    if field.norm == PRE:
+        return math.exp(log_radius)
+    if field.norm == PERI:
+        return math.exp(log_radius) * size
+    if field.norm == NGPT:
+        return size / field.alpha
+    if field.norm == SQRT:
+        return math.sqrt(field.now[0] + 1.0)
+    return 1.0
+
+
+@njit(error_model="numpy")
+def _move(field: Field, x: Array, force: Array, lo: int, hi: int, out: Array) -> None:
+    """Set rows of d/dt of the state from f_k."""
+    d, columns = force.shape[1], x.shape[1]
+    for k in range(lo, hi):
+        f = force[k - lo]
+        radial = 0.0
+        for c in range(d):
+            radial += f[c] * x[k, c]
+        square = 0.0
+        for c in range(d):
+            out[k, c] = f[c] - radial * x[k, c]
+            square += out[k, c] * out[k, c]
+        whole = radial + field.leading
+        s = clock_of(field, math.sqrt(square + whole * whole), x[k, d] if columns > d else 0.0)
+        for c in range(d):
+            out[k, c] /= s
+        if columns > d:
+            out[k, d] = whole / s if field.norm == PRE or field.norm == PERI else 0.0
+
+
+@njit(allocates=True, apart=True)
+def rows(field: Field, x: Array, room: Room, lo: int, hi: int, out: Array) -> None:
+    """Set d/dt of the state of the tokens lo ≤ k < hi, after `project` for all tokens."""
+    _move(field, x, forces(field, room, lo, hi), lo, hi, out)
+
+
+@njit(allocates=True)
+def whole(field: Field, x: Array, out: Array) -> None:
+    """Set d/dt of the state of all tokens."""
+    n = x.shape[0]
+    room = make_room(field, n)
+    for lo in range(0, n, CHUNK):
+        project(field, x, room, lo, min(n, lo + CHUNK))
+    for lo in range(0, n, CHUNK):
+        rows(field, x, room, lo, min(n, lo + CHUNK), out)
+
+
+def shared(field: Field, x: Array, out: Array, threads: int | None = None) -> None:
+    """`whole`, shared out to all cores or to `threads` threads, with the same bits."""
+    n = len(x)
+    room = make_room(field, n)
+    chunks = [(lo, min(n, lo + CHUNK)) for lo in range(0, n, CHUNK)]
+    share_out(((project, field, x, room, *chunk) for chunk in chunks), threads)
+    # The last first: under a causal mask they cost most.
+    share_out(((rows, field, x, room, *chunk, out) for chunk in chunks[::-1]), threads)
+
+
+@njit()
+def whole_batch(field: Field, x: Array, out: Array) -> None:
+    """`whole` for many systems, (systems, n, columns)."""
+    for s in range(x.shape[0]):
+        whole(field, x[s], out[s])
+
+
+def velocity(field: Field, x: Array, threads: int | None = None) -> Array:
+    """d/dt of one state (n, columns) or many (systems, n, columns)."""
+    batch = np.ascontiguousarray(x).reshape(-1, *x.shape[-2:])
+    out = np.empty_like(batch)
+    if len(batch) == 1:
+        shared(field, batch[0], out[0], threads)
+    else:
+        some = range(0, len(batch), 8)
+        share_out(((whole_batch, field, batch[i : i + 8], out[i : i + 8]) for i in some), threads)
+    return out.reshape(x.shape)

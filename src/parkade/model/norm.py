@@ -1,0 +1,161 @@
+"""Normalisations: how fast a force moves a token, and what it does to its length.
+
+Token k has a direction θ_k on the sphere and, under some normalisations, a length r_k. A force F
+moves them by
+
+    dθ_k/dt = (1/s_k) P_{θ_k} F_k,      d ln r_k/dt = (1/s_k) ⟨θ_k, F_k⟩  or  0,
+
+so a normalisation is a clock s_k for each token.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.model.model import Storable
+
+
+@dataclass(frozen=True)
+class Norm(Storable):
+    """The normalisation of a transformer.
+
+    Attributes
+    ----------
+    name : str
+        Its name in arguments and files.
+    radii : bool
+        Whether tokens have lengths.
+    autonomous : bool
+        Whether it does not depend on the time.
+    uses_force : bool
+        Whether the size of the force matters, so that adding a multiple of θ_k changes the motion.
+    """
+
+    name: ClassVar[str]
+    radii: ClassVar[bool] = False
+    autonomous: ClassVar[bool] = True
+    uses_force: ClassVar[bool] = False
+
+    def clock(self, xp: Any, force: Any, radii: Any, t: float) -> Any:
+        """s_k, (..., n, 1) or a number, for a force (..., n, d) and lengths (..., n, 1)."""
+        return 1.0
+
+    def grows(self, t: float) -> bool:
+        """Whether the lengths change at time t."""
+        return self.radii
+
+    def data(self) -> dict[str, Any]:
+        """The fields of the dataclass."""
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{value:g}" for value in self.data().values())
+        return f"{self.name}({given})" if given else self.name
+
+
+@dataclass(frozen=True)
+class Post(Norm, kind="post"):
+    """After each layer, x ← N(x + F): s = 1, and tokens have no length."""
+
+    name = "post"
+
+
+@dataclass(frozen=True)
+class Pre(Norm, kind="pre"):
+    """Before each layer, x ← x + F(N x): s = r, and tokens grow longer and slower."""
+
+    name = "pre"
+    radii = True
+
+    def clock(self, xp: Any, force: Any, radii: Any, t: float) -> Any:
+        """The length of a token."""
+        return radii
+
+
+@dataclass(frozen=True)
+class Mix(Norm, kind="mix"):
+    """Post-norm until the time `tau`, then pre-norm."""
+
+    tau: float = 1.0
+    name = "mix"
+    radii = True
+    autonomous = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tau", check.positive("tau", self.tau))
+
+    def clock(self, xp: Any, force: Any, radii: Any, t: float) -> Any:
+        """1, later r."""
+        return radii if self.grows(t) else 1.0
+
+    def grows(self, t: float) -> bool:
+        """From `tau` on."""
+        return t >= self.tau
+
+
+@dataclass(frozen=True)
+class Peri(Norm, kind="peri"):
+    """Before and after each layer, x ← x + N F(N x): s = r |F|."""
+
+    name = "peri"
+    radii = True
+    uses_force = True
+
+    def clock(self, xp: Any, force: Any, radii: Any, t: float) -> Any:
+        """The length of a token times that of the force."""
+        return radii * _length(xp, force)
+
+
+@dataclass(frozen=True)
+class NGPT(Norm, kind="ngpt"):
+    """As in nGPT, h ← N(h + α (N F(h) − h)): s = |F|/α, and tokens have no length."""
+
+    alpha: float = 1.0
+    name = "ngpt"
+    uses_force = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", check.positive("alpha", self.alpha))
+
+    def clock(self, xp: Any, force: Any, radii: Any, t: float) -> Any:
+        """|F|/α."""
+        return _length(xp, force) / self.alpha
+
+
+@dataclass(frozen=True)
+class Sqrt(Norm, kind="sqrt"):
+    """Layers scaled down by the root of their number: s = √(t + 1), and tokens have no length."""
+
+    name = "sqrt"
+    autonomous = False
+
+    def clock(self, xp: Any, force: Any, radii: Any, t: float) -> Any:
+        """√(t + 1)."""
+        return (t + 1.0) ** 0.5
+
+
+NORMS: dict[str, Norm] = {
+    norm.name: norm for norm in (Post(), Pre(), Mix(), Peri(), NGPT(), Sqrt())
+}
+"""Normalisations by name."""
+
+
+def read(value: Any) -> Norm:
+    """A normalisation from an object, or from its name."""
+    if isinstance(value, Norm):
+        return value
+    if isinstance(value, str) and value in NORMS:
+        return NORMS[value]
+    names = ", ".join(repr(name) for name in NORMS)
+    raise InputError(
+        f"norm must be one of {names}, or an object such as pk.Mix(tau=5) or pk.NGPT(alpha=0.1), "
+        f"got {check.brief(value)}"
+    )
+
+
+def _length(xp: Any, force: Any) -> Any:
+    return xp.sqrt(xp.sum(force * force, axis=-1, keepdims=True))

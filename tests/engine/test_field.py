@@ -1,0 +1,177 @@
+"""Kernels for transformers: velocities and linear systems against the definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.common import worst
+from support.transformers import random_state, random_transformer
+
+import parkade as pk
+from parkade.engine import field_linear, field_velocity
+from parkade.engine.system import SMALL_D, unrolled
+from parkade.engine.velocity import tick
+from parkade.model.sphere import normalize
+from parkade.solve.frame import transformer_frame
+from parkade.solve.lower import prepare_field
+
+MASKS = ("causal", "full", "window(1)", "window(3)", "prefix(1)", "prefix(4)")
+
+
+def lowered(model, *, long=False, start=0.0):
+    return prepare_field(model, transformer_frame(model, long=long), start)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.floats(0, 100))
+def test_velocities_are_those_of_the_definition(seed, n, t):
+    model = random_transformer(seed, masks=MASKS)
+    state = random_state(model, n, seed)
+    field = lowered(model)
+    tick(field, t)
+    found = field_velocity.velocity(field, state)
+    expected = model.change(state, t=t)
+    scale = 1 + np.abs(expected).max()
+    assert worst(found, expected) < 1e-12 * scale
+
+
+@pytest.mark.parametrize("d", [3, 12])
+def test_bits_depend_neither_on_threads_nor_on_company(d):
+    """Tokens of several chunks; and many systems at once."""
+    model = pk.Transformer(3, d=d, d_head=2, seed=1, beta=4.0, mlp=pk.MLP.random(d, seed=2))
+    field = lowered(model)
+    x = pk.sphere.uniform(300, d, seed=3)
+    alone = field_velocity.velocity(field, x, threads=1)
+    for threads in (2, 5):
+        assert np.array_equal(field_velocity.velocity(field, x, threads=threads), alone)
+    many = field_velocity.velocity(field, np.stack([x] * 9), threads=2)
+    assert all(np.array_equal(one, alone) for one in many)
+
+
+def test_scores_far_beyond_the_range_of_floats():
+    Q = 1e4 * np.random.default_rng(1).standard_normal((3, 3))
+    model = pk.Transformer([pk.Head(Q, 1.0, 1.0, beta=9.0), pk.Head(d=3)], norm="pre")
+    state = random_state(model, 9, 2)
+    assert worst(field_velocity.velocity(lowered(model), state), model.change(state)) < 1e-8
+
+
+def test_a_lone_token_feels_a_tiny_force_precisely():
+    """Two heads; token 2 is alone at distance φ: e^{β(cos φ − 1)} sin φ, relative to 1e-12."""
+    angle, beta = 2.5, 64.0
+    model = pk.Transformer([pk.Head(V=[1, 0], beta=beta), pk.Head(V=[0, 1], beta=beta)], norm="pre")
+    field = lowered(model)
+    state = np.concatenate([pk.sphere.from_angles([0.0, angle]), np.zeros((2, 1))], axis=1)
+    moved = field_velocity.velocity(field, state)[1]
+    speed = moved[0] * np.sin(angle) - moved[1] * np.cos(angle)
+    tiny = np.exp(beta * (np.cos(angle) - 1))
+    assert speed == pytest.approx(tiny / (1 + tiny) * np.sin(angle), rel=1e-12)
+
+
+def linear_systems(field, state, diagonal):
+    """(diagonal − J)^{-1} applied to unit vectors, as a matrix over tangent coordinates and ln r.
+
+    Also returns the basis (n, columns, columns − 1).
+    """
+    n, columns = state.shape
+    d = len(field.own_value)
+    work = field_linear.workspace(field, n, columns)
+    field_linear.linearize(field, state, work.lin)
+    whole = np.concatenate([state[:, :d, None], np.broadcast_to(np.eye(d), (n, d, d))], axis=2)
+    basis = np.zeros((n, columns, columns - 1))
+    basis[:, :d, : d - 1] = np.linalg.qr(whole).Q[:, :, 1:d]
+    basis[:, d:, d - 1 :] = 1.0
+    field_linear.invert(work.lin.blocks, diagonal, work.inverses)
+    size = n * (columns - 1)
+    found = np.empty((size, size))
+    for i in range(size):
+        unit = np.zeros(size)
+        unit[i] = 1.0
+        right = np.einsum("kci,ki->kc", basis, unit.reshape(n, -1))
+        field_linear._solve(field, work.lin, work.inverses, right, work.u[0])
+        found[:, i] = np.einsum("kci,kc->ki", basis, work.u[0][:, :n].T).ravel()
+    return found, basis, work.lin
+
+
+def differences(model, state, basis, t, h=1e-4):
+    """The Jacobian in the chart by differences of fourth order."""
+    n, columns = state.shape
+    d = model.d
+
+    def chart(z):
+        moved = state + np.einsum("kci,ki->kc", basis, z.reshape(n, -1))
+        r = np.linalg.norm(moved[:, :d], axis=1, keepdims=True)
+        f = np.array(model.change(np.concatenate([moved[:, :d] / r, moved[:, d:]], axis=1), t=t))
+        radial = np.sum(state[:, :d] * f[:, :d], axis=1, keepdims=True)
+        f[:, :d] = r * (f[:, :d] - radial * moved[:, :d])
+        return np.einsum("kci,kc->ki", basis, f).ravel()
+
+    result = []
+    for i in range(n * (columns - 1)):
+        z = np.zeros(n * (columns - 1))
+        z[i] = h
+        result.append((8 * (chart(z) - chart(-z)) - chart(2 * z) + chart(-2 * z)) / (12 * h))
+    return np.array(result).T
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_linear_systems_are_those_of_finite_differences(seed):
+    model = random_transformer(seed)
+    if model.mlp is not None and model.mlp.activation == "relu":
+        model = pk.Transformer(  # whose kinks have no differences
+            model.heads, norm=model.norm, mask=model.mask, position=model.position
+        )
+    state, t = random_state(model, 5, seed), 1.7
+    field = lowered(model)
+    tick(field, t)
+    found, basis, _ = linear_systems(field, state, 2.0)
+    jacobian = differences(model, state, basis, t)
+    expected = np.linalg.inv(2.0 * np.eye(len(jacobian)) - jacobian)
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7 * max(1.0, size**2))
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "silu"])
+def test_linear_systems_with_every_activation(activation):
+    rng = np.random.default_rng(5)
+    mlp = pk.MLP(*(rng.standard_normal(shape) for shape in ((7, 3), (3, 7), 7, 3)), activation)
+    model = pk.Transformer([pk.Head(d=3, beta=2.0)], mlp=mlp, norm="peri")
+    state = random_state(model, 5, 6)
+    found, basis, _ = linear_systems(lowered(model), state, 3.0)
+    jacobian = differences(model, state, basis, 0.0, h=1e-5)
+    expected = np.linalg.inv(3.0 * np.eye(len(jacobian)) - jacobian)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_the_linearisation_has_the_velocity_of_the_kernel():
+    model = random_transformer(3)
+    state, field = random_state(model, 7, 3), lowered(model)
+    work = field_linear.workspace(field, *state.shape)
+    field_linear.linearize(field, state, work.lin)
+    assert worst(work.lin.velocity, field_velocity.velocity(field, state)) < 1e-14
+
+
+def test_frames_change_nothing():
+    """The Schur basis of the sum of the value matrices."""
+    model = random_transformer(11, masks=("causal",), d=4)
+    model = pk.Transformer(model.heads, mlp=model.mlp, norm="peri")
+    frame = transformer_frame(model, long=True, still=True)
+    assert not np.array_equal(frame.basis, np.eye(4))
+    state = random_state(model, 6, 7)
+    turned = np.concatenate([frame.enter(state[:, :4]), state[:, 4:]], axis=1)
+    moved = field_velocity.velocity(prepare_field(model, frame), turned)
+    back = np.concatenate([frame.leave(moved[:, :4]), moved[:, 4:]], axis=1)
+    assert worst(back, model.change(state)) < 1e-12
+
+
+def test_one_code_serves_all_dimensions():
+    assert unrolled(SMALL_D) == unrolled(100)
+
+
+def test_normalize_is_used_for_tokens_only():
+    from parkade.engine.vectors import normalize_first
+
+    state = np.random.default_rng(1).standard_normal((4, 4))
+    expected = np.concatenate([normalize(state[:, :3]), state[:, 3:]], axis=1)
+    normalize_first(state, 3)
+    assert worst(state, expected) < 1e-15

@@ -1,0 +1,235 @@
+"""Runs of transformers: every normalisation, explicit, implicit, naive, and independent solvers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from support.common import slope, worst
+from support.transformers import (
+    NORMS,
+    TwoTokens,
+    by_dop853,
+    random_state,
+    random_transformer,
+)
+
+import parkade as pk
+from parkade.base.errors import InputError
+
+X0 = pk.sphere.uniform(12, 3, seed=1)
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+@pytest.mark.parametrize("norm", NORMS)
+def test_two_tokens_by_quadrature(norm, method):
+    two = TwoTokens(norm, beta=4.0, start=2.0, alpha=0.7 if norm == "ngpt" else 1.0)
+    chosen = pk.NGPT(alpha=0.7) if norm == "ngpt" else norm
+    model = pk.Transformer([pk.Head(d=2, beta=4.0)], norm=chosen)
+    x0 = pk.sphere.from_angles([0.0, 2.0])
+    for angle in (1.9, 1.0, 0.1):
+        run = pk.simulate(model, x0, two.time(angle), method=method, tol=1e-9)
+        assert pk.sphere.angles(run.final)[1] == pytest.approx(angle, rel=1e-6)
+        if run.radii is not None:
+            assert np.log(run.radii[-1, 1]) == pytest.approx(two.log_radius(angle), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_all_solvers_agree(seed):
+    model = random_transformer(seed, masks=("causal", "window(4)", "prefix(3)"))
+    state = random_state(model, 6, seed)
+    radii = np.exp(state[:, model.d]) if model.radii else None
+    t_end = 4.0 / model.rate
+    exact = by_dop853(model, state, t_end)
+    methods = ("explicit", "implicit") if model.triangular else ("explicit",)
+    for method in methods:
+        run = pk.simulate(model, state[:, : model.d], t_end, radii=radii, method=method, tol=1e-9)
+        assert run.stats.sums == "direct"
+        assert worst(run.final, exact[:, : model.d]) < 1e-6
+        if model.radii:
+            np.testing.assert_allclose(run.radii[-1], np.exp(exact[:, model.d]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+def test_kernels_take_the_steps_of_the_naive_integrators(method):
+    """A part without a kernel sends the same model to the naive integrators."""
+
+    class Nothing(pk.Part, kind="nothing"):
+        rate = 0.0
+
+        def data(self):
+            return {}
+
+        def force(self, tokens, around):
+            return 0 * tokens
+
+    heads = [pk.Head(d=3, beta=4.0), pk.Head.random(3, 2, seed=1, beta=2.0)]
+    options = {"norm": "peri", "mlp": pk.MLP.random(3, seed=2, activation="silu")}
+    fast, slow = (pk.Transformer(heads, parts=parts, **options) for parts in ([], [Nothing()]))
+    runs = [pk.simulate(model, X0, 5.0, method=method) for model in (fast, slow)]
+    assert [run.stats.sums for run in runs] == ["direct", "naive"]
+    assert abs(runs[0].stats.steps - runs[1].stats.steps) <= 2
+    times = np.linspace(0, 5, 6)
+    assert worst(runs[0].at(times), runs[1].at(times)) < 1e-5
+    np.testing.assert_allclose(*(run.radii_at(times) for run in runs), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("method", "order"), [("explicit", 5), ("implicit", 4)])
+@pytest.mark.parametrize("norm", ["peri", "sqrt"])
+def test_order(norm, method, order):
+    """With steps of equal size; √(t + 1) makes the flow depend on time."""
+    from parkade.engine.clock import STEP
+    from parkade.engine.integrator import Goal, Steps
+    from parkade.engine.methods import METHODS
+    from parkade.solve.compiled import _field_workspace
+    from parkade.solve.frame import transformer_frame
+    from parkade.solve.lower import prepare_field
+
+    model = pk.Transformer(
+        [pk.Head(d=3, beta=3.0), pk.Head.random(3, seed=4)],
+        mlp=pk.MLP.random(3, seed=5, activation="gelu"),
+        norm=norm,
+    )
+    state = random_state(model, 5, 6)
+    exact, engine = by_dop853(model, state, 1.0, 1e-13), METHODS[method]
+    field = prepare_field(model, transformer_frame(model, long=False))
+    errors, counts = [], np.array([16, 32, 64])
+    for count in counts:
+        x, work = state.copy(), _field_workspace(engine, field, *state.shape)
+        work.clock[STEP] = 1.0 / count
+        dense = np.empty((count, engine.dense, *state.shape))
+        steps = Steps(np.empty(count), np.empty((count, *state.shape)), dense)
+        assert engine.advance(field, (0,), x, work, Goal(1.0, 1e-6, fixed=True), steps) == count
+        errors.append(worst(x, exact))
+    assert slope(1 / counts, errors) == pytest.approx(order, abs=0.5)
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+def test_dense_output_of_lengths(method):
+    model = pk.Transformer([pk.Head(d=3, beta=4.0)], norm="pre")
+    run = pk.simulate(model, X0, 10.0, method=method, tol=1e-8)
+    times = np.linspace(0, 10, 41)
+    exact = pk.simulate(model, X0, 10.0, times=times, tol=1e-11)
+    assert worst(run.at(times), exact.tokens) < 1e-6
+    np.testing.assert_allclose(run.radii_at(times), exact.radii, rtol=1e-6)
+    assert run.radii_at(3.3).shape == (12,)
+    saved = pk.simulate(model, X0, 10.0, times=times, method=method, tol=1e-8)
+    np.testing.assert_allclose(saved.radii, run.radii_at(times), rtol=1e-14)
+
+
+@pytest.mark.parametrize("norm", ["pre", "peri", "ngpt", "sqrt"])
+def test_deep_time(norm):
+    """Clocks change when tokens merge, not which: the merges are those of post-norm, in order.
+
+    The end is the single cluster at x_1(0), as Theorem 4.1 says of post-norm.
+    """
+    x0, head = pk.sphere.uniform(16, 2, seed=3), pk.Head(d=2, beta=9.0)
+    post = pk.simulate(pk.Transformer([head]), x0, 1e12)
+    ends = {"pre": 1e60, "peri": 1e60, "ngpt": 1e12, "sqrt": 1e24}
+    run = pk.simulate(pk.Transformer([head], norm=norm), x0, ends[norm], tol=1e-7)
+    assert run.stats.method == "implicit"
+    assert post.merge_tree().count(1e12) == 1
+    if norm in ("ngpt", "sqrt"):
+        assert worst(run.final, np.broadcast_to(x0[0], run.final.shape)) < 1e-9
+    if norm == "sqrt":
+        # ∫ dt/√(t+1) = 2(√(t+1) − 1) is the time of post-norm.
+        mine, theirs = ([e.time for e in r.merge_tree().events[-2:]] for r in (run, post))
+        np.testing.assert_allclose([2 * (math.sqrt(1 + t) - 1) for t in mine], theirs, rtol=1e-3)
+
+
+def test_mix_is_post_then_pre():
+    tau = 3.0
+    mix = pk.Transformer([pk.Head(d=3, beta=4.0)], norm=pk.Mix(tau))
+    run = pk.simulate(mix, X0, 10.0, tol=1e-9)
+    first = pk.simulate(mix.with_norm("post"), X0, tau, tol=1e-9)
+    then = pk.simulate(mix.with_norm("pre"), first.final, 10.0 - tau, tol=1e-9)
+    assert worst(run.at(tau), first.final) < 1e-7
+    assert worst(run.final, then.final) < 1e-7
+    np.testing.assert_allclose(run.radii[-1], then.radii[-1], rtol=1e-7)
+    np.testing.assert_allclose(run.radii_at(tau), 1.0)
+
+
+def test_the_rate_of_token_k_at_the_single_cluster():
+    """V = I, any norm that starts at r = 1: perturbations of token k decay at 1 − 1/k at first."""
+    from parkade.engine import field_linear
+    from parkade.solve.frame import transformer_frame
+    from parkade.solve.lower import prepare_field
+
+    n = 6
+    model = pk.Transformer([pk.Head(V=[1, 0, 0], beta=4.0), pk.Head(V=[0, 1, 1], beta=4.0)])
+    field = prepare_field(model, transformer_frame(model, long=True))
+    state = np.repeat(pk.sphere.uniform(1, 3, seed=1), n, axis=0)
+    work = field_linear.workspace(field, *state.shape)
+    field_linear.linearize(field, state, work.lin)
+    for k in range(n):
+        rates = np.linalg.eigvals(work.lin.blocks[k]).real
+        np.testing.assert_allclose(rates, -(1 - 1 / (k + 1)), atol=1e-12)
+
+
+def test_windows_cut_the_sums():
+    """With a window of 1 every token moves alone, by x' = P(Vx)."""
+    V = [[1.0, 0.3], [0.0, 0.5]]
+    model = pk.Transformer([pk.Head(V=V, beta=3.0)], mask=pk.Window(1))
+    x0 = pk.sphere.uniform(5, 2, seed=2)
+    run = pk.simulate(model, x0, 2.0, tol=1e-9)
+    from scipy.linalg import expm
+
+    exact = x0 @ expm(2.0 * np.array(V)).T
+    assert worst(run.final, exact / np.linalg.norm(exact, axis=1, keepdims=True)) < 1e-7
+
+
+@pytest.mark.parametrize("norm", ["post", "pre", "peri", "ngpt", "sqrt", pk.Mix(0.5)])
+def test_layers_converge_to_the_flow(norm):
+    model = pk.Transformer(
+        [pk.Head(d=3, beta=2.0)], mlp=pk.MLP.random(3, seed=1, activation="silu"), norm=norm
+    )
+    exact = pk.simulate(model, X0, 2.0, tol=1e-10)
+    errors, steps = [], np.array([0.02, 0.01, 0.005])
+    for step in steps:
+        path = pk.forward(model, X0, round(2.0 / step), step=step)
+        errors.append(worst(path.final, exact.final))
+        if model.radii:
+            np.testing.assert_allclose(path.radii[-1], exact.radii[-1], rtol=3 * step)
+    assert slope(steps, errors) == pytest.approx(1.0, abs=0.1)
+
+
+def test_forward_by_hand():
+    model = pk.Transformer([pk.Head(d=2)], norm="pre")
+    path = pk.forward(model, np.eye(2), 2, radii=2.0)
+    x = 2 * np.eye(2)
+    for i in range(2):
+        np.testing.assert_allclose(path.tokens[i] * path.radii[i][:, None], x, atol=1e-15)
+        x = x + model.force(x / np.linalg.norm(x, axis=1, keepdims=True))
+
+
+def test_bad_input():
+    plain = pk.Attention(d=3)
+    with pytest.raises(InputError, match=r"no lengths in .* radii must be None"):
+        pk.simulate(plain, X0, 1.0, radii=2.0)
+    pre = pk.Transformer([pk.Head(d=3)], norm="pre")
+    with pytest.raises(InputError, match="one for each of the 12 tokens, got"):
+        pk.simulate(pre, X0, 1.0, radii=[1.0, 2.0])
+    with pytest.raises(InputError, match="radii must be a number > 0"):
+        pk.simulate(pre, X0, 1.0, radii=-1.0)
+    with pytest.raises(InputError, match="harmonic sums cannot be used: they need a single"):
+        pk.simulate(pre, X0, 1.0, sums="harmonic")
+    with pytest.raises(InputError, match=r"forward needs a pk\.Transformer"):
+        pk.forward(pk.Flow(lambda t, x: x, 3), X0, 1)
+    with pytest.raises(InputError, match="layers must be a whole number ≥ 1, got 0"):
+        pk.forward(pre, X0, 0)
+    with pytest.raises(InputError, match="no lengths in this run"):
+        pk.simulate(plain, X0, 1.0).radii_at(0.5)
+
+
+def test_files_and_datasets_have_lengths(tmp_path):
+    run = pk.simulate(pk.Transformer([pk.Head(d=3)], norm="peri"), X0, 5.0, radii=2.0)
+    run.save(tmp_path / "run.npz")
+    same = pk.load(tmp_path / "run.npz")
+    assert np.array_equal(same.radii, run.radii)
+    assert np.array_equal(same.radii_at(1.3), run.radii_at(1.3))
+    assert same.model == run.model
+    assert run.to_xarray().radii.shape == run.radii.shape
+    path = pk.forward(run.model, X0, 3)
+    path.save(tmp_path / "path.npz")
+    assert np.array_equal(pk.load(tmp_path / "path.npz").radii, path.radii)
