@@ -157,7 +157,7 @@ def _largest(values: Array) -> float:
     best = values[0]
     for value in values:
         best = max(best, value)
-    return best
+    return float(best)
 
 
 @njit()
@@ -268,7 +268,7 @@ def _network(field: Field, x: Array, out: Array) -> None:
 def forces(field: Field, room: Room, lo: int, hi: int) -> Array:
     """f_k for the tokens lo ≤ k < hi."""
     x = room.tokens[lo:hi]
-    force = np.dot(x, field.own_value.T)
+    force: Array = np.dot(x, field.own_value.T)
     if field.slopes.size > 0:
         means = np.empty((hi - lo, room.values.shape[0]))
         _means(field, room, lo, hi, means)

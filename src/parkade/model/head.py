@@ -14,7 +14,8 @@ from parkade.base.constants import EPSILON
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model import matrices, weights
-from parkade.model.part import Part, Surroundings, like
+from parkade.model.arrays import like
+from parkade.model.part import Part, Surroundings
 from parkade.model.position import distances, turned
 
 _SIDES = ("Q", -1), ("K", -1), ("V", 0)  # where matrices have the length d

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.model.part import Part, Surroundings, like
+from parkade.model.arrays import like
+from parkade.model.part import Part, Surroundings
 
 ACTIVATIONS = ("relu", "gelu", "silu")
 """ReLU, x Φ(x) with the normal distribution Φ, and x/(1 + e^{−x})."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from parkade.base.types import Array
+from parkade.model.arrays import like as like
 from parkade.model.mask import Mask
 from parkade.model.model import Storable
 from parkade.model.position import Position
@@ -107,11 +108,3 @@ class Part(Storable):
         return type(self) is type(other) and self.to_dict() == other.to_dict()
 
     __hash__ = None  # type: ignore[assignment]  # parts contain arrays
-
-
-def like(array: Any, tokens: Any) -> Any:
-    """`array` in the namespace, with the dtype and on the device of `tokens`."""
-    from array_api_compat import array_namespace, device
-
-    xp = array_namespace(tokens)
-    return xp.asarray(np.asarray(array), dtype=tokens.dtype, device=device(tokens), copy=True)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
+from parkade.model.arrays import like
 from parkade.model.model import Storable
 
 
@@ -125,8 +126,6 @@ class Alibi(Position, kind="alibi"):
 def turned(vectors: Any, frequencies: Array) -> Any:
     """R_k y_k for all queries or keys, (..., n, m)."""
     from array_api_compat import array_namespace
-
-    from parkade.model.part import like
 
     xp = array_namespace(vectors)
     n, m = vectors.shape[-2:]

@@ -316,7 +316,7 @@ class Transformer(Model, kind="transformer"):
             "parts": self.parts,
             "mask": str(self.mask),
         }
-        return {**fixed, **others, **self._choices()}
+        return fixed | others | self._choices()
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Any:
@@ -325,7 +325,7 @@ class Transformer(Model, kind="transformer"):
         single = {
             name: from_dict(data[name]) for name in ("mlp", "norm", "position") if name in data
         }
-        return cls(**{**data, **found, **single})
+        return cls(**(data | found | single))
 
 
 def _heads(

@@ -75,8 +75,8 @@ def forward(
     states[0] = x * first_radii(model, len(x), radii)[:, None]
     for i in range(count):
         states[i + 1] = _layer(_at(model, i * h), states[i], i * h, h)
-    lengths: Array = np.linalg.norm(states, axis=-1)
-    times: Array = np.arange(count + 1) * h
+    lengths = np.linalg.norm(states, axis=-1).astype(np.float64, copy=False)
+    times = h * np.arange(count + 1, dtype=np.float64)
     directions = states / lengths[..., None]
     return Path(times, directions, model, lengths if model.radii else None)
 
