@@ -37,6 +37,7 @@ class Field(NamedTuple):
 
     queries: Array  # (H m, d): log2(e) β_h Q_h, head after head; scores are in base 2
     keys: Array  # (H m, d): K_h
+    reach: Array  # (H,): the spectral norms of K_h, so no key is longer
     values: Array  # (H r, d): W_h
     outputs: Array  # (d, H r): O_h
     own_value: Array  # (d, d): B

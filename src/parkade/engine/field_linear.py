@@ -223,14 +223,26 @@ def _set_motion(field: Field, x: Array, force: Array, lo: int, hi: int, lin: Lin
         lin.factors[k, 3] = 1.0 if grows else 0.0
 
 
+# Rows are taken out of whole arrays, as in `field_velocity`.
+
+
 @njit(fastmath=FUSED)
-def _scores(keys: Array, query: Array, out: Array) -> None:
+def _scores(keys: Array, first: int, start: int, query: Array, out: Array) -> None:
+    """Set the scores of a query with keys, whose components are rows from `first` on."""
     for j in range(out.size):
         out[j] = 0.0
     for c in range(query.size):
-        a, row = query[c], keys[c]
+        a, row = query[c], keys[first + c][start : start + out.size]
         for j in range(out.size):
             out[j] += a * row[j]
+
+
+@njit(fastmath=SUMS)
+def _sum(values: Array) -> float:
+    total = 0.0
+    for value in values:
+        total += value
+    return total
 
 
 @njit(fastmath=SUMS)
@@ -279,23 +291,24 @@ def _add_head(field: Field, h: int, k: int, lin: Linear, scratch: _Scratch) -> N
     d, first = field.own_value.shape[0], first_seen(field, k)
     begin, end = _row(lin, h, k)
     row = lin.weights[begin:end]
-    all_keys, all_values = room.keys[h * m : (h + 1) * m], room.values[h * r : (h + 1) * r]
-    keys, values = all_keys[:, first:k], all_values[:, first:k]
     query, mean = room.queries[k, h * m : (h + 1) * m], lin.mean[k, h * r : (h + 1) * r]
-    with_own = scratch.terms[0, : row.size + 1]
-    _scores(all_keys[:, first : k + 1], query, with_own)
-    total, own = weigh(with_own, field.slopes[h], k, first)
+    with_own = scratch.terms[0][: row.size + 1]
+    _scores(room.keys, h * m, first, query, with_own)
+    own = weigh(field, h, k, query, with_own, first)
+    total = _sum(with_own)
     for j in range(row.size):
         row[j] = with_own[j] / (total + own)
     own, others = own / (total + own), total / (total + own)
     lin.own[k, h] = own
     lin.shares[1, k] = max(lin.shares[1, k], others)
     for c in range(r):
-        mean[c] = _spread(row, values[c], all_values[c, k], scratch.terms[c, : row.size])
+        values = room.values[h * r + c][first:k]
+        mean[c] = _spread(row, values, room.values[h * r + c, k], scratch.terms[c][: row.size])
     for e in range(m):
-        gamma = _dot(row, keys[e]) - others * all_keys[e, k]
+        keys, key = room.keys[h * m + e][first:k], room.keys[h * m + e, k]
+        gamma = _dot(row, keys) - others * key
         for c in range(r):
-            moment = _dot(scratch.terms[c, : row.size], keys[e]) - mean[c] * all_keys[e, k]
+            moment = _dot(scratch.terms[c][: row.size], keys) - mean[c] * key
             scratch.moment[c, e] = moment - mean[c] * gamma
     _turned(field.turns[h], k, field.queries[h * m : (h + 1) * m], _LN2, scratch.query)
     _turned(field.turns[h], k, field.keys[h * m : (h + 1) * m], 1.0, scratch.key)
@@ -405,11 +418,11 @@ def _pushed(field: Field, lin: Linear, k: int, eta: Array, pushed: Array) -> Non
         begin, end = _row(lin, h, k)
         row = lin.weights[begin:end]
         some = eta[: row.size]
-        _scores(lin.keys[h * m : (h + 1) * m, first:k], room.queries[k, h * m : (h + 1) * m], some)
+        _scores(lin.keys, h * m, first, room.queries[k][h * m : (h + 1) * m], some)
         total = _weigh_changes(row, some)
         for i in range(h * r, (h + 1) * r):
             center = room.values[i, k] + lin.mean[k, i]
-            du, values = lin.values[i, first:k], room.values[i, first:k]
+            du, values = lin.values[i][first:k], room.values[i][first:k]
             pushed[i] = _push(row, some, du, values, center, total)
 
 

@@ -82,6 +82,7 @@ def prepare_field(model: Transformer, frame: Frame, start: float = 0.0) -> Field
     return Field(
         queries=np.ascontiguousarray(queries.reshape(-1, d)),
         keys=np.ascontiguousarray(keys.reshape(-1, d)),
+        reach=np.array([np.linalg.norm(head.K, 2) for head in model.heads]),
         values=np.ascontiguousarray(values.reshape(-1, d)),
         outputs=np.ascontiguousarray(outputs.reshape(d, -1)),
         own_value=np.ascontiguousarray(frame.B),
