@@ -132,3 +132,11 @@ def test_bad_layers_are_refused(times, models, message):
 def test_what_has_no_beta_is_refused(model, schedule, message):
     with pytest.raises(pk.InputError, match=message):
         pk.simulate(model, X0, 1.0, schedule=schedule)
+
+
+def test_layers_of_a_function():
+    layers = pk.Layers.of(lambda i: pk.Attention(d=2, beta=float(i)), layers=3, every=2.0)
+    assert layers.times.tolist() == [0.0, 2.0, 4.0]
+    assert [model.beta for model in layers.models] == [0.0, 1.0, 2.0]
+    with pytest.raises(pk.InputError, match="make must be a function"):
+        pk.Layers.of(pk.Attention(d=2), layers=3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -58,6 +58,26 @@ class Layers(Model, kind="layers"):
                     f"models must all have d={self.models[0].d}, but number {i} has d={model.d}"
                 )
         self.d = self.models[0].d
+
+    @classmethod
+    def of(cls, make: Callable[[int], Model], layers: int, every: float = 1.0) -> Layers:
+        """Layers made by a function of their number, each for the same time.
+
+        Examples
+        --------
+        >>> import parkade as pk
+        >>> resampled = pk.Layers.of(lambda i: pk.Transformer(2, d=3, seed=i), layers=12)
+        >>> resampled.times[-1], resampled.at(3.5) == pk.Transformer(2, d=3, seed=3)
+        (np.float64(11.0), True)
+        """
+        if not callable(make):
+            raise InputError(
+                f"make must be a function from the number of a layer to its model, got "
+                f"{check.brief(make)}"
+            )
+        count, lasts = check.positive_int("layers", layers), check.positive("every", every)
+        check.fits_in_memory(1000.0 * count, f"{count} layers", "use fewer")
+        return cls(lasts * np.arange(count), [make(i) for i in range(count)])
 
     def __repr__(self) -> str:
         return f"Layers({self.times.tolist()}, {list(self.models)!r})"

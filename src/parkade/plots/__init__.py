@@ -11,6 +11,7 @@ from parkade.plots.centers import centers
 from parkade.plots.circles import angles, circle
 from parkade.plots.globe import sphere
 from parkade.plots.history import angle_life, life, merge_tree
+from parkade.plots.lengths import lengths
 from parkade.plots.overview import overview
 from parkade.plots.phase import phase_diagram
 from parkade.plots.principal import principal_axes
@@ -23,6 +24,7 @@ __all__ = [
     "caption",
     "centers",
     "circle",
+    "lengths",
     "life",
     "merge_tree",
     "new_figure",
