@@ -18,8 +18,8 @@ def test_every_token_has_a_line():
     ax = plots.lengths(path)
     lines = ax.get_lines()
     assert len(lines) == 9
-    np.testing.assert_array_equal(lines[-1].get_ydata(), path.radii[1:, 0])
-    assert lines[-1].get_color() == style.FIRST
+    np.testing.assert_array_equal(lines[0].get_ydata(), path.radii[1:, 0])
+    assert lines[0].get_color() == style.FIRST
 
 
 def test_a_run_without_lengths_is_refused():

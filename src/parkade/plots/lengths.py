@@ -45,8 +45,9 @@ def lengths(run: Path, ax: Axes | None = None) -> Axes:
     ax = style.axes(ax, style.PAGE, 2.4)
     later = run.times > 0
     times, radii = run.times[later], run.radii[later]
-    ax.plot(times, radii[:, :0:-1], color=style.GREY, linewidth=0.6)
-    ax.plot(times, radii[:, 0], color=style.FIRST, linewidth=1.2, label="token 0")
+    # The first token is the widest, and below the others: lengths often are nearly the same.
+    ax.plot(times, radii[:, 0], color=style.FIRST, linewidth=2.4, label="first token")
+    ax.plot(times, radii[:, 1:], color=style.GREY, linewidth=0.7)
     ax.set(xscale="log", yscale="log", xlabel="time t", ylabel="length r")
     ax.set_xlim(max(times[0], 1e-3 * min(1.0, times[-1])), times[-1])
     ax.set_ylim(0.9 * np.min(radii), 1.3 * np.max(radii))
