@@ -180,6 +180,33 @@ def test_a_schedule_replaces_beta() -> None:
     assert told["model"]["schedule"] == schedule.to_dict()
 
 
+def test_a_transformer_from_options() -> None:
+    """Random parts depend on the seed."""
+    options = [
+        "--norm",
+        "pre",
+        "--heads",
+        "2",
+        "--mlp",
+        "4",
+        "--position",
+        "rope:100",
+        "--mask",
+        "window(3)",
+        "--d",
+        "2",
+    ]
+    found = [
+        json.loads(invoke("simulate", "--n", 5, *options, "--seed", seed, "--json").stdout)["model"]
+        for seed in (1, 1, 2)
+    ]
+    assert found[0]["norm"] == {"kind": "pre"}
+    assert found[0]["position"] == {"kind": "rope", "base": 100.0}
+    assert found[0]["mask"] == "window(3)"
+    assert len(found[0]["heads"]) == 2
+    assert found[0] == found[1] != found[2]
+
+
 def test_reproduce_lists_the_figures() -> None:
     from parkade.experiments.figures.registry import FIGURES
 
@@ -295,7 +322,12 @@ def files(here: Path) -> Path:
         ("--tol 0", "tol must be > 0"),
         ("--tol 1", "tol must lie in"),
         ("--seed -1", "seed must be ≥ 0"),
-        ("--mask cosual", "mask must be one of 'causal', 'full', got 'cosual'"),
+        ("--mask cosual", "mask must be one of 'causal', 'full', 'window(16)'"),
+        ("--norm batch", "norm must be one of 'post', 'pre'"),
+        ("--position here", "--position must be rope:BASE or alibi:SLOPE, got 'here'"),
+        ("--heads 0", "heads must be a whole number ≥ 1, got 0"),
+        ("--heads 2 --V 1,2", "--heads makes random heads instead of Q, K and V"),
+        ("--norm pre --forecast --plot f.png", "forecast needs one attention head and nothing"),
         ("--method magic", "method must be one of 'auto'"),
         ("--schedule 0:4,5", "--schedule must be pairs such as 0:16,100:64, got '0:4,5'"),
         ("--schedule 0:4,x:5", "--schedule must be pairs"),

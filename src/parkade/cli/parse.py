@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,12 @@ from parkade.base.files import reading
 from parkade.base.npz import read_npy
 from parkade.base.types import Array
 from parkade.model import matrices as text_to
+from parkade.model.attention import Attention
+from parkade.model.head import Head
+from parkade.model.mlp import MLP
+from parkade.model.position import Alibi, Position, Rope
 from parkade.model.schedule import Schedule
+from parkade.model.transformer import Transformer
 
 _SUFFIXES = (".npy", ".csv", ".txt")
 
@@ -83,6 +88,43 @@ def _matrix(option: str, text: str) -> Array:
     if Path(text).suffix.lower() in _SUFFIXES:
         return table(option, Path(text))
     return text_to.entries(option, text, other=f"a {', '.join(_SUFFIXES)} file ")
+
+
+class Extras(NamedTuple):
+    """What a transformer may have besides one head, as options."""
+
+    norm: str
+    position: str | None
+    heads: int | None
+    mlp: int | None
+
+
+def model(plain: Attention, extras: Extras, seed: int) -> Transformer:
+    """The model with these extras; random parts depend on the seed, but not on the tokens."""
+    if extras == Extras("post", None, None, None):
+        return plain
+    d, rng = plain.d, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(ord("h"),)))
+    heads: Sequence[Head] = plain.heads
+    if extras.heads is not None:
+        if plain != Attention(d, plain.beta, mask=plain.mask):
+            raise InputError("--heads makes random heads instead of Q, K and V; leave these out")
+        heads = Transformer(extras.heads, d=d, beta=plain.beta, seed=rng).heads
+    return Transformer(
+        heads,
+        mlp=None if extras.mlp is None else MLP.random(d, extras.mlp, rng),
+        norm=extras.norm,
+        mask=plain.mask,
+        position=None if extras.position is None else _position(extras.position),
+    )
+
+
+def _position(text: str) -> Position:
+    kinds = {"rope": Rope, "alibi": Alibi}
+    kind, _, number = text.partition(":")
+    try:
+        return kinds[kind](float(number))
+    except (KeyError, ValueError):
+        raise InputError(f"--position must be rope:BASE or alibi:SLOPE, got {text!r}") from None
 
 
 def times(text: str) -> Array | Literal["steps", "final"]:

@@ -21,6 +21,7 @@ EXAMPLES = (
     "parkade simulate --n 200 --d 2 --beta 64 --t-end 150 --plot",
     "parkade simulate --n 200 --d 2 --beta 64 --t-end 1e60 --plot --forecast",
     "parkade simulate --V 1,1,-1 --t-end 5000 -o run.npz",
+    "parkade simulate --d 2 --beta 9 --norm pre --t-end 1e12 --plot",
     "parkade simulate --schedule 0:4,100:64 --d 2 --t-end 1e6 --plot",
     "parkade simulate --V '0,-1;1,0' --times log:0.1:100:31 --json",
 )
@@ -82,10 +83,32 @@ def simulate(
         str,
         typer.Option(
             "--mask",
-            metavar="causal|full",
-            help="Tokens attend to themselves and earlier ones (causal) or to all (full).",
+            metavar="NAME",
+            help="Tokens attend to themselves and earlier ones (causal), to all (full), to the "
+            "last 16 (window(16)), or also to each other among the first 16 (prefix(16)).",
         ),
     ] = "causal",
+    norm: Annotated[
+        str,
+        typer.Option(
+            "--norm", metavar="NAME", help="Normalisation: post, pre, mix, peri, ngpt or sqrt."
+        ),
+    ] = "post",
+    position: Annotated[
+        str | None,
+        typer.Option(
+            "--position",
+            metavar="KIND",
+            help="Positions: rope:BASE or alibi:SLOPE.  [default: none]",
+        ),
+    ] = None,
+    heads: Annotated[
+        int | None,
+        typer.Option("--heads", help="Number of random heads, instead of one with Q, K and V."),
+    ] = None,
+    mlp: Annotated[
+        int | None, typer.Option("--mlp", help="Width of a random MLP.  [default: no MLP]")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the uniform random start.")] = 0,
     tokens: Annotated[
         Path | None,
@@ -197,7 +220,8 @@ def simulate(
         fixed = None if frozen is None else parse.tokens("--frozen", frozen)
         given = d if d is not None or x0 is None else x0.shape[1]
         matrices, dimension = parse.matrices({"Q": Q, "K": K, "V": V}, given)
-        model = pk.Attention(dimension, beta, mask=mask, **matrices)
+        extras = parse.Extras(norm, position, heads, mlp)
+        model = parse.model(pk.Attention(dimension, beta, mask=mask, **matrices), extras, seed)
         kept = parse.times(times)
         if t_end is None:
             t_end = _T_END if isinstance(kept, str) else float(kept[-1])

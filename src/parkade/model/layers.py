@@ -113,6 +113,11 @@ class Layers(Model, kind="layers"):
         return len(self.models) == 1 and self.models[0].autonomous
 
     @cached_property
+    def plain(self) -> bool:  # type: ignore[override]
+        """Whether all of them are."""
+        return all(model.plain for model in self.models)
+
+    @cached_property
     def radii(self) -> bool:  # type: ignore[override]
         """Whether any of them has lengths."""
         return any(model.radii for model in self.models)

@@ -62,6 +62,8 @@ class Model(Storable):
         Whether no token depends on a later one.
     autonomous : bool
         Whether the velocity does not depend on the time.
+    plain : bool
+        Whether it is the model of the paper: one head and nothing else, at any time.
     radii : bool
         Whether tokens have lengths besides their directions.
     batched : bool
@@ -85,6 +87,7 @@ class Model(Storable):
     d: int
     triangular: bool = False
     autonomous: bool = True
+    plain: bool = False
     radii: bool = False
     batched: bool = True
     sharpness: float = 1.0

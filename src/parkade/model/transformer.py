@@ -24,6 +24,8 @@ from parkade.model.norm import Norm
 from parkade.model.part import Part, Surroundings
 from parkade.model.position import Position
 
+_FEW = 2  # heads that `repr` writes out
+
 
 class Transformer(Model, kind="transformer"):
     """Tokens that move by the sum of the forces of heads, an MLP and other parts.
@@ -120,10 +122,11 @@ class Transformer(Model, kind="transformer"):
             self._slopes = position.slopes(len(self.heads))
 
     def __repr__(self) -> str:
-        inside = [f"heads={list(self.heads)!r}"]
+        few = len(self.heads) <= _FEW
+        inside = [f"heads={list(self.heads)!r}" if few else f"heads=<{len(self.heads)}>"]
         inside += [f"mlp={self.mlp!r}"] if self.mlp else []
         inside += [f"parts={list(self.parts)!r}"] if self.parts else []
-        inside += [f"{name}={str(value)!r}" for name, value in self._choices().items()]
+        inside += [f"{name}={_shown(value)}" for name, value in self._choices().items()]
         return f"{type(self).__name__}({', '.join(inside)}, mask={str(self.mask)!r})"
 
     def _choices(self) -> dict[str, Any]:
@@ -144,8 +147,8 @@ class Transformer(Model, kind="transformer"):
         return (*self.heads, *(() if self.mlp is None else (self.mlp,)), *self.parts)
 
     @property
-    def plain(self) -> bool:
-        """Whether the model is that of the paper: one head and nothing else."""
+    def plain(self) -> bool:  # type: ignore[override]
+        """Whether it is the model of the paper: one head and nothing else."""
         return len(self._terms) == len(self.heads) == 1 and not self._choices()
 
     @property
@@ -326,6 +329,12 @@ class Transformer(Model, kind="transformer"):
             name: from_dict(data[name]) for name in ("mlp", "norm", "position") if name in data
         }
         return cls(**(data | found | single))
+
+
+def _shown(choice: str | Norm | Position) -> str:
+    """A choice for `repr`: 'pre', Mix(tau=5.0), Rope(base=100.0)."""
+    name = getattr(choice, "name", None)
+    return repr(name) if name is not None and norms.NORMS[name] == choice else repr(choice)
 
 
 def _heads(

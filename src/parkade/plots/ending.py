@@ -23,7 +23,7 @@ def draw_ending(run: Path, name: str, ax: Axes) -> tuple[str, str]:
     The title of the axes shows both, below the `name` of V.
     """
     sphere(run, ax=ax)
-    if run.model is None or run.model.generator is None:
+    if run.model is None or run.model.generator is None or not run.model.plain:
         raise InputError("draw_ending needs a run of a model with a value matrix V")
     final = final_configuration(run.model.generator)
     view = globe.camera(globe.AZIMUTH, globe.ELEVATION)

@@ -42,6 +42,7 @@ class Sums:
     table: Array | None = field(default=None, repr=False)
     lengths: Array | None = field(default=None, repr=False)
     accuracy: float = 0.0
+    parts: bool = False  # whether the model has more than one plain head
 
     def describe(self, d: int) -> str:
         """A short description for the stats of a run."""
@@ -49,6 +50,8 @@ class Sums:
 
         if self.name == "naive":
             return "naive velocity, in Python"
+        if self.parts:
+            return "direct sums over all heads"
         if self.table is not None:
             any_query = "" if self.lengths is None else ", for any Q and K"
             return _NAMES[d].format(self.table.shape[1]) + any_query
@@ -95,7 +98,7 @@ def of_transformer(problem: Problem, n: int) -> Sums:
     width = 0 if model.mlp is None else len(model.mlp.W1)
     cost = sum(seconds(pairs, rank) for rank in ranks) + _CALL_SECONDS
     cost += _PRODUCT_SECONDS * n * model.d * (width + model.d * len(ranks))
-    return Sums("direct", "a model of several parts", cost, cost)
+    return Sums("direct", "a model of several parts", cost, cost, parts=True)
 
 
 def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = "") -> Sums:

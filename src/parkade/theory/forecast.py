@@ -138,16 +138,18 @@ def _reduce(tokens: ArrayLike, beta: Any) -> _Problem:
             raise InputError(f"beta must be ≥ 0, got {sharpness:g}")
         return _Problem(np.ascontiguousarray(x), sharpness * np.eye(x.shape[1]), sharpness, 1.0)
     model = beta
-    if model.product is None or model.generator is None or model.beta is None:
+    product, generator, sharpness = model.product, model.generator, model.beta
+    if product is None or generator is None or sharpness is None or not model.plain:
         raise InputError(
-            f"forecast needs one attention head, got {model.label}; pass parkade.Attention"
+            f"forecast needs one attention head and nothing else, got {model.label}; pass "
+            "parkade.Attention"
         )
     if not isinstance(model.mask, Causal):
         raise InputError(
             "forecast needs the causal mask: with full attention clusters have no leaders"
         )
     x = check.tokens(tokens, d=model.d)
-    ending = final_configuration(model.generator)
+    ending = final_configuration(generator)
     value = ending.eigenvalue.real
     if ending.kind != "one point" or ending.dim < 2:
         raise InputError(
@@ -161,7 +163,7 @@ def _reduce(tokens: ArrayLike, beta: Any) -> _Problem:
             f"every token must have a part in the leading eigenspace, got token {size.argmin()} "
             "without; rotate it by any small angle"
         )
-    query = model.beta * (ending.basis.T @ model.product @ ending.basis)
+    query = sharpness * (ending.basis.T @ product @ ending.basis)
     places = np.ascontiguousarray(inside / size[:, None])
     return _Problem(places, query, float(np.linalg.norm(query, 2)), float(value))
 
