@@ -182,25 +182,13 @@ def test_a_schedule_replaces_beta() -> None:
 
 def test_a_transformer_from_options() -> None:
     """Random parts depend on the seed."""
-    options = [
-        "--norm",
-        "pre",
-        "--heads",
-        "2",
-        "--mlp",
-        "4",
-        "--position",
-        "rope:100",
-        "--mask",
-        "window(3)",
-        "--d",
-        "2",
-    ]
+    extras = "--norm ngpt --heads 2 --mlp 4 --position rope:100 --mask window(3)"
+    options = [*extras.split(), "--d", 2, "--t-end", 2]
     found = [
         json.loads(invoke("simulate", "--n", 5, *options, "--seed", seed, "--json").stdout)["model"]
         for seed in (1, 1, 2)
     ]
-    assert found[0]["norm"] == {"kind": "pre"}
+    assert found[0]["norm"] == {"kind": "ngpt", "alpha": 1.0}
     assert found[0]["position"] == {"kind": "rope", "base": 100.0}
     assert found[0]["mask"] == "window(3)"
     assert len(found[0]["heads"]) == 2

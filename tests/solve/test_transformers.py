@@ -203,6 +203,20 @@ def test_forward_by_hand():
         x = x + model.force(x / np.linalg.norm(x, axis=1, keepdims=True))
 
 
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+def test_a_token_that_loses_its_length(method):
+    """V = −I shortens the first token at the rate 1, so that r = 1 − t."""
+    model = pk.Transformer([pk.Head(V=-1.0, d=2)], norm="pre")
+    x0 = np.eye(2)
+    run = pk.simulate(model, x0, 0.9, method=method)
+    assert run.radii[-1, 0] == pytest.approx(0.1, rel=1e-4)
+    with pytest.raises(pk.UnfinishedError, match="length of token 0 falls to 0 at t=1, where"):
+        pk.simulate(model, x0, 2.0, method=method)
+    part = pk.simulate(model, x0, 2.0, method=method, partial=True)
+    assert 0.9 < part.times[-1] <= 1
+    assert "falls to 0" in part.stats.stopped
+
+
 def test_bad_input():
     plain = pk.Attention(d=3)
     with pytest.raises(InputError, match=r"no lengths in .* radii must be None"):

@@ -36,7 +36,7 @@ from parkade.solve.frame import Frame, transformer_frame
 from parkade.solve.lower import plain_head, prepare, prepare_field
 from parkade.solve.options import Problem
 from parkade.solve.plan import Plan
-from parkade.solve.stepper import Steps
+from parkade.solve.stepper import Steps, vanishing
 
 _IMPLICIT = Implicit, FieldWork
 
@@ -172,6 +172,10 @@ class Compiled:
         times, tokens, dense = (part[:count] for part in some)
         times -= self._origin
         return times, self._leave(tokens), self._leave(dense)
+
+    def collapse(self) -> str:
+        """Whose length falls to 0."""
+        return vanishing(self._x, len(self._frame.basis), self.span[0] + self.time)
 
     def check(self) -> None:
         """Compare harmonic sums with direct ones, for a few tokens."""

@@ -16,7 +16,7 @@ from parkade.base.types import Array
 from parkade.engine.tableau import DORMAND_PRINCE
 from parkade.model.sphere import normalize
 from parkade.solve.options import Problem
-from parkade.solve.stepper import Steps
+from parkade.solve.stepper import Steps, vanishing
 
 REACH = 4.0
 """How far the fastest token may move in the first step, in units of 1/sharpness."""
@@ -63,6 +63,10 @@ class Naive:
     def rejected(self) -> int:
         """The number of rejected steps."""
         return self._rejected
+
+    def collapse(self) -> str:
+        """Whose length falls to 0."""
+        return vanishing(self._x, self.model.d, self._start + self._t)
 
     def check(self) -> None:
         """Nothing to check: the naive velocity is the definition."""

@@ -101,6 +101,10 @@ class Piecewise:
         self._now.resume(end)
         self._inside.enter_context(self._now)
 
+    def collapse(self) -> str:
+        """Whose length falls to 0."""
+        return self._now.collapse()
+
     def check(self) -> None:
         """Check the sums of the present model."""
         self._now.check()

@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 from parkade.base.types import Array
 
+_VANISHING = -7.0  # ln r, when steps are too short
+
 Steps = tuple[Array, Array, Array]
 """Ends of some steps: times (s,), tokens (s, n, d), and dense output (s, p, n, d)."""
 
@@ -56,8 +58,26 @@ class Stepper(Protocol):
         The arrays, in the coordinates of the model, are valid until the next call.
         """
 
+    def collapse(self) -> str:
+        """Why steps became too short: a token whose length falls to 0 there. Empty otherwise."""
+
     def check(self) -> None:
         """Raise `InaccurateSumsError` if the error of the sums exceeds their bound."""
 
     def trusted_until(self) -> float:
         """The time after which rounding, not the model, may move tokens by more than tol."""
+
+
+def vanishing(state: Array, d: int, time: float) -> str:
+    """Which token of a state has almost no length left, as a sentence; empty if none.
+
+    A force against the direction of a token makes it shorter and, under pre- and peri-norm, faster.
+    It may lose all of its length in a finite time, and then it has no direction.
+    """
+    logs = state[:, d:]
+    if not logs.size or logs.min() > _VANISHING:
+        return ""
+    return (
+        f"the length of token {int(logs[:, 0].argmin())} falls to 0 at t={time:g}, where it has no "
+        "direction; end the run before, or start with larger radii"
+    )
