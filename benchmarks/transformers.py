@@ -2,9 +2,9 @@
 
     python benchmarks/transformers.py            prints a table in Markdown
 
-PyTorch is not installed with parkade: without it, only NumPy is measured. Its model is the usual one:
-Linear layers, scaled_dot_product_attention with is_causal=True, and an MLP, for all systems
-at once. NumPy's is the same with einsum. All three are checked against each other.
+PyTorch is not installed with parkade; without it, only NumPy is measured. Its model has Linear
+layers, scaled_dot_product_attention with is_causal=True and an MLP, for all systems at once.
+NumPy has the same with matrix products. All three are checked against the definition.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -83,10 +84,9 @@ def by_numpy(model: Transformer, x: Array) -> Callable[[], Array]:
 def by_torch(model: Transformer, x: Array) -> Callable[[], Array] | None:
     """The same with PyTorch; None without it."""
     try:
-        import torch
+        library: Any = import_module("torch")
     except ImportError:
         return None
-    library: Any = torch
     library.set_num_threads(threads.cores())
     queries, keys, values, outputs = factors(model)
     heads, m, d = queries.shape

@@ -10,7 +10,7 @@ from support.common import worst
 from support.transformers import random_state, random_transformer
 
 import parkade as pk
-from parkade.engine import field_linear, field_velocity
+from parkade.engine import field_linear, field_stages, field_velocity
 from parkade.engine.system import SMALL_D, unrolled
 from parkade.engine.velocity import tick
 from parkade.model.sphere import normalize
@@ -75,20 +75,20 @@ def linear_systems(field, state, diagonal):
     """
     n, columns = state.shape
     d = len(field.own_value)
-    work = field_linear.workspace(field, n, columns)
+    work = field_stages.workspace(field, n, columns)
     field_linear.linearize(field, state, work.lin)
     whole = np.concatenate([state[:, :d, None], np.broadcast_to(np.eye(d), (n, d, d))], axis=2)
     basis = np.zeros((n, columns, columns - 1))
     basis[:, :d, : d - 1] = np.linalg.qr(whole).Q[:, :, 1:d]
     basis[:, d:, d - 1 :] = 1.0
-    field_linear.invert(work.lin.blocks, diagonal, work.inverses)
+    field_stages.invert(work.lin.blocks, diagonal, work.inverses)
     size = n * (columns - 1)
     found = np.empty((size, size))
     for i in range(size):
         unit = np.zeros(size)
         unit[i] = 1.0
         right = np.einsum("kci,ki->kc", basis, unit.reshape(n, -1))
-        field_linear._solve(field, work.lin, work.inverses, right, work.u[0])
+        field_stages.solve(field, work.lin, work.inverses, right, work.u[0])
         found[:, i] = np.einsum("kci,kc->ki", basis, work.u[0][:, :n].T).ravel()
     return found, basis, work.lin
 
@@ -146,7 +146,7 @@ def test_linear_systems_with_every_activation(activation):
 def test_the_linearisation_has_the_velocity_of_the_kernel():
     model = random_transformer(3)
     state, field = random_state(model, 7, 3), lowered(model)
-    work = field_linear.workspace(field, *state.shape)
+    work = field_stages.workspace(field, *state.shape)
     field_linear.linearize(field, state, work.lin)
     assert worst(work.lin.velocity, field_velocity.velocity(field, state)) < 1e-14
 

@@ -152,7 +152,7 @@ def test_mix_is_post_then_pre():
 
 def test_the_rate_of_token_k_at_the_single_cluster():
     """V = I, any norm that starts at r = 1: perturbations of token k decay at 1 − 1/k at first."""
-    from parkade.engine import field_linear
+    from parkade.engine import field_linear, field_stages
     from parkade.solve.frame import transformer_frame
     from parkade.solve.lower import prepare_field
 
@@ -160,7 +160,7 @@ def test_the_rate_of_token_k_at_the_single_cluster():
     model = pk.Transformer([pk.Head(V=[1, 0, 0], beta=4.0), pk.Head(V=[0, 1, 1], beta=4.0)])
     field = prepare_field(model, transformer_frame(model, long=True))
     state = np.repeat(pk.sphere.uniform(1, 3, seed=1), n, axis=0)
-    work = field_linear.workspace(field, *state.shape)
+    work = field_stages.workspace(field, *state.shape)
     field_linear.linearize(field, state, work.lin)
     for k in range(n):
         rates = np.linalg.eigvals(work.lin.blocks[k]).real

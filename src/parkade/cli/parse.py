@@ -119,7 +119,7 @@ def model(plain: Attention, extras: Extras, seed: int) -> Transformer:
 
 
 def _position(text: str) -> Position:
-    kinds = {"rope": Rope, "alibi": Alibi}
+    kinds: dict[str, type[Rope | Alibi]] = {"rope": Rope, "alibi": Alibi}
     kind, _, number = text.partition(":")
     try:
         return kinds[kind](float(number))

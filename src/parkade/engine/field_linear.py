@@ -1,4 +1,4 @@
-"""The flow of a `Field` linearised at a state, and linear systems in its causal Jacobian.
+"""The flow of a `Field`, linearised at a state.
 
 With the notation of `field`, γ_k = Σ_{j≠k} p_kj (κ_j − κ_k) and
 C_k = Σ_{j≠k} p_kj (w_j − w_k) (κ_j − κ_k)ᵀ, changes u_j of the tokens change the force of a head by
@@ -19,47 +19,24 @@ are over tokens before k, so that a lone token's block keeps its relative precis
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkade.base import check
 from parkade.base.types import Array
-from parkade.engine.chart import combine, quieten, to_chart
-from parkade.engine.clock import new_clock
-from parkade.engine.field import GELU, NGPT, PERI, PRE, RELU, SQRT, Field
-from parkade.engine.field_velocity import (
-    CHUNK,
-    Room,
-    clock_of,
-    first_seen,
-    forces,
-    make_room,
-    project,
-    turn,
-    weigh,
-    whole,
-)
+from parkade.engine.field import GELU, NGPT, PERI, PRE, RELU, Field
+from parkade.engine.field_sums import Room, first_seen, make_room, project, weigh
+from parkade.engine.field_velocity import CHUNK, clock_of, forces
 from parkade.engine.jit import FUSED, SUMS, njit
 from parkade.engine.linearization import padded
-from parkade.engine.simd import WIDTH
-from parkade.engine.small_matrices import apply, invert
 from parkade.engine.system import LOG2E
-from parkade.engine.tableau import RODAS4P
-from parkade.engine.tangent import axis, from_tangent, matrix_to_tangent, to_tangent
-from parkade.engine.vectors import copy, normalize_first
+from parkade.engine.tangent import axis, matrix_to_tangent, to_tangent
 
-_STAGES = 6
-_A, _C, _GAMMA = RODAS4P.A, RODAS4P.C, RODAS4P.gamma
+LN2 = 1.0 / LOG2E
+"""Scores are in base 2: this times a change of one is that of the logarithm of a weight."""
 
-# The stages of the variable t, in units of the step: see `tableau.Rodas` with f = 1, J = 0.
-_AGES = np.zeros(_STAGES)
-for _s in range(_STAGES):
-    _AGES[_s] = _GAMMA * (1.0 + _C[_s, :_s] @ _AGES[:_s])
-_NODES = _A @ _AGES
-
-_LN2 = 1.0 / LOG2E
 _ROOT = 1.0 / math.sqrt(2.0 * math.pi)
 _HALF_ROOT = math.sqrt(0.5)
 
@@ -83,24 +60,8 @@ class Linear(NamedTuple):
     time: Array  # (1,)
 
 
-class FieldWork(NamedTuple):
-    """The state of a run between calls, and the arrays it works in; as `stages.Work`."""
-
-    clock: Array
-    growth: Array  # (n,)
-    place: Array  # (n, d)
-    noise: Array  # (n,)
-    doubt: Array  # (n,)
-    lin: Linear
-    u: Array  # (stages, columns, padded n)
-    y: Array  # (n, columns)
-    slope: Array  # (n, columns)
-    whole: Any  # None
-    inverses: Array  # (n, columns - 1, padded columns - 1)
-
-
-def workspace(field: Field, n: int, columns: int) -> FieldWork:
-    """Room for a run of n tokens whose states have so many columns."""
+def allocate(field: Field, n: int, columns: int) -> Linear:
+    """Room for the linearisation of n tokens whose states have so many columns."""
     heads, size = len(field.slopes), columns - 1
     lengths = [k - max(0, k - field.window + 1) for k in range(n)]
     offsets = np.cumsum([0, *lengths], dtype=np.int64)
@@ -109,7 +70,7 @@ def workspace(field: Field, n: int, columns: int) -> FieldWork:
         f"the implicit method with {n} tokens and {heads} heads",
         "use method='explicit', which stores no weights",
     )
-    lin = Linear(
+    return Linear(
         room=make_room(field, n),
         weights=np.zeros(heads * int(offsets[-1])),
         offsets=offsets,
@@ -124,19 +85,6 @@ def workspace(field: Field, n: int, columns: int) -> FieldWork:
         keys=np.zeros((len(field.keys), padded(n))),
         values=np.zeros((len(field.values), padded(n))),
         time=np.zeros(1),
-    )
-    return FieldWork(
-        clock=new_clock(),
-        growth=np.zeros(n),
-        place=np.zeros((n, len(field.own_value))),
-        noise=np.zeros(n),
-        doubt=np.zeros(n),
-        lin=lin,
-        u=np.zeros((_STAGES, columns, padded(n))),
-        y=np.empty((n, columns)),
-        slope=np.empty((n, columns)),
-        whole=None,
-        inverses=np.empty((n, size, -(-size // WIDTH) * WIDTH)),
     )
 
 
@@ -227,7 +175,7 @@ def _set_motion(field: Field, x: Array, force: Array, lo: int, hi: int, lin: Lin
 
 
 @njit(fastmath=FUSED)
-def _scores(keys: Array, first: int, start: int, query: Array, out: Array) -> None:
+def scores(keys: Array, first: int, start: int, query: Array, out: Array) -> None:
     """Set the scores of a query with keys, whose components are rows from `first` on."""
     for j in range(out.size):
         out[j] = 0.0
@@ -264,7 +212,7 @@ def _spread(weights: Array, values: Array, own: float, out: Array) -> float:
 
 
 @njit()
-def _row(lin: Linear, h: int, k: int) -> tuple[int, int]:
+def row_of(lin: Linear, h: int, k: int) -> tuple[int, int]:
     """Where the weights of token k in head h begin and end."""
     start = h * lin.offsets[lin.offsets.size - 1]
     return start + lin.offsets[k], start + lin.offsets[k + 1]
@@ -289,11 +237,11 @@ def _add_head(field: Field, h: int, k: int, lin: Linear, scratch: _Scratch) -> N
     room, heads = lin.room, field.slopes.size
     m, r = room.keys.shape[0] // heads, room.values.shape[0] // heads
     d, first = field.own_value.shape[0], first_seen(field, k)
-    begin, end = _row(lin, h, k)
+    begin, end = row_of(lin, h, k)
     row = lin.weights[begin:end]
     query, mean = room.queries[k, h * m : (h + 1) * m], lin.mean[k, h * r : (h + 1) * r]
     with_own = scratch.terms[0][: row.size + 1]
-    _scores(room.keys, h * m, first, query, with_own)
+    scores(room.keys, h * m, first, query, with_own)
     own = weigh(field, h, k, query, with_own, first)
     total = _sum(with_own)
     for j in range(row.size):
@@ -310,13 +258,13 @@ def _add_head(field: Field, h: int, k: int, lin: Linear, scratch: _Scratch) -> N
         for c in range(r):
             moment = _dot(scratch.terms[c][: row.size], keys) - mean[c] * key
             scratch.moment[c, e] = moment - mean[c] * gamma
-    _turned(field.turns[h], k, field.queries[h * m : (h + 1) * m], _LN2, scratch.query)
+    _turned(field.turns[h], k, field.queries[h * m : (h + 1) * m], LN2, scratch.query)
     _turned(field.turns[h], k, field.keys[h * m : (h + 1) * m], 1.0, scratch.key)
     by_key = scratch.vectors[0]  # (R_k K)ᵀ q_k
     for e in range(d):
         by_key[e] = 0.0
         for c in range(m):
-            by_key[e] += scratch.key[c, e] * query[c] * _LN2
+            by_key[e] += scratch.key[c, e] * query[c] * LN2
     for c in range(r):
         for e in range(d):
             change = -own * mean[c] * by_key[e] - others * field.values[h * r + c, e]
@@ -388,138 +336,3 @@ def _set_block(field: Field, x: Array, k: int, lin: Linear, scratch: _Scratch) -
             block[d - 1, i] = grows * z[i]
             block[i, d - 1] = -grows * inverse * w[i]
         block[d - 1, d - 1] = -grows * inverse * radial
-
-
-@njit(fastmath=SUMS)
-def _push(row: Array, eta: Array, du: Array, values: Array, center: float, total: float) -> float:
-    """Σ_j p_j (W u_j) + Σ_j η_j (w_j − center), where `total` is the sum of η."""
-    result = 0.0
-    for j in range(row.size):
-        result += row[j] * du[j] + eta[j] * values[j]
-    return result - center * total
-
-
-@njit(fastmath=SUMS)
-def _weigh_changes(row: Array, eta: Array) -> float:
-    """Set η_j = p_j times the change of a score, which comes in base 2; return the sum."""
-    total = 0.0
-    for j in range(row.size):
-        eta[j] *= row[j] * _LN2
-        total += eta[j]
-    return total
-
-
-@njit()
-def _pushed(field: Field, lin: Linear, k: int, eta: Array, pushed: Array) -> None:
-    """Set the change of all Σ_j p_kj w_j by the tokens before k, (H r,)."""
-    heads, first, room = field.slopes.size, first_seen(field, k), lin.room
-    m, r = lin.keys.shape[0] // max(1, heads), lin.values.shape[0] // max(1, heads)
-    for h in range(heads):
-        begin, end = _row(lin, h, k)
-        row = lin.weights[begin:end]
-        some = eta[: row.size]
-        _scores(lin.keys, h * m, first, room.queries[k][h * m : (h + 1) * m], some)
-        total = _weigh_changes(row, some)
-        for i in range(h * r, (h + 1) * r):
-            center = room.values[i, k] + lin.mean[k, i]
-            du, values = lin.values[i][first:k], room.values[i][first:k]
-            pushed[i] = _push(row, some, du, values, center, total)
-
-
-@njit(allocates=True)
-def _solve(field: Field, lin: Linear, inverses: Array, right: Array, u: Array) -> None:
-    """Solve (diagonal − J) u = right for the tokens one after the other."""
-    d, columns = lin.force.shape[1], right.shape[1]
-    eta, pushed = np.empty(right.shape[0]), np.empty(lin.values.shape[0])
-    shown = np.empty(lin.keys.shape[0])
-    room = (np.empty(d), shown, np.empty(columns - 1), np.empty(inverses.shape[2]))
-    _substitute(field, lin, inverses, right, u, (eta, pushed), room)
-
-
-@njit()
-def _substitute(
-    field: Field,
-    lin: Linear,
-    inverses: Array,
-    right: Array,
-    u: Array,
-    sums: tuple[Array, Array],
-    room: tuple[Array, Array, Array, Array],
-) -> None:
-    n, d = lin.force.shape
-    eta, pushed = sums
-    df, shown, z, solution = room
-    for k in range(n):
-        token = lin.room.tokens[k]
-        inverse, radial, by_force, grows = lin.factors[k]
-        _pushed(field, lin, k, eta, pushed)
-        along, up = 0.0, 0.0
-        for c in range(d):
-            total = 0.0
-            for i in range(pushed.size):
-                total += field.outputs[c, i] * pushed[i]
-            df[c] = total
-            along += lin.force[k, c] * total
-            up += token[c] * total
-        along *= by_force
-        for c in range(d):
-            tangent = lin.force[k, c] - radial * token[c]
-            df[c] = right[k, c] + inverse * (df[c] - along * tangent)
-        to_tangent(token, lin.axes[k], df, z[: d - 1])
-        if z.size == d:
-            z[d - 1] = right[k, d] + grows * inverse * (up - along * radial)
-        apply(inverses[k], z, solution)
-        from_tangent(token, lin.axes[k], solution[: d - 1], df)
-        for c in range(d):
-            u[c, k] = df[c]
-        if z.size == d:
-            u[d, k] = solution[d - 1]
-        _times(field.keys, df, shown)
-        turn(field.turns, k, shown)
-        for i in range(shown.size):
-            lin.keys[i, k] = shown[i]
-        _times(field.values, df, pushed)
-        for i in range(pushed.size):
-            lin.values[i, k] = pushed[i]
-
-
-@njit(fastmath=SUMS)
-def _times(matrix: Array, vector: Array, out: Array) -> None:
-    """Set `out` to the product."""
-    for i in range(out.size):
-        row = matrix[i]
-        total = 0.0
-        for c in range(row.size):
-            total += row[c] * vector[c]
-        out[i] = total
-
-
-@njit()
-def _age(field: Field, lin: Linear, weight: float, slope: Array) -> None:
-    """Add `weight` times the change of the velocity with time."""
-    factor = -0.5 * weight / (lin.time[0] + 1.0)
-    for k in range(slope.shape[0]):
-        for c in range(slope.shape[1]):
-            slope[k, c] += factor * lin.velocity[k, c]
-
-
-@njit(allocates=True, apart=True)
-def stages(field: Field, x: Array, work: FieldWork, h: float) -> None:
-    """Solve the six stages of a step of size h into work.u."""
-    n, d, lin = x.shape[0], field.own_value.shape[0], work.lin
-    invert(lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
-    for s in range(_STAGES):
-        if s == 0:
-            copy(lin.velocity, work.slope)
-        else:
-            combine(_A[s, :s], 1.0, work.u, x, work.y, 0, n)
-            normalize_first(work.y, d)
-            field.now[0] = lin.time[0] + _NODES[s] * h
-            whole(field, work.y, work.slope)
-            if field.floor > 0.0:
-                quieten(work.noise, work.slope, 0, n)
-            to_chart(x, work.y, work.slope, d, 0, n)
-            combine(_C[s, :s], 1.0 / h, work.u, work.slope, work.slope, 0, n)
-        if field.norm == SQRT:
-            _age(field, lin, _AGES[s] * h, work.slope)
-        _solve(field, lin, work.inverses, work.slope, work.u[s])

@@ -14,7 +14,7 @@ from numba.extending import overload
 
 from parkade.base import check
 from parkade.base.types import Array
-from parkade.engine import field_linear, harmonic, harmonic_linear, linear_time, pairwise
+from parkade.engine import field_stages, harmonic, harmonic_linear, linear_time, pairwise
 from parkade.engine.chart import combine, quieten, to_chart
 from parkade.engine.clock import new_clock
 from parkade.engine.field import Field
@@ -191,7 +191,7 @@ def stages(system: System | Field, dims: Dims, x: Array, work: Any, h: float) ->
     From the interpreter, harmonic sums are shared out to all cores.
     """
     if isinstance(system, Field):
-        field_linear.stages(system, x, work, h)
+        field_stages.stages(system, x, work, h)
         return
     if system.table is None:
         (_directly if work.whole is None else _together)(system, dims, x, work, h)
@@ -211,7 +211,7 @@ def _stages(system: Any, dims: Any, x: Any, work: Any, h: Any) -> Any:
     if is_bundle(system, Field):
 
         def solve_field(system: Any, dims: Any, x: Any, work: Any, h: Any) -> None:
-            field_linear.stages(system, x, work, h)
+            field_stages.stages(system, x, work, h)
 
         return solve_field
     one_by_one = _directly if lacks(work, "whole") else _together

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from parkade.base import check
 from parkade.base.constants import EPSILON
 from parkade.base.errors import InputError
-from parkade.base.types import Array
+from parkade.base.types import Array, Seed
 from parkade.model import matrices, weights
 from parkade.model.arrays import like
 from parkade.model.part import Part, Surroundings
@@ -180,3 +181,23 @@ class Head(Part, kind="head"):
     def data(self) -> dict[str, Any]:
         """The matrices and β."""
         return {"Q": self.Q, "K": self.K, "V": self.V, "beta": self.beta}
+
+
+def read_heads(
+    heads: Any, d: int | None, d_head: int | None, beta: float | None, seed: Seed
+) -> tuple[Head, ...]:
+    """The heads that were given, or random ones."""
+    if isinstance(heads, (int, np.integer)) and not isinstance(heads, bool):
+        count = check.positive_int("heads", heads)
+        if d is None:
+            raise InputError(f"heads={count} are random heads of any dimension; give d")
+        rng = check.generator(seed)
+        size, sharp = count**-0.5, 1.0 if beta is None else beta
+        return tuple(Head.random(d, d_head, rng, sharp, size) for _ in range(count))
+    given = {"d_head": d_head, "beta": beta, "seed": seed}
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name} is for random heads, as in pk.Transformer(4, d=8, {name}=…)")
+    if not isinstance(heads, Sequence):
+        raise InputError(f"heads must be a list of heads or a number, got {check.brief(heads)}")
+    return tuple(heads)

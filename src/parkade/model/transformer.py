@@ -16,7 +16,7 @@ from parkade.base.types import Array, Seed
 from parkade.model import mask as masks
 from parkade.model import norm as norms
 from parkade.model import weights
-from parkade.model.head import Head
+from parkade.model.head import Head, read_heads
 from parkade.model.mask import Mask
 from parkade.model.mlp import MLP
 from parkade.model.model import Model, from_dict
@@ -83,22 +83,18 @@ class Transformer(Model, kind="transformer"):
         beta: float | None = None,
         seed: Seed = None,
     ) -> None:
-        self.heads: tuple[Head, ...] = _heads(heads, d, d_head, beta, seed)
+        self.heads: tuple[Head, ...] = read_heads(heads, d, d_head, beta, seed)
         self.mlp = mlp
         self.parts: tuple[Part, ...] = tuple(parts)
-        for name, given, wanted in (
-            ("heads", self.heads, Head),
-            ("mlp", () if mlp is None else (mlp,), MLP),
-            ("parts", self.parts, Part),
-        ):
+        for name, given, wanted in (("heads", self.heads, Head), ("parts", self.parts, Part)):
             for i, one in enumerate(given):
                 if not isinstance(one, wanted):
                     raise InputError(
                         f"{name} must be a list of pk.{wanted.__name__} objects, but number {i} is "
                         f"{check.brief(one)}"
-                        if name != "mlp"
-                        else f"mlp must be a pk.MLP, got {check.brief(one)}"
                     )
+        if mlp is not None and not isinstance(mlp, MLP):
+            raise InputError(f"mlp must be a pk.MLP, got {check.brief(mlp)}")
         if d is None:
             d = next((one.d for one in (*self.heads, mlp) if one is not None), None)
         if d is None:
@@ -335,23 +331,3 @@ def _shown(choice: str | Norm | Position) -> str:
     """A choice for `repr`: 'pre', Mix(tau=5.0), Rope(base=100.0)."""
     name = getattr(choice, "name", None)
     return repr(name) if name is not None and norms.NORMS[name] == choice else repr(choice)
-
-
-def _heads(
-    heads: Any, d: int | None, d_head: int | None, beta: float | None, seed: Seed
-) -> tuple[Head, ...]:
-    """The heads that were given, or random ones."""
-    if isinstance(heads, (int, np.integer)) and not isinstance(heads, bool):
-        count = check.positive_int("heads", heads)
-        if d is None:
-            raise InputError(f"heads={count} are random heads of any dimension; give d")
-        rng = check.generator(seed)
-        size, sharp = count**-0.5, 1.0 if beta is None else beta
-        return tuple(Head.random(d, d_head, rng, sharp, size) for _ in range(count))
-    given = {"d_head": d_head, "beta": beta, "seed": seed}
-    for name, value in given.items():
-        if value is not None:
-            raise InputError(f"{name} is for random heads, as in pk.Transformer(4, d=8, {name}=…)")
-    if not isinstance(heads, Sequence):
-        raise InputError(f"heads must be a list of heads or a number, got {check.brief(heads)}")
-    return tuple(heads)

@@ -15,9 +15,9 @@ from parkade.base import forks
 from parkade.base.errors import InaccurateSumsError
 from parkade.base.progress import compiling
 from parkade.base.types import Array, MaskName
-from parkade.engine import clock, field_linear, linear_time, threads
+from parkade.engine import clock, field_stages, linear_time, threads
 from parkade.engine.field import Field
-from parkade.engine.field_linear import FieldWork
+from parkade.engine.field_stages import FieldWork
 from parkade.engine.integrator import Goal, Integrator
 from parkade.engine.integrator import Steps as Room
 from parkade.engine.jit import made_with
@@ -209,7 +209,7 @@ class Compiled:
 
 def _field_workspace(engine: Integrator, field: Field, n: int, columns: int) -> Any:
     if engine.name == "implicit":
-        return field_linear.workspace(field, n, columns)
+        return field_stages.workspace(field, n, columns)
     return engine.workspace(n, columns, causal=field.causal)
 
 

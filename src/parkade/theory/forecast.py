@@ -138,8 +138,8 @@ def _reduce(tokens: ArrayLike, beta: Any) -> _Problem:
             raise InputError(f"beta must be ≥ 0, got {sharpness:g}")
         return _Problem(np.ascontiguousarray(x), sharpness * np.eye(x.shape[1]), sharpness, 1.0)
     model = beta
-    product, generator, sharpness = model.product, model.generator, model.beta
-    if product is None or generator is None or sharpness is None or not model.plain:
+    product, generator, sharp = model.product, model.generator, model.beta
+    if product is None or generator is None or sharp is None or not model.plain:
         raise InputError(
             f"forecast needs one attention head and nothing else, got {model.label}; pass "
             "parkade.Attention"
@@ -163,7 +163,7 @@ def _reduce(tokens: ArrayLike, beta: Any) -> _Problem:
             f"every token must have a part in the leading eigenspace, got token {size.argmin()} "
             "without; rotate it by any small angle"
         )
-    query = sharpness * (ending.basis.T @ product @ ending.basis)
+    query = sharp * (ending.basis.T @ product @ ending.basis)
     places = np.ascontiguousarray(inside / size[:, None])
     return _Problem(places, query, float(np.linalg.norm(query, 2)), float(value))
 
