@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.analysis.centers import KINDS, consumption_radius, separation
-from parkade.analysis.clusters import cluster_labels, consumption, default_radius, merge_tree
+from parkade.analysis.clusters import consumption, default_radius, linked, merge_tree
 from parkade.base.errors import InputError
 from parkade.base.numbers import finite
 from parkade.base.tree import MergeTree
@@ -169,7 +169,7 @@ def _labels(tokens: Array, radius: float, checkpoint: Callable[[], None]) -> NDA
     """The cluster of each token in each frame, named by its earliest token, (F, n)."""
     labels = np.empty(tokens.shape[:2], dtype=np.int64)
     for i, x in enumerate(tokens):
-        labels[i] = cluster_labels(x, radius)
+        labels[i] = linked(x, radius)
         checkpoint()
     return labels
 

@@ -98,6 +98,11 @@ class Layers(Model, kind="layers"):
         return any(model.radii for model in self.models)
 
     @cached_property
+    def plain(self) -> bool:  # type: ignore[override]
+        """Whether all are."""
+        return all(model.plain for model in self.models)
+
+    @cached_property
     def batched(self) -> bool:  # type: ignore[override]
         """Whether all take many systems at once."""
         return all(model.batched for model in self.models)

@@ -64,6 +64,8 @@ class Model(Storable):
         Whether the velocity does not depend on the time.
     radii : bool
         Whether tokens have lengths besides their directions.
+    plain : bool
+        Whether it is one attention head and nothing else, as in the paper.
     batched : bool
         Whether `velocity` takes many systems at once, (..., n, d).
     sharpness : float
@@ -86,6 +88,7 @@ class Model(Storable):
     triangular: bool = False
     autonomous: bool = True
     radii: bool = False
+    plain: bool = False
     batched: bool = True
     sharpness: float = 1.0
     rate: float = 1.0

@@ -144,7 +144,7 @@ class Transformer(Model, kind="transformer"):
         return (*self.heads, *(() if self.mlp is None else (self.mlp,)), *self.parts)
 
     @property
-    def plain(self) -> bool:
+    def plain(self) -> bool:  # type: ignore[override]
         """Whether the model is that of the paper: one head and nothing else."""
         return len(self._terms) == len(self.heads) == 1 and not self._choices()
 

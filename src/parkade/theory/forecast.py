@@ -138,9 +138,10 @@ def _reduce(tokens: ArrayLike, beta: Any) -> _Problem:
             raise InputError(f"beta must be ≥ 0, got {sharpness:g}")
         return _Problem(np.ascontiguousarray(x), sharpness * np.eye(x.shape[1]), sharpness, 1.0)
     model = beta
-    if model.product is None or model.generator is None or model.beta is None:
+    if not model.plain or model.product is None or model.generator is None or model.beta is None:
         raise InputError(
-            f"forecast needs one attention head, got {model.label}; pass parkade.Attention"
+            f"forecast needs one attention head and nothing else, got {model.label}; pass "
+            "parkade.Attention"
         )
     if not isinstance(model.mask, Causal):
         raise InputError(
