@@ -15,7 +15,7 @@ from parkade.explorer.limits import TOL, LimitedRecorder, Limits
 from parkade.explorer.settings import Settings
 from parkade.runs.trajectory import Trajectory
 from parkade.solve.options import Hooks, Options
-from parkade.solve.solver import Solver
+from parkade.solve.solver import Solver, first_state
 
 
 def compute_run(
@@ -29,7 +29,7 @@ def compute_run(
     free = check.tokens(np.delete(settings.start, held, axis=0))
     frozen = settings.start[held] if len(held) else None
     solver = Solver(settings.model, Options(settings.T, tol=TOL, frozen=frozen))
-    recorder = LimitedRecorder(free, limits, cancelled)
+    recorder = LimitedRecorder(first_state(settings.model, free), limits, cancelled)
     # One thread each: the runs of several clients share the cores.
     hooks = Hooks(report, cancelled, alone=False, keep=recorder.start)
     return solver.run(free, hooks), recorder
