@@ -113,6 +113,13 @@ def test_positions_do_not_go_with_frozen_tokens():
     assert caught.value.field == "encoding"
 
 
+@pytest.mark.parametrize(("norm", "V"), [("pre", "-1"), ("ngpt", "0")])
+def test_tokens_without_a_speed(norm, V):
+    with pytest.raises(FieldError, match="has no speed; choose a smaller T") as caught:
+        scene({**SMALL, "norm": norm, "V": V})
+    assert caught.value.field == "norm"
+
+
 @pytest.mark.parametrize("norm", ["post", "ngpt", "sqrt", "mix", "pre", "peri"])
 def test_limits_know_the_clock(norm):
     """Full attention takes explicit steps: by the logarithm of T if tokens grow."""

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from parkade.base import check
+from parkade.base.errors import StuckError
 from parkade.base.progress import Report, compiling
 from parkade.engine.threads import single_threaded_blas
 from parkade.explorer.build import build
 from parkade.explorer.limits import TOL, LimitedRecorder, Limits
+from parkade.explorer.schema import FieldError
 from parkade.explorer.settings import Settings
 from parkade.runs.trajectory import Trajectory
 from parkade.solve.options import Hooks, Options
@@ -32,7 +34,17 @@ def compute_run(
     recorder = LimitedRecorder(first_state(settings.model, free), limits, cancelled)
     # One thread each: the runs of several clients share the cores.
     hooks = Hooks(report, cancelled, alone=False, keep=recorder.start)
-    return solver.run(free, hooks), recorder
+    try:
+        return solver.run(free, hooks), recorder
+    except StuckError as error:
+        if settings.norm == "post":
+            raise
+        where = str(error).partition(";")[0]
+        raise FieldError(
+            "norm",
+            f"{where}: under this norm a token that shrinks to length 0 or feels no force has no "
+            "speed; choose a smaller T, another V or post-norm",
+        ) from None
 
 
 def compute_scene(

@@ -11,6 +11,7 @@ from parkade.base.errors import ParkadeError
 from parkade.base.types import Array
 from parkade.explorer.schema import FieldError
 from parkade.explorer.settings import Settings
+from parkade.model.norm import NGPT, Mix, Peri, Pre, Sqrt
 from parkade.model.transformer import Transformer
 from parkade.solve.options import Options
 from parkade.solve.record import Kept, Recorder, recorder
@@ -76,18 +77,18 @@ class Limits:
 def _relaxations(model: Transformer, t: float) -> float:
     """At least how often tokens relax until the time t, by the clock of the normalisation."""
     rate = model.rate
-    match model.norm.name:
-        case "pre":
+    match model.norm:
+        case Pre():
             return math.log1p(rate * t)  # no token is longer than 1 + rate·t
-        case "peri":
+        case Peri():
             return math.log1p(t)
-        case "mix":
-            first = min(t, model.norm.data()["tau"])
+        case Mix(tau):
+            first = min(t, tau)
             return rate * first + math.log1p(rate * (t - first))
-        case "sqrt":
+        case Sqrt():
             return 2 * rate * (math.sqrt(t + 1) - 1)
-        case "ngpt":
-            return model.norm.data()["alpha"] * t
+        case NGPT(alpha):
+            return alpha * t
     return rate * t
 
 

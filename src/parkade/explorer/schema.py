@@ -1,7 +1,6 @@
 """What a setting of the explorer can be: how it is checked, and how the page shows it.
 
-A setting is declared once, as an annotated field of `Settings`. Checks, defaults, links,
-controls, captions and lists of settings follow from the declaration, in Python and on the page.
+A setting is declared once, as an annotated field of `Settings`. All else follows from this.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ class Field(ABC):
     phrase : str
         How a caption names it, with ``{}`` for its value; "symbol = value" by default.
     group, help : str
-        The heading under which the page folds it away, and a sentence about it; or none.
+        A heading under which the page folds it away, and a sentence about it; or none.
     idle : mapping
         Values of other settings, all of which together make this one do nothing, and hidden.
     """
@@ -113,9 +112,9 @@ class Field(ABC):
     def to_dict(self) -> dict[str, Any]:
         """What the page needs to show it, ready for JSON."""
         idle = {name: list(values) for name, values in self.idle.items()}
-        more = {"group": self.group, "help": self.help, "idle": idle}
+        more = {"group": self.group, "help": self.help, "idle": idle}.items()
         usual = {"control": self.control, "label": self.label, "symbol": self.symbol}
-        return usual | {name: value for name, value in more.items() if value}
+        return usual | {name: value for name, value in more if value}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,8 +246,7 @@ class Matrix(Field):
     slider: Slider = _DIAGONAL
 
     control = "matrix"
-    longest: ClassVar[int] = 2**16
-    """Characters of the text."""
+    longest: ClassVar[int] = 2**16  # characters
 
     def read(self, name: str, value: Any) -> Any:
         """The text, if it is one; `matrix` checks what it says."""

@@ -155,7 +155,8 @@ def read(value: Any) -> Norm:
         return NORMS[value]
     if isinstance(value, str) and (found := _NAME.fullmatch(value)):
         try:
-            return type(NORMS[found[1]])(float(found[2]))
+            number = float(found[2])
+            return Mix(number) if found[1] == "mix" else NGPT(number)
         except ValueError:
             pass  # not a number
     names = ", ".join(repr(name) for name in NORMS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from parkade.base.errors import ParkadeError
+from parkade.base.errors import ParkadeError, StuckError
 from parkade.base.types import Array, MaskName
 from parkade.runs.stats import Stats
 from parkade.solve.lower import plain_head
@@ -59,7 +59,7 @@ def integrate(
             lap = time.perf_counter() - lap
             few = min(room, max(1, int(few * min(4.0, _CHUNK_SECONDS / max(lap, 1e-9)))))
             if taken is None:
-                raise ParkadeError(
+                raise StuckError(
                     f"the steps became too short at t={stepper.time:g}; "
                     f"tol={options.tol:g} may be too strict for this model"
                 )
