@@ -172,7 +172,7 @@ def test_any_run_has_a_scene():
 
 def test_a_path_without_a_model(monkeypatch):
     """What needs a model is None; the tokens, clusters and merges are there."""
-    run = pk.simulate(pk.Attention(d=3), pk.sphere.uniform(10, 3, seed=1), 20.0)
+    run = pk.simulate(pk.Attention(d=3), pk.sphere.uniform(10, 3, seed=1), 1e3)
     tree = run.merge_tree(radius=0.1)
     monkeypatch.setattr("parkade.explorer.build.merge_tree", lambda *_, **__: tree)
     found = build(dataclasses.replace(run, model=None))

@@ -33,11 +33,17 @@ def test_it_is_the_forecast_of_the_library():
     [{"mask": "full"}, {"V": "1,-1"}, {"V": "1,-1;1,1"}, {"frozen": "renyi"}],
 )
 def test_there_is_none_where_it_cannot_be(changes):
-    assert scene({"n": 12, "d": 2, "beta": 16, "T": 20, **changes})["forecast"] is None
+    assert scene({"n": 12, "d": 2, "beta": 16, "T": 1000, **changes})["forecast"] is None
+
+
+def test_short_runs_have_none():
+    chosen = {"n": 12, "d": 2, "beta": 16}
+    assert scene({**chosen, "T": 1000})["forecast"] is not None
+    assert scene({**chosen, "T": 999})["forecast"] is None
 
 
 def test_there_is_none_where_it_would_take_long(monkeypatch):
-    run = pk.simulate(pk.Attention(d=2, beta=16.0), pk.sphere.uniform(12, 2, seed=1), 20.0)
+    run = pk.simulate(pk.Attention(d=2, beta=16.0), pk.sphere.uniform(12, 2, seed=1), 1e3)
     assert build(run)["forecast"] is not None
     monkeypatch.setattr(foretold, "_WORK", 100)
     assert build(run)["forecast"] is None
@@ -48,6 +54,6 @@ def test_there_is_none_where_it_would_take_long(monkeypatch):
 
 def test_a_run_without_its_start_has_none():
     x0 = pk.sphere.uniform(12, 2, seed=1)
-    assert build(pk.simulate(pk.Attention(2), x0, 20.0, times=[1.0, 20.0]))["forecast"] is None
-    path = pk.Path(np.array([0.0, 1.0]), np.stack([x0, x0]))
+    assert build(pk.simulate(pk.Attention(2), x0, 1e3, times=[1.0, 1e3]))["forecast"] is None
+    path = pk.Path(np.array([0.0, 1e3]), np.stack([x0, x0]))
     assert build(path)["forecast"] is None

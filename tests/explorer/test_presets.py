@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from parkade.explorer import Settings
@@ -17,6 +19,9 @@ def test_presets_show_the_figures_and_more():
         "frozen",
         "full",
         "high",
+        "pre-norm",
+        "heads",
+        "window",
     ]
     for i, V in enumerate([[1, 1, 1], [1, 1, -1], [1, 0.5, 0.25], [-1, -1, -2], [-1, -2, -2]], 1):
         chosen = found[f"fig1-{i}"].settings
@@ -28,6 +33,10 @@ def test_presets_show_the_figures_and_more():
     assert found["frozen"].settings.frozen == "strong"
     assert found["full"].settings.mask == "full"
     assert found["high"].settings.d > 3
+    life = found["life"].settings
+    assert found["pre-norm"].settings == dataclasses.replace(life, norm="pre")
+    assert len(found["heads"].settings.model.heads) == 8
+    assert found["window"].settings.model.mask == "window(16)"
     for preset in found.values():
         assert Settings.read(preset.to_dict()["settings"]) == preset.settings
         assert preset.title

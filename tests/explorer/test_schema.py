@@ -26,7 +26,7 @@ class More(Settings):
     noise: Annotated[
         float, Number(label="noise", symbol="σ", low=0, high=1, slider=Slider(0, 0.5))
     ] = 0.0
-    norm: Annotated[str, Choice(label="norm", options={"unit": "unit", "none": "none"})] = "unit"
+    walls: Annotated[str, Choice(label="walls", options={"all": "all", "none": "none"})] = "all"
 
 
 def test_every_setting_is_described():
@@ -64,15 +64,27 @@ def test_frozen_centres_are_those_of_the_library():
 
 
 def test_a_new_setting_needs_one_declaration():
-    *before, noise, norm = schema(More)
+    *before, noise, walls = schema(More)
     assert before == schema(Settings)
     assert noise == {
         "name": "noise", "default": 0.0, "control": "number", "label": "noise", "symbol": "σ",
         "low": 0, "high": 1, "whole": False, "derived": None,
         "slider": {"low": 0, "high": 0.5, "log": False},
     }  # fmt: skip
-    assert norm["options"] == [["unit", "unit"], ["none", "none"]]
-    assert list(declared(More))[-2:] == ["noise", "norm"]
+    assert walls["options"] == [["all", "all"], ["none", "none"]]
+    assert list(declared(More))[-2:] == ["noise", "walls"]
+
+
+def test_settings_without_effect_are_idle():
+    usual = Settings().to_dict()
+    idle = {name for name, field in FIELDS.items() if field.is_idle(usual)}
+    assert idle == {"reach", "rank", "gain", "sample", "slope"}
+    assert FOUND["reach"]["idle"] == {"mask": ["causal", "full"]}
+    one = FIELDS["sample"].is_idle({**usual, "heads": 2}), FIELDS["sample"].is_idle(usual)
+    assert one == (False, True)
+    for field in FIELDS.values():
+        assert set(field.idle) <= set(FIELDS)
+    assert [name for name in FOUND if FOUND[name].get("group")] == list(FOUND)[-8:]
 
 
 def test_long_texts_are_left_out_of_captions():

@@ -18,7 +18,8 @@ from parkade.explorer.schema import FieldError
 def test_defaults_are_those_of_the_contract():
     assert Settings.read({}).to_dict() == {
         "n": 32, "d": 3, "beta": 9.0, "c": 4.0, "V": "I", "Q": "I", "K": "I",
-        "mask": "causal", "frozen": "none", "seed": 1, "T": 1000.0,
+        "mask": "causal", "reach": 16, "frozen": "none", "seed": 1, "T": 1000.0, "norm": "post",
+        "heads": 1, "rank": 1, "mlp": 0, "gain": 0.5, "sample": 1, "encoding": "none", "slope": 0.1,
     }  # fmt: skip
 
 
@@ -92,7 +93,11 @@ def test_held_tokens_are_the_centres_of_the_start():
         ({"T": 0}, "T", "got 0"),
         ({"seed": -1}, "seed", "got -1"),
         ({"seed": 2**53}, "seed", "got 9007199254740992"),
-        ({"mask": "casual"}, "mask", "must be one of 'causal', 'full', got 'casual'"),
+        (
+            {"mask": "casual"},
+            "mask",
+            "must be one of 'causal', 'full', 'window', 'prefix', got 'casual'",
+        ),
         ({"frozen": "all"}, "frozen", "'none', 'renyi', 'strong', got 'all'"),
         ({"V": 1}, "V", "must be a text"),
         ({"V": "1,2"}, "V", "a vector of length 3 (a diagonal) or a 3×3 matrix, got shape (2,)"),

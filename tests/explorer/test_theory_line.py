@@ -22,6 +22,9 @@ from parkade.explorer.theory_line import theory_line
         ({"V": "0"}, None, "no token moves", "points at"),
         ({"d": 4, "V": "-1,-1,-2,-2", "T": 20}, None, "a cloud around L", "of L"),
         ({"mask": "full", "T": 20}, None, "is for the causal mask", "points at"),
+        ({"mask": "window", "T": 20}, None, "Nothing: the table", "points at"),
+        ({"norm": "pre", "T": 20}, None, "for a single head under post-norm", "points at t = 20"),
+        ({"mlp": 4, "T": 20}, None, "for a single head under post-norm", "point"),
     ],
 )
 def test_the_line_of_theory(settings, agrees, predicted, seen):

@@ -239,3 +239,26 @@ def test_frozen_tokens_have_no_position():
     model = pk.Transformer([pk.Head(d=2)], position=pk.Rope())
     with pytest.raises(InputError, match="frozen tokens have no position"):
         pk.simulate(model, np.eye(2), 1.0, frozen=np.eye(2))
+
+
+@pytest.mark.parametrize("norm", [pk.Mix(2.5), pk.NGPT(0.1), pk.Mix()])
+def test_the_text_of_a_norm_names_it(norm):
+    model = pk.Transformer([pk.Head(d=2)], norm=str(norm))
+    assert model.norm == norm
+    with pytest.raises(InputError, match="norm must be one of"):
+        pk.Transformer([pk.Head(d=2)], norm="mix(a)")
+
+
+def test_scores_and_plain_models():
+    heads = [pk.Head(d=4, beta=2.0), pk.Head.random(4, 2, seed=1)]
+    model = pk.Transformer(heads, position=pk.Alibi([0.5, 0.25]))
+    assert [one.slope for one in model.scores] == [0.5, 0.25]
+    np.testing.assert_array_equal(model.scores[0].query, 2 * np.eye(4))
+    np.testing.assert_array_equal(model.scores[1].key, heads[1].K)
+    turned = pk.Transformer(heads, position=pk.Rope(100.0)).scores
+    assert [one.frequencies.tolist() for one in turned] == [[1.0, 0.1], [1.0]]
+    assert pk.Transformer(heads, attention="linear").scores == ()
+    assert pk.Attention(d=2).plain
+    assert not model.plain
+    assert pk.Layers([0.0, 1.0], [pk.Attention(d=2), pk.Attention(d=2, beta=2.0)]).plain
+    assert not pk.Flow(lambda t, x: 0 * x, 2).plain

@@ -203,6 +203,7 @@ class TestModels:
             (pk.Attention(V=[1.0, 0.5], beta=9.0), "two or more dimensions, got 1 with 1"),
             (pk.Attention(2, 9.0, V=-1.0), "real, positive"),
             (pk.Flow(lambda t, x: 0 * x, 2), "one attention head"),
+            (pk.Transformer([pk.Head(d=2)], norm="pre"), "one attention head and nothing else"),
         ],
     )
     def test_what_it_cannot_do(self, model, message):

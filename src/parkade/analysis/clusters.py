@@ -56,8 +56,11 @@ def cluster_labels(tokens: ArrayLike, radius: float) -> NDArray[np.int64]:
     >>> pk.cluster_labels(pk.sphere.from_angles([3.1, 0.0, -3.1, 0.1]), 0.2).tolist()
     [0, 1, 0, 1]
     """
-    x = check.tokens(tokens)
-    r = _radius(radius)
+    return linked(check.tokens(tokens), _radius(radius))
+
+
+def linked(x: Array, r: float) -> NDArray[np.int64]:
+    """`cluster_labels` of tokens that are known to be unit vectors."""
     n, d = x.shape
     if r >= math.pi:
         return np.zeros(n, dtype=np.int64)

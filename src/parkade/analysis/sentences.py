@@ -28,10 +28,15 @@ def expected(final: FinalConfiguration) -> str:
     return final.kind + _PLACES[final.kind]
 
 
+def points(tokens: Array) -> str:
+    """The number of points at which `tokens` are, such as "2 points"."""
+    count = len(renyi_centers(tokens, APART))
+    return f"{count} point{'s' * (count != 1)}"
+
+
 def seen(final: FinalConfiguration, tokens: Array) -> str:
     """A description of `tokens`, such as "2 points in L"."""
-    count = len(renyi_centers(tokens, APART))
-    text = f"{count} point{'s' * (count != 1)}"
+    text = points(tokens)
     if final.dim < len(final.basis):
         degrees = np.degrees(final.angles(tokens).max())
         text += f", within {degrees:.0f}° of L" if degrees > 0.1 else " in L"

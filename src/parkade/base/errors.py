@@ -23,6 +23,10 @@ class UnfinishedError(ParkadeError):
     """A run is too slow to reach its end, or has used all the steps it was allowed."""
 
 
+class StuckError(ParkadeError):
+    """The steps of a run became too short to go on."""
+
+
 class StoreError(ParkadeError):
     """The store of an ensemble cannot be written or read."""
 

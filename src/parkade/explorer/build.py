@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.analysis.centers import KINDS, consumption_radius, separation
-from parkade.analysis.clusters import cluster_labels, consumption, default_radius, merge_tree
+from parkade.analysis.clusters import consumption, default_radius, linked, merge_tree
 from parkade.base.errors import InputError
 from parkade.base.numbers import finite
 from parkade.base.tree import MergeTree
@@ -52,9 +52,9 @@ def build(
     Returns
     -------
     dict
-        Ready for JSON. What needs a model (beta, mask, A, V, equation, delta, centers,
-        consumption, theory, forecast) is None without one, and so are settings and stats if they
-        are not known. The page hides what it cannot show.
+        Ready for JSON. What needs a model (beta, mask, A or heads, V, equation, delta, centers,
+        consumption, theory, forecast) is None without one, and so are settings, stats and ln r if
+        they are not known. The page hides what it cannot show.
     """
     model = run.model
     held = np.empty(0, dtype=np.int64) if settings is None else settings.held
@@ -86,6 +86,7 @@ def build(
         "d": d,
         "times": times.tolist(),
         "frames": _packed(shown.tokens, "<f4"),
+        "log_radii": _log_radii(whole, times),
         "labels": _packed(_labels(shown.tokens, radius, checkpoint), "<u2"),
         "clusters": tree.count(times).tolist(),
         "axes": _axes(shown.tokens) if d > 3 else None,
@@ -110,15 +111,39 @@ def build(
 def _of_model(model: Model | None) -> dict[str, Any]:
     """What the page computes attention with, and what it says about the model."""
     if model is None:
-        return dict.fromkeys(("beta", "mask", "A", "V", "equation"))
+        return dict.fromkeys(("beta", "mask", "A", "heads", "V", "equation"))
     product, values, mask = model.product, model.generator, model.mask
     return {
         "beta": model.beta,
         "mask": None if mask is None else str(mask),
         "A": None if product is None else (_beta(model) * product).tolist(),
+        "heads": None if product is not None else _heads(model),
         "V": None if values is None else values.tolist(),
         "equation": equation(model),
     }
+
+
+def _heads(model: Model) -> list[dict[str, Any]] | None:
+    """What the page computes the weights of heads with."""
+    found = [
+        {
+            "query": one.query.tolist(),
+            "key": one.key.tolist(),
+            "frequencies": one.frequencies.tolist(),
+            "slope": one.slope,
+        }
+        for one in model.scores
+    ]
+    return found or None
+
+
+def _log_radii(run: Path, times: Array) -> str | None:
+    """The ln r of tokens in each frame, (F, n): the lengths may be too large for 32 bits."""
+    if run.radii is None:
+        return None
+    if isinstance(run, Trajectory):
+        return _packed(np.log(run.radii_at(times)), "<f4")
+    return _packed(np.log(run.radii[np.searchsorted(run.times, times)]), "<f4")
 
 
 def _beta(model: Model) -> float:
@@ -157,19 +182,22 @@ def _put_back(run: Path, held: NDArray[np.int64]) -> Path:
     free = np.setdiff1d(np.arange(n), held)
     tokens = np.empty((steps, n, d))
     tokens[:, free], tokens[:, held] = run.tokens, run.frozen
-    dense = None
+    dense = radii = None
     if run.dense is not None:
         # Dense arrays hold what a step adds to a straight line: nothing, for a point at rest.
-        dense = np.zeros((*run.dense.shape[:2], n, d))
+        dense = np.zeros((*run.dense.shape[:2], n, run.dense.shape[3]))
         dense[:, :, free] = run.dense
-    return replace(run, tokens=tokens, dense=dense)
+    if run.radii is not None:
+        radii = np.ones((steps, n))
+        radii[:, free] = run.radii
+    return replace(run, tokens=tokens, radii=radii, dense=dense)
 
 
 def _labels(tokens: Array, radius: float, checkpoint: Callable[[], None]) -> NDArray[np.int64]:
     """The cluster of each token in each frame, named by its earliest token, (F, n)."""
     labels = np.empty(tokens.shape[:2], dtype=np.int64)
     for i, x in enumerate(tokens):
-        labels[i] = cluster_labels(x, radius)
+        labels[i] = linked(x, radius)
         checkpoint()
     return labels
 

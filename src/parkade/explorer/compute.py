@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from parkade.base import check
+from parkade.base.errors import StuckError
 from parkade.base.progress import Report, compiling
 from parkade.engine.threads import single_threaded_blas
 from parkade.explorer.build import build
 from parkade.explorer.limits import TOL, LimitedRecorder, Limits
+from parkade.explorer.schema import FieldError
 from parkade.explorer.settings import Settings
 from parkade.runs.trajectory import Trajectory
 from parkade.solve.options import Hooks, Options
-from parkade.solve.solver import Solver
+from parkade.solve.solver import Solver, first_state
 
 
 def compute_run(
@@ -29,10 +31,20 @@ def compute_run(
     free = check.tokens(np.delete(settings.start, held, axis=0))
     frozen = settings.start[held] if len(held) else None
     solver = Solver(settings.model, Options(settings.T, tol=TOL, frozen=frozen))
-    recorder = LimitedRecorder(free, limits, cancelled)
+    recorder = LimitedRecorder(first_state(settings.model, free), limits, cancelled)
     # One thread each: the runs of several clients share the cores.
     hooks = Hooks(report, cancelled, alone=False, keep=recorder.start)
-    return solver.run(free, hooks), recorder
+    try:
+        return solver.run(free, hooks), recorder
+    except StuckError as error:
+        if settings.norm == "post":
+            raise
+        where = str(error).partition(";")[0]
+        raise FieldError(
+            "norm",
+            f"{where}: under this norm a token that shrinks to length 0 or feels no force has no "
+            "speed; choose a smaller T, another V or post-norm",
+        ) from None
 
 
 def compute_scene(

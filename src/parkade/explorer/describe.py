@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from parkade.explorer.schema import Number
 from parkade.explorer.settings import FIELDS, Settings
 from parkade.model import matrices
 from parkade.model.model import Model
+from parkade.model.transformer import Transformer
 from parkade.runs.path import Path
 
 Facts = dict[str, str | float]
@@ -21,8 +24,11 @@ def label(run: Path, model: Model | None, settings: Settings | None) -> str:
         return ", ".join(
             field.phrased(chosen[name])
             for name, field in FIELDS.items()
-            if field.caption == "always"
-            or (field.caption == "changed" and chosen[name] != getattr(Settings, name))
+            if not field.is_idle(chosen)
+            and (
+                field.caption == "always"
+                or (field.caption == "changed" and chosen[name] != getattr(Settings, name))
+            )
         )
     n, d = run.tokens.shape[1:]
     if model is None:
@@ -46,7 +52,7 @@ def facts(run: Path, model: Model | None, settings: Settings | None, delta: floa
         found["T"] = float(run.times[-1])
         if model is not None and model.mask is not None:
             found["attention"] = str(model.mask)
-        elif model is not None:
+        if model is not None and not model.plain:
             found["model"] = model.label
     if len(run.frozen):
         found["frozen"] = f"{len(run.frozen)} token{'s' if len(run.frozen) > 1 else ''}"
@@ -58,8 +64,12 @@ def file_name(run: Path, model: Model | None) -> str:
     n, d = run.tokens.shape[1:]
     if model is None or model.beta is None:
         return f"parkade-n{n}-d{d}"
-    full = "full-" if model.mask == "full" else ""
-    return f"parkade-{full}n{n}-d{d}-beta{model.beta:.15g}"
+    mask = "" if model.mask in (None, "causal") else str(model.mask)
+    norm = model.norm.name if isinstance(model, Transformer) else "post"
+    others = "".join(
+        f"{name}-" for name in (norm, re.sub(r"\W", "", mask)) if name not in ("", "post")
+    )
+    return f"parkade-{others}n{n}-d{d}-beta{model.beta:.15g}"
 
 
 def _chosen(settings: Settings) -> Facts:
@@ -68,6 +78,8 @@ def _chosen(settings: Settings) -> Facts:
     found: Facts = {}
     for name, field in FIELDS.items():
         value = chosen[name]
+        if field.is_idle(chosen) or (field.group and value == getattr(Settings, name)):
+            continue
         found[field.title] = value if isinstance(value, float) else field.text(value)
         if isinstance(field, Number) and field.derived is not None:
             found[field.derived.symbol] = field.derived.value(chosen)

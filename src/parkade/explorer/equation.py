@@ -1,38 +1,154 @@
-"""The formula of a model, as a tree of MathML elements that the page can build."""
+"""The formula of a model, as a tree of MathML elements that the page builds.
+
+Symbols that stand for a setting carry its name, so that they light up together with its control.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from parkade.model.model import Model
+from parkade.model.norm import NGPT, Mix, Norm
+from parkade.model.position import Alibi, Rope
+from parkade.model.transformer import Transformer
 
 Node = list[Any]
 """An element: its tag, the setting it stands for or None, and its children: nodes or texts."""
 
 
 def equation(model: Model) -> Node | None:
-    """The velocity of token k; None if it is not that of one attention head."""
-    if model.product is None or model.generator is None:
+    """The velocity of token k; None if it is not that of softmax heads, an MLP and a norm."""
+    if not isinstance(model, Transformer) or model.parts or not model.scores:
         return None
-    j, k = _node("mi", "j"), _node("mi", "k")
-    x_j, x_k = (_node("msub", _node("mi", "x"), index) for index in (j, k))
-    below = [j] if model.mask == "full" else [j, _node("mo", "≤"), k]
-    score = [
-        _node("mi", "β", of="beta"),
-        *(_node("mo", "⟨"), _node("mi", "Q", of="Q"), x_k, _node("mo", ",")),
-        *(_node("mi", "K", of="K"), x_j, _node("mo", "⟩")),
+    if model.plain and model.mask in ("causal", "full"):
+        return _row(*_sides(_dot("x"), _projection()), *_attention(model, _score(model)))
+    rows = [_row(*_sides(_dot("x"), *_clock(model.norm), _projection(), _sub("F")))]
+    rows += _growth(model.norm)
+    score = _of_head(model, "S", "k", "j")
+    force = _attention(model, [score])
+    if model.mlp is not None:
+        x = _sub("x")
+        force += [_op("+"), _node("mi", "G", of="mlp"), _op("("), x, _op(")")]
+    rows += [_row(*_sides(_sub("F"), *force)), _row(*_sides(score, *_score(model)))]
+    lines = [_node("mtr", _node("mtd", row)) for row in rows]
+    return _node("mtable", *lines)
+
+
+def _attention(model: Transformer, score: list[Node]) -> list[Node]:
+    """The weighted means of the values, with the score in the exponent."""
+    several = len(model.heads) > 1
+    outer = [_node("munder", _op("∑"), _node("mi", "h", of="heads"))] if several else []
+    value = _node("mi", "V", of="V")
+    return [
+        *outer,
+        _node("mfrac", _node("mn", "1"), _of_head(model, "Z", "k")),
+        _node("munder", _op("∑"), _row(*_keys(model), of="mask")),
+        _node("msup", _node("mi", "e"), _row(*score)),
+        _node("msub", value, _node("mi", "h")) if several else value,
+        _sub("x", "j"),
     ]
-    return _node(
-        "mrow",
-        _node("msub", _node("mi", "ẋ"), k),
-        _node("mo", "="),
-        _node("msub", _node("mi", "P"), x_k),
-        _node("mfrac", _node("mn", "1"), _node("msub", _node("mi", "Z"), k)),
-        _node("munder", _node("mo", "∑"), _node("mrow", *below, of="mask")),
-        _node("msup", _node("mi", "e"), _node("mrow", *score)),
-        _node("mi", "V", of="V"),
-        x_j,
-    )
+
+
+def _of_head(model: Transformer, name: str, *indices: str) -> Node:
+    """A symbol with indices, and with h above them if there are several heads."""
+    plain = _sub(name, *indices)
+    if len(model.heads) == 1:
+        return plain
+    return _node("msubsup", *plain[2:], _node("mi", "h"))
+
+
+def _keys(model: Transformer) -> list[Node]:
+    """The tokens j to which token k attends."""
+    j, k = _node("mi", "j"), _node("mi", "k")
+    kind, _, number = str(model.mask).rstrip(")").partition("(")
+    count = _node("mn", number)
+    if kind == "window":
+        return [k, _op("−"), count, _op("<"), j, _op("≤"), k]
+    if kind == "prefix":
+        largest = [_node("mi", "max"), _op("("), k, _op(","), count, _op(")")]
+        return [j, _op("≤"), *largest]
+    return [j] if kind == "full" else [j, _op("≤"), k]
+
+
+def _score(model: Transformer) -> list[Node]:
+    """What the weights are the exponentials of."""
+    several, position = len(model.heads) > 1, model.position
+
+    def side(name: str, token: str) -> list[Node]:
+        matrix = _node("mi", name, of=name)
+        turn = [_sub("R", token, of="encoding")] if isinstance(position, Rope) else []
+        own = _node("msub", matrix, _node("mi", "h")) if several else matrix
+        return [*turn, own, _sub("x", token)]
+
+    inside = [_op("⟨"), *side("Q", "k"), _op(","), *side("K", "j"), _op("⟩")]
+    bias = []
+    if isinstance(position, Alibi):
+        slope = f"{position.slope:g}" if position.slope.ndim == 0 else "m"
+        places = [_op("|"), _node("mi", "k"), _op("−"), _node("mi", "j"), _op("|")]
+        bias = [_op("−"), _row(_node("mn", slope), *places, of="encoding")]
+    return [_node("mi", "β", of="beta"), *inside, *bias]
+
+
+def _clock(norm: Norm) -> list[Node]:
+    """1/s_k."""
+    one = _node("mn", "1")
+    if norm.name == "post":
+        return []
+    if isinstance(norm, NGPT):
+        return [_over(_node("mn", f"{norm.alpha:g}"), *_size())]
+    if norm.name == "sqrt":
+        later = _row(_node("mi", "t"), _op("+"), one)
+        return [_over(one, _node("msqrt", later))]
+    length = [_sub("s" if isinstance(norm, Mix) else "r")]
+    return [_over(one, *length, *(_size() if norm.name == "peri" else []))]
+
+
+def _growth(norm: Norm) -> list[Node]:
+    """How the length of a token changes, if it has one."""
+    if not norm.radii:
+        return []
+    radial = [_op("⟨"), _sub("x"), _op(","), _sub("F"), _op("⟩")]
+    if norm.name == "peri":
+        radial = [_op("⟨"), _sub("x"), _op(","), _sub("F"), _op("⟩"), _op("/"), *_size()]
+    grows = _row(*_sides(_dot("r"), *radial), of="norm")
+    if not isinstance(norm, Mix):
+        return [grows]
+    since = _node("mtext", f" from t = {norm.tau:g} on", of="norm")
+    return [_row(*_sides(_sub("s"), _node("mn", "1"), _op(","), _sub("r"), since)), grows]
+
+
+def _size() -> list[Node]:
+    return [_op("|"), _sub("F"), _op("|")]
+
+
+def _projection() -> Node:
+    return _node("msub", _node("mi", "P"), _sub("x"))
+
+
+def _over(above: Node, *below: Node) -> Node:
+    return _node("mfrac", above, _row(*below), of="norm")
+
+
+def _sides(left: Node, *right: Node) -> list[Node]:
+    return [left, _op("="), *right]
+
+
+def _dot(name: str) -> Node:
+    return _sub({"x": "ẋ", "r": "ṙ"}[name])
+
+
+def _sub(name: str, *indices: str, of: str | None = None) -> Node:
+    """A symbol with indices; k if none is given."""
+    below = [_node("mi", index) for index in indices or ("k",)]
+    return _node("msub", _node("mi", name), below[0] if len(below) == 1 else _row(*below), of=of)
+
+
+def _op(sign: str) -> Node:
+    return _node("mo", sign)
+
+
+def _row(*children: Node, of: str | None = None) -> Node:
+    return _node("mrow", *children, of=of)
 
 
 def _node(tag: str, *children: Any, of: str | None = None) -> Node:

@@ -16,14 +16,19 @@ from parkade.theory.parking import renyi_centers
 SINCE = 100.0
 """Merges before this time are not compared: clusters still form."""
 
+LEAST = 10 * SINCE
+"""Runs that end earlier have none: it takes as long as they do, and there is little to compare."""
+
 _TOKENS = 2000
 _WORK = 400_000  # leaders² × dimensions, about half a second
 
 
 def forecast(run: Path, tree: MergeTree) -> dict[str, Any] | None:
-    """What was forecast of a run with this merge tree; None if it cannot be, or takes long."""
+    """What was forecast of a run with this merge tree; None if there is none to show."""
     start = run.tokens[0]
-    if run.model is None or len(start) > _TOKENS or not _quick(start, tree.radius):
+    if run.model is None or tree.end < LEAST or len(start) > _TOKENS:
+        return None
+    if not _quick(start, tree.radius):
         return None
     try:
         told = forecast_of(run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from parkade.base.errors import ParkadeError
 from parkade.base.types import Array
 from parkade.explorer.schema import FieldError
 from parkade.explorer.settings import Settings
+from parkade.model.norm import NGPT, Mix, Peri, Pre, Sqrt
+from parkade.model.transformer import Transformer
 from parkade.solve.options import Options
 from parkade.solve.record import Kept, Recorder, recorder
 from parkade.solve.solver import Solver
@@ -52,14 +55,41 @@ class Limits:
         if plan.method == "implicit":
             return
         # Explicit steps are never longer than this, however slowly the tokens move.
-        steps = settings.T * settings.model.rate / _STABLE
+        steps = _relaxations(settings.model, settings.T) / _STABLE
         if free * steps > self.token_steps:
-            longest = self.token_steps / (free * steps) * settings.T
+            longest = self._longest(settings.model, free)
             raise FieldError(
                 "T",
                 f"T={settings.T:g} would take about {steps:.2g} steps of {free} tokens "
                 f"({plan.reason}); choose T up to {longest:.2g}",
             )
+
+    def _longest(self, model: Transformer, free: int) -> float:
+        """The largest T that is not refused."""
+        low, high = -3.0, 60.0  # of log₁₀ T
+        while high - low > 0.01:
+            middle = (low + high) / 2
+            fits = free * _relaxations(model, 10.0**middle) / _STABLE <= self.token_steps
+            low, high = (middle, high) if fits else (low, middle)
+        return float(10.0**low)
+
+
+def _relaxations(model: Transformer, t: float) -> float:
+    """At least how often tokens relax until the time t, by the clock of the normalisation."""
+    rate = model.rate
+    match model.norm:
+        case Pre():
+            return math.log1p(rate * t)  # no token is longer than 1 + rate·t
+        case Peri():
+            return math.log1p(t)
+        case Mix(tau):
+            first = min(t, tau)
+            return rate * first + math.log1p(rate * (t - first))
+        case Sqrt():
+            return 2 * rate * (math.sqrt(t + 1) - 1)
+        case NGPT(alpha):
+            return alpha * t
+    return rate * t
 
 
 class LimitedRecorder:

@@ -79,6 +79,24 @@ def _presets() -> Iterator[Preset]:
         "Tokens first fall into the leading directions of V, then cluster there.",
         Settings(n=48, d=8, beta=16.0, V="1,1,1,0.5,0.5,0.5,0.5,0.5", T=1e4),
     )
+    yield Preset(
+        "pre-norm",
+        "Pre-norm: the same life, slower",
+        "Tokens grow longer, and so slower: only the logarithm of time counts, and plateaus last.",
+        Settings(**_of(paper.LIFE), norm="pre"),
+    )
+    yield Preset(
+        "heads",
+        "Eight heads",
+        "Each head sees two random directions and pulls from farther away: fewer clusters last.",
+        Settings(n=64, beta=25.0, T=1e4, heads=8, rank=2),
+    )
+    yield Preset(
+        "window",
+        "A window of 16 tokens",
+        "No token sees farther back than 16 places: the first ones lead nobody, and more last.",
+        Settings(**{**_of(paper.FIGURE_2), "T": 1e4}, mask="window"),
+    )
 
 
 def _text(V: ArrayLike) -> str:

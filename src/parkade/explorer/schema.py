@@ -1,7 +1,6 @@
 """What a setting of the explorer can be: how it is checked, and how the page shows it.
 
-A setting is declared once, as an annotated field of `Settings`. Checks, defaults, links,
-controls, captions and lists of settings follow from the declaration, in Python and on the page.
+A setting is declared once, as an annotated field of `Settings`. All else follows from this.
 """
 
 from __future__ import annotations
@@ -71,12 +70,19 @@ class Field(ABC):
         Whether the caption of a picture names it; "changed" if it has not its default value.
     phrase : str
         How a caption names it, with ``{}`` for its value; "symbol = value" by default.
+    group, help : str
+        A heading under which the page folds it away, and a sentence about it; or none.
+    idle : mapping
+        Values of other settings, all of which together make this one do nothing, and hidden.
     """
 
     label: str
     symbol: str = ""
     caption: Literal["always", "changed", "never"] = "changed"
     phrase: str = ""
+    group: str = ""
+    help: str = ""
+    idle: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
 
     control: ClassVar[str]
     """The name of the control on the page."""
@@ -99,9 +105,16 @@ class Field(ABC):
         text = self.text(value)
         return (self.phrase or f"{self.title} = {{}}").format(text if len(text) <= 40 else "…")
 
+    def is_idle(self, settings: Mapping[str, Any]) -> bool:
+        """Whether it does nothing beside these settings."""
+        return bool(self.idle) and all(settings[k] in values for k, values in self.idle.items())
+
     def to_dict(self) -> dict[str, Any]:
         """What the page needs to show it, ready for JSON."""
-        return {"control": self.control, "label": self.label, "symbol": self.symbol}
+        idle = {name: list(values) for name, values in self.idle.items()}
+        more = {"group": self.group, "help": self.help, "idle": idle}.items()
+        usual = {"control": self.control, "label": self.label, "symbol": self.symbol}
+        return usual | {name: value for name, value in more if value}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,8 +246,7 @@ class Matrix(Field):
     slider: Slider = _DIAGONAL
 
     control = "matrix"
-    longest: ClassVar[int] = 2**16
-    """Characters of the text."""
+    longest: ClassVar[int] = 2**16  # characters
 
     def read(self, name: str, value: Any) -> Any:
         """The text, if it is one; `matrix` checks what it says."""

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from parkade.analysis.centers import KINDS, separation
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.base.types import Array, MaskName
+from parkade.base.types import Array
+from parkade.explorer.parts import NORMS, assemble
 from parkade.explorer.schema import (
     Choice,
     Derived,
@@ -28,9 +29,10 @@ from parkade.explorer.schema import (
     declared,
 )
 from parkade.model import sphere
-from parkade.model.attention import Attention
+from parkade.model.transformer import Transformer
 from parkade.theory import paper
 
+_PARTS = "Transformer"
 _DELTA = Derived("δ", "*cβ*⁻¹ᐟ²", {"c": 1.0, "beta": -0.5}, most=math.pi)
 
 
@@ -48,11 +50,15 @@ class Settings:
         Final time.
     V, Q, K : str
         "I", a number, a diagonal "1,1,-1", rows "0,-1;1,0", or "random:SEED".
-    mask : "causal" or "full"
+    mask : "causal", "full", "window" or "prefix"
+    reach : int
+        The number of tokens of a window or a prefix.
     frozen : "none", "renyi" or "strong"
         Which centres of the start stay where they are. All tokens attend to them.
     seed : int
         Seed of the uniform start.
+    norm, heads, rank, mlp, gain, sample, encoding, slope
+        The parts of a transformer: see `parkade.explorer.parts`.
 
     Examples
     --------
@@ -85,10 +91,15 @@ class Settings:
     V: Annotated[str, Matrix(symbol="V", label="values", size="d")] = "I"
     Q: Annotated[str, Matrix(symbol="Q", label="queries", size="d")] = "I"
     K: Annotated[str, Matrix(symbol="K", label="keys", size="d")] = "I"
-    mask: Annotated[MaskName, Choice(
-        label="attention", options={"causal": "causal", "full": "full"}, caption="always",
-        phrase="{} attention",
+    mask: Annotated[str, Choice(
+        label="attention",
+        options={"causal": "causal", "full": "full", "window": "window", "prefix": "prefix"},
+        caption="always", phrase="{} attention",
     )] = "causal"
+    reach: Annotated[int, WholeNumber(
+        label="of how many tokens", low=1, high=2000, slider=Slider(1, 128, log=True),
+        caption="always", phrase="over {} tokens", idle={"mask": ("causal", "full")},
+    )] = 16
     frozen: Annotated[str, Choice(
         label="frozen", options={"none": "none", "renyi": "Rényi", "strong": "strong"},
         phrase="frozen {} centres",
@@ -97,6 +108,39 @@ class Settings:
         symbol="seed", label="of the start", next_label="Another random start", caption="always",
         phrase="seed {}",
     )] = 1
+    norm: Annotated[str, Choice(
+        label="norm", options=NORMS, phrase="{}", group=_PARTS,
+        help="How fast a token moves. Under pre- and peri-norm it grows longer, and so slower.",
+    )] = "post"
+    heads: Annotated[int, WholeNumber(
+        label="heads", low=1, high=8, slider=Slider(1, 8), phrase="{} heads", group=_PARTS,
+        help="Several compare tokens along random directions of their own. Their values add up "
+        "to V.",
+    )] = 1
+    rank: Annotated[int, WholeNumber(
+        label="directions of each", low=1, high=64, slider=Slider(1, 16), caption="always",
+        phrase="of rank {}", group=_PARTS, idle={"heads": (1,)},
+    )] = 1
+    mlp: Annotated[int, WholeNumber(
+        label="width of the MLP", low=0, high=256, slider=Slider(0, 64), phrase="MLP of width {}",
+        group=_PARTS, help="A random network moves each token by itself; 0 for none.",
+    )] = 0
+    gain: Annotated[float, Number(
+        label="strength of the MLP", low=0.0, high=100.0, slider=Slider(0.0, 2.0),
+        caption="always", phrase="strength {}", group=_PARTS, idle={"mlp": (0,)},
+    )] = 0.5
+    sample: Annotated[int, Seed(
+        symbol="sample", label="of heads, MLP", next_label="Other random heads and another MLP",
+        phrase="sample {}", group=_PARTS, idle={"heads": (1,), "mlp": (0,)},
+    )] = 1
+    encoding: Annotated[str, Choice(
+        label="position", options={"none": "none", "rope": "RoPE", "alibi": "ALiBi"}, phrase="{}",
+        group=_PARTS, help="RoPE turns queries and keys by place; ALiBi favours tokens nearby.",
+    )] = "none"
+    slope: Annotated[float, Number(
+        label="slope of ALiBi", low=0.0, high=100.0, slider=Slider(0.001, 1.0, log=True),
+        caption="always", phrase="slope {}", group=_PARTS, idle={"encoding": ("none", "rope")},
+    )] = 0.1
     # fmt: on
 
     def __post_init__(self) -> None:
@@ -122,14 +166,18 @@ class Settings:
         return asdict(self)
 
     @cached_property
-    def model(self) -> Attention:
+    def model(self) -> Transformer:
         """The model they describe."""
+        if self.encoding != "none" and self.frozen != "none":
+            raise FieldError(
+                "encoding", "frozen tokens have no position; choose encoding or frozen 'none'"
+            )
         found = {
             name: _named(name, field.matrix, name, getattr(self, name), getattr(self, field.size))
             for name, field in FIELDS.items()
             if isinstance(field, Matrix)
         }
-        return Attention(self.d, self.beta, mask=self.mask, **found)
+        return assemble(self.to_dict(), found)
 
     @cached_property
     def start(self) -> Array:

@@ -12,6 +12,7 @@ from parkade.analysis.ending import AT, WITHIN, as_predicted, distance, rests
 from parkade.base.types import Array
 from parkade.model import sphere
 from parkade.model.model import Model
+from parkade.model.transformer import Transformer
 from parkade.runs.path import Path
 from parkade.theory import FinalConfiguration, capture_window, final_configuration
 
@@ -21,18 +22,20 @@ _FEW = 64  # up to this many tokens it is quick to check whether they rest
 def theory_line(run: Path) -> dict[str, Any] | None:
     """The line for the moving tokens of `run`; None if the theory knows no such model."""
     model = run.model
+    if isinstance(model, Transformer) and not model.plain:
+        predicted = "Nothing: the theory is for a single head under post-norm."
+        seen = f"{sentences.points(run.final)} at t = {_time(float(run.times[-1]))}"
+        return _line("outside", predicted, seen, None)
     if model is None or model.generator is None or model.product is None:
         return None
     if len(run.frozen):
         return _among_frozen(run, model)
     final = final_configuration(model.generator)
     seen = f"{sentences.seen(final, run.final)} at t = {_time(float(run.times[-1]))}"
-    if not model.triangular:
-        predicted = (
-            "Full attention has no leader: the table of final configurations is for the "
-            "causal mask."
-        )
-        return _line(final.kind, predicted, seen, None)
+    if model.mask != "causal":
+        predicted = "the table of final configurations is for the causal mask."
+        why = "Full attention has no leader: " if model.mask == "full" else "Nothing: "
+        return _line(final.kind, why + predicted, seen, None)
     agrees = _agrees(run, model, final)
     if agrees is None and final.kind in ("one point", "two points"):
         seen += "; the run ends before it comes to rest"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -51,6 +51,18 @@ class Storable(ABC):
         return cls(**data)
 
 
+class Scores(NamedTuple):
+    """The scores ⟨R_k q x_k, R_j k x_j⟩ − slope·|k − j| of a head."""
+
+    query: Array
+    """q = βQ, (m, d)."""
+    key: Array
+    """k = K, (m, d)."""
+    frequencies: Array
+    """Angles per place by which R_k turns the planes (0, 1), (2, 3), … of the m axes; or none."""
+    slope: float
+
+
 class Model(Storable):
     """A flow of tokens on the sphere S^{d-1}.
 
@@ -82,6 +94,8 @@ class Model(Storable):
         KᵀQ, if token k attends to token j with the weight exp(β⟨KᵀQ x_k, x_j⟩).
     product_error : float
         The rounding error of the entries of `product`, where terms may cancel.
+    scores : tuple of Scores
+        What each head computes scores with, if its weights are their softmax; or none.
     """
 
     d: int
@@ -97,6 +111,7 @@ class Model(Storable):
     generator: Array | None = None
     product: Array | None = None
     product_error: float = 0.0
+    scores: tuple[Scores, ...] = ()
 
     @abstractmethod
     def velocity(

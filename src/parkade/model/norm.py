@@ -11,6 +11,7 @@ so a normalisation is a clock s_k for each token.
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -53,7 +54,7 @@ class Norm(Storable):
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
     def __str__(self) -> str:
-        given = ", ".join(f"{value:g}" for value in self.data().values())
+        given = ", ".join(repr(value).removesuffix(".0") for value in self.data().values())
         return f"{self.name}({given})" if given else self.name
 
 
@@ -143,16 +144,24 @@ NORMS: dict[str, Norm] = {
 }
 """Normalisations by name."""
 
+_NAME = re.compile(r"(mix|ngpt)\(([\w.+-]{1,30})\)")
+
 
 def read(value: Any) -> Norm:
-    """A normalisation from an object, or from its name."""
+    """A normalisation from an object, or from its name: "pre", or "mix(5)" with a number."""
     if isinstance(value, Norm):
         return value
     if isinstance(value, str) and value in NORMS:
         return NORMS[value]
+    if isinstance(value, str) and (found := _NAME.fullmatch(value)):
+        try:
+            number = float(found[2])
+            return Mix(number) if found[1] == "mix" else NGPT(number)
+        except ValueError:
+            pass  # not a number
     names = ", ".join(repr(name) for name in NORMS)
     raise InputError(
-        f"norm must be one of {names}, or an object such as pk.Mix(tau=5) or pk.NGPT(alpha=0.1), "
+        f"norm must be one of {names}, 'mix(5)', 'ngpt(0.1)', or an object such as pk.Mix(tau=5), "
         f"got {check.brief(value)}"
     )
 

@@ -19,7 +19,7 @@ from parkade.model import weights
 from parkade.model.head import Head, read_heads
 from parkade.model.mask import Mask
 from parkade.model.mlp import MLP
-from parkade.model.model import Model, from_dict
+from parkade.model.model import Model, Scores, from_dict
 from parkade.model.norm import Norm
 from parkade.model.part import Part, Surroundings
 from parkade.model.position import Position
@@ -219,6 +219,20 @@ class Transformer(Model, kind="transformer"):
     def product_error(self) -> float:  # type: ignore[override]
         """The rounding error of `product`."""
         return self.heads[0].product_error if len(self.heads) == 1 else 0.0
+
+    @property
+    def scores(self) -> tuple[Scores, ...]:  # type: ignore[override]
+        """What the heads compute scores with, if their weights are the softmax."""
+        if self.attention != "softmax":
+            return ()
+        turns = [
+            np.empty(0) if self.position is None else self.position.frequencies(len(head.Q))
+            for head in self.heads
+        ]
+        return tuple(
+            Scores(head.beta * head.Q, head.K, turn, float(slope))
+            for head, turn, slope in zip(self.heads, turns, self._slopes, strict=True)
+        )
 
     @property
     def label(self) -> str:

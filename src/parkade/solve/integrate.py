@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from parkade.base.errors import ParkadeError
+from parkade.base.errors import ParkadeError, StuckError
 from parkade.base.types import Array, MaskName
 from parkade.runs.stats import Stats
 from parkade.solve.lower import plain_head
@@ -62,7 +62,7 @@ def integrate(
                 stopped = stepper.collapse()
                 if stopped:
                     break
-                raise ParkadeError(
+                raise StuckError(
                     f"the steps became too short at t={stepper.time:g}; "
                     f"tol={options.tol:g} may be too strict for this model"
                 )

@@ -38,7 +38,7 @@ class Solver:
 
     def run(self, tokens: Array, hooks: Hooks, radii: ArrayLike | None = None) -> Trajectory:
         """Integrate from checked tokens (n, d), and their lengths if the model has them."""
-        x0 = _state(self.model, tokens, radii)
+        x0 = first_state(self.model, tokens, radii)
         plan: Plan | None = self.plan(len(x0))
         while plan is not None:
             try:
@@ -93,7 +93,7 @@ class Solver:
         )
 
 
-def _state(model: Model, tokens: Array, radii: ArrayLike | None) -> Array:
+def first_state(model: Model, tokens: Array, radii: ArrayLike | None = None) -> Array:
     """What a solver starts from: tokens (n, d), and in one column more the ln r of each, if any."""
     lengths = first_radii(model, len(tokens), radii)
     if not model.radii:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import pickle
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +29,7 @@ from parkade.sweeps import request
 from parkade.sweeps.batch import Order, run_batch
 from parkade.sweeps.recipe import Recipe
 from parkade.sweeps.store import Store
-from parkade.sweeps.workers import pool_of, run_all
+from parkade.sweeps.workers import check_sendable, pool_of, run_all
 
 if TYPE_CHECKING:
     import xarray
@@ -53,6 +52,10 @@ def ensemble(
     Q: Any = None,
     K: Any = None,
     mask: Any = None,
+    norm: Any = None,
+    heads: Any = None,
+    d_head: Any = None,
+    mlp: Any = None,
     c: Any = None,
     delta: Any = None,
     radius: float | None = None,
@@ -68,8 +71,9 @@ def ensemble(
 ) -> xarray.Dataset:
     """Simulate many independent runs at every point of a grid, and measure them.
 
-    Each of `beta`, `n`, `d`, `V`, `Q`, `K`, `mask`, `start` and `c` or `delta` is one value or
-    a list of values. A list becomes a dimension of the result; all combinations are run.
+    Each of `beta`, `n`, `d`, `V`, `Q`, `K`, `mask`, `norm`, `heads`, `d_head`, `mlp`, `start` and
+    `c` or `delta` is one value or a list of values. A list becomes a dimension of the result; all
+    combinations are run.
 
     Parameters
     ----------
@@ -89,10 +93,14 @@ def ensemble(
     times : array or {"from", "to", "count"}, optional
         When to measure. By default t=0 and 60 times in equal ratios from 0.1 to `t_end`.
     measure : names
-        What to measure of each run: "clusters", "merges", "consumption", "centers", "final",
-        "trajectory" (see Notes).
-    beta, d, mask
-        As in `Attention`.
+        What to measure of each run: "clusters", "merges", "forecast", "consumption", "centers",
+        "final", "trajectory", "lengths" (see Notes).
+    beta, d, mask, norm
+        As in `Transformer`.
+    heads, d_head : int
+        Random heads, drawn for every run, instead of one with V, Q and K; and their rank.
+    mlp : int
+        The width of a random MLP, drawn for every run; 0 for none.
     V, Q, K
         A number, a diagonal (a list of numbers), a matrix (an array), "I", or "gaussian" for
         independent entries N(0, 1/d), drawn for every run. Give several in a list, or in a
@@ -138,7 +146,8 @@ def ensemble(
       `plateau_end` of the first and the longest plateau (see `clusters.merge_tree`);
     - "consumption": the share `consumed` by the Rényi and by the strong centres, over time;
     - "centers": their number, `centers`, and their mean `displacement` over time, an angle;
-    - "final": the tokens at `t_end`, "trajectory": the `tokens` over time.
+    - "final": the tokens at `t_end`, "trajectory": the `tokens` over time, "lengths": their
+      `radii` over time, NaN under a normalisation without lengths.
 
     `trusted_until` of every run is always included (see `Trajectory`).
 
@@ -152,8 +161,8 @@ def ensemble(
     [2.6, 9.9]
     """
     parameters = {
-        "beta": beta, "n": n, "d": d, "V": V, "Q": Q, "K": K, "mask": mask, "start": start, "c": c,
-        "delta": delta,
+        "beta": beta, "n": n, "d": d, "V": V, "Q": Q, "K": K, "mask": mask, "norm": norm,
+        "heads": heads, "d_head": d_head, "mlp": mlp, "start": start, "c": c, "delta": delta,
     }  # fmt: skip
     settings = {
         "runs": runs, "t_end": t_end, "seed": seed, "times": times, "measure": measure,
@@ -215,7 +224,7 @@ def complete(
     todo = [batch for batch in range(recipe.batches) if batch not in done]
     order = Order(recipe.to_json(), str(store.path.resolve()), recipe.models)
     if recipe.models and executor not in (None, "threads"):
-        _check_sendable(recipe.models)
+        check_sendable(recipe.models)
     left = len(todo)
     with bar(f"simulating {recipe.total} runs", show=progress, instead=report) as move:
         move(1 - left / recipe.batches)
@@ -233,17 +242,6 @@ def complete(
         several = f"{len(failed)} batches failed; the first: " if len(failed) > 1 else ""
         raise ParkadeError(f"{several}{failed[0]}{'' if temporary else _kept(store)}")
     return len(todo)
-
-
-def _check_sendable(models: tuple[Model, ...]) -> None:
-    """Raise if the models cannot be pickled."""
-    try:
-        pickle.dumps(models)
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"the model cannot be sent to other processes ({check.reason(error)}); define its "
-            "function or class in a module, or use executor='threads'"
-        ) from None
 
 
 def load_ensemble(

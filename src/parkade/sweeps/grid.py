@@ -11,6 +11,8 @@ import numpy as np
 
 from parkade.base import check
 from parkade.base.errors import InputError
+from parkade.model import mask as masks
+from parkade.model import norm as norms
 from parkade.model.model import REGISTRY, Model, from_dict
 from parkade.sweeps import laws
 
@@ -26,7 +28,12 @@ _LONGEST, _LONGEST_NAME = 100_000, 100  # values of one parameter; characters of
 ATTENTION = ("beta", *MATRICES, "mask")
 """Parameters that make an `Attention`; a grid has these or models of another kind."""
 
-PARAMETERS = ("model", "beta", "n", "d", *MATRICES, "mask", "start", *OBSERVERS)
+PARTS = ("norm", "heads", "d_head", "mlp")
+"""Parameters that make it a `Transformer`; a grid has only those that are not as usual."""
+
+USUAL = {"norm": "post", "mlp": 0}
+
+PARAMETERS = ("model", "beta", "n", "d", *MATRICES, "mask", *PARTS, "start", *OBSERVERS)
 
 
 @dataclass(frozen=True)
@@ -136,6 +143,21 @@ def _model(value: Any) -> dict[str, Any]:
     )
 
 
+def _norm(value: Any) -> str:
+    """The name of a normalisation."""
+    norms.read(value)
+    return str(value)
+
+
+def _width(value: Any) -> int:
+    """The width of an MLP; 0 for none."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0:
+        return check.positive_int("mlp", value) if value else 0
+    raise InputError(
+        f"mlp must be a width, a whole number ≥ 0 with 0 for none, got {check.brief(value)}"
+    )
+
+
 def _matrix(name: str) -> Callable[[Any], Any]:
     return lambda value: laws.matrix(name, value)
 
@@ -146,7 +168,11 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "n": lambda value: check.positive_int("n", value),
     "d": check.dimension,
     **{name: _matrix(name) for name in MATRICES},
-    "mask": lambda value: check.choice("mask", value, ("causal", "full")),
+    "mask": lambda value: str(masks.read(value)),
+    "norm": _norm,
+    "heads": lambda value: check.positive_int("heads", value),
+    "d_head": lambda value: check.positive_int("d_head", value),
+    "mlp": _width,
     "start": laws.start,
     "c": lambda value: check.positive("c", value),
     "delta": lambda value: check.positive("delta", value),

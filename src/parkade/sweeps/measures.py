@@ -130,6 +130,12 @@ def _centers(sample: Sample) -> dict[str, ArrayLike]:
     }
 
 
+def _lengths(sample: Sample) -> dict[str, ArrayLike]:
+    if sample.run.radii is None:
+        return {}  # NaN: only some normalisations have them
+    return {"radii": sample.run.radii_at(sample.times)}
+
+
 MEASURES: dict[str, Measure] = {
     "clusters": Measure(
         "clusters and the share of the largest, at the times",
@@ -186,5 +192,10 @@ MEASURES: dict[str, Measure] = {
         "the tokens at the times",
         {"tokens": Variable(("time", "token", "axis"), "f8", "tokens")},
         lambda sample: {"tokens": sample.tokens},
+    ),
+    "lengths": Measure(
+        "the lengths of tokens at the times, if the normalisation has them",
+        {"radii": Variable(("time", "token"), "f8", "lengths of tokens")},
+        _lengths,
     ),
 }

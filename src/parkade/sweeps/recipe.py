@@ -15,8 +15,11 @@ from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.attention import Attention
+from parkade.model.head import Head
 from parkade.model.matrices import gaussian
+from parkade.model.mlp import MLP
 from parkade.model.model import Model, from_dict
+from parkade.model.transformer import Transformer
 from parkade.solve.options import SumsOption
 from parkade.sweeps import grid, laws
 from parkade.sweeps.grid import Axis
@@ -165,20 +168,31 @@ class Recipe:
         """The model of a run at a point of the grid; shared by all runs if nothing is drawn."""
         if "model" in value:
             return self._given[self.axes["model"].values.index(value["model"])]
-        drawn = [name for name in grid.MATRICES if laws.is_drawn(value[name])]
-        if not drawn and where in self._models:
+        if where in self._models:
             return self._models[where]
-        d = value["d"]
-        matrices = {name: value[name] for name in grid.MATRICES}
+        d, beta, mask = value["d"], value["beta"], value["mask"]
+        matrices = {name: value[name] for name in grid.MATRICES if name in value}
+        drawn = [name for name in matrices if laws.is_drawn(matrices[name])]
         for name in drawn:
             matrices[name] = gaussian(d, laws.generator(self.seed, run, name))
-        model = Attention(d, value["beta"], **matrices, mask=value["mask"])
-        if not drawn:
+        parts = {"norm": value.get("norm", "post"), "mask": mask}
+        if width := value.get("mlp", 0):
+            parts["mlp"] = MLP.random(d, width, laws.generator(self.seed, run, "mlp"))
+        model: Model
+        if "heads" in value:
+            rng = laws.generator(self.seed, run, "heads")
+            random = {"d": d, "d_head": value.get("d_head"), "beta": beta, "seed": rng}
+            model = Transformer(value["heads"], **random, **parts)
+        elif set(value) & set(grid.PARTS):
+            model = Transformer([Head(**matrices, beta=beta, d=d)], **parts)
+        else:
+            model = Attention(d, beta, **matrices, mask=mask)
+        if not (drawn or width or "heads" in value):
             self._models[where] = model
         return model
 
     @cached_property
-    def _models(self) -> dict[tuple[int, ...], Attention]:
+    def _models(self) -> dict[tuple[int, ...], Model]:
         return {}
 
     @cached_property
@@ -213,8 +227,7 @@ class Recipe:
 
     def _check(self) -> None:
         """Raise if no ensemble can have this recipe: its text may be damaged."""
-        model = {"model"} if "model" in self.axes else set(grid.ATTENTION)
-        if set(self.axes) - set(grid.OBSERVERS) != {*model, "n", "d", "start"}:
+        if set(self.axes) - set(grid.OBSERVERS) != {*self._of_model(), "n", "d", "start"}:
             raise InputError("parameters are missing")
         if len(set(self.axes) & set(grid.OBSERVERS)) != 1:
             raise InputError("it has both c and delta, or neither")
@@ -238,6 +251,15 @@ class Recipe:
         check.positive("tol", self.tol)
         check.positive_int("batch", self.batch)
         check.choice("sums", self.sums, ("auto", "direct", "harmonic"))
+
+    def _of_model(self) -> set[str]:
+        """The parameters of the model: random heads have no Q, K and V."""
+        if "model" in self.axes:
+            return {"model"}
+        parts = set(self.axes) & set(grid.PARTS)
+        if "heads" in parts:
+            return parts | set(grid.ATTENTION) - set(grid.MATRICES)
+        return (parts - {"d_head"}) | set(grid.ATTENTION)
 
     def differences(self, other: Recipe) -> list[str]:
         """The differences, with the value here and in the other recipe."""

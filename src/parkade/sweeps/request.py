@@ -42,8 +42,7 @@ def make(model: Any, parameters: dict[str, Any], settings: Mapping[str, Any]) ->
     if "c" in given and "delta" in given:
         raise InputError("got both c (δ = cβ^{-1/2}) and delta; give only one")
     names = _measures(settings["measure"])
-    attention = {"beta": 1.0, "V": "I", "Q": "I", "K": "I", "mask": "causal"}
-    axes = _axes(given if models else {**attention, **given})
+    axes = _axes(given if models else _with_parts(given))
     for name in grid.OBSERVERS:
         if name in given and axes[name].swept and not any(MEASURES[m].observes for m in names):
             observers = " or ".join(repr(m) for m in MEASURES if MEASURES[m].observes)
@@ -102,7 +101,7 @@ def _models(model: Any) -> tuple[Model, ...]:
 
 def _with_models(model: Any, models: tuple[Model, ...], given: dict[str, Any]) -> dict[str, Any]:
     """The parameters of a grid of models."""
-    wrong = [name for name in grid.ATTENTION if name in given]
+    wrong = [name for name in (*grid.ATTENTION, *grid.PARTS) if name in given]
     if wrong:
         raise InputError(
             f"{wrong[0]} applies to Attention only, got a model of another kind; omit it"
@@ -110,6 +109,28 @@ def _with_models(model: Any, models: tuple[Model, ...], given: dict[str, Any]) -
     if given.get("d", models[0].d) != models[0].d:
         raise InputError(f"d must be {models[0].d} like the model's, got {given['d']}")
     return {**given, "model": model, "d": models[0].d}
+
+
+def _with_parts(given: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of an attention model or a transformer, with defaults."""
+    usual = {"beta": 1.0, "V": "I", "Q": "I", "K": "I", "mask": "causal"}
+    if "heads" in given:
+        wrong = [name for name in grid.MATRICES if name in given]
+        if wrong:
+            raise InputError(
+                f"{wrong[0]} is for one head, but heads={check.brief(given['heads'])} are random "
+                "ones; omit one of both"
+            )
+        usual = {name: usual[name] for name in ("beta", "mask")}
+    elif "d_head" in given:
+        raise InputError("d_head is the rank of random heads; give heads as well")
+    # What is as usual is not in the recipe: stores of older versions have the same one.
+    others = {k: v for k, v in given.items() if not (k in grid.USUAL and _is(v, grid.USUAL[k]))}
+    return {**usual, **others}
+
+
+def _is(value: Any, usual: Any) -> bool:
+    return type(value) is type(usual) and bool(value == usual)
 
 
 def _measures(measure: Any) -> tuple[str, ...]:
@@ -181,7 +202,8 @@ def _check_memory(recipe: Recipe) -> None:
     sizes, batch = recipe.sizes, min(recipe.batch, recipe.total)
     n, d = sizes["token"], sizes["axis"]
     check.fits_in_memory(_TOKEN * n * d, f"a run of {n} tokens in d={d}", "lower n or d")
-    check.fits_in_memory(24.0 * d * d, f"a model in d={d}", "lower d")
+    heads = max(recipe.axes["heads"].values) if "heads" in recipe.axes else 1
+    check.fits_in_memory(24.0 * d * d * heads, f"a model in d={d}", "lower d")
     for value in recipe.axes["start"].values:
         if value[0] == "mixture":
             check.fits_in_memory(32.0 * value[1] * d, f"a mixture of {value[1]}", "use fewer")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import pickle
 import queue
 import signal
 import threading
@@ -22,6 +23,7 @@ from typing import Any
 
 from parkade.base import check
 from parkade.base.errors import InputError, ParkadeError, WorkerLostError
+from parkade.model.model import Model
 
 POOLS = ("threads", "processes")
 
@@ -139,3 +141,14 @@ def _serve() -> None:
             os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
+
+
+def check_sendable(models: tuple[Model, ...]) -> None:
+    """Raise if the models cannot be pickled."""
+    try:
+        pickle.dumps(models)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"the model cannot be sent to other processes ({check.reason(error)}); define its "
+            "function or class in a module, or use executor='threads'"
+        ) from None

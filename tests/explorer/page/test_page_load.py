@@ -21,7 +21,7 @@ def test_load(opened):
     assert (scene["n"], scene["d"], scene["beta"]) == (32, 3, 9)
     np.testing.assert_allclose(np.linalg.norm(scene["frames"], axis=-1), 1, atol=1e-6)
     for name, value in reader.settings.items():
-        if name in ("mask", "frozen"):
+        if name in ("mask", "frozen", "encoding"):
             assert reader.on(f"{name}-{value}").is_checked()
         else:
             assert reader.on(name).input_value() == str(value)

@@ -46,7 +46,8 @@ def served(opened):
 
 def test_every_range_is_that_of_the_schema(opened):
     """Both ends and the middle of each slider, in the order of the schema."""
-    reader = opened(LINK)
+    # With these, no setting is without effect and hidden.
+    reader = opened(f"{LINK}&mask=window&heads=2&mlp=3&encoding=alibi")
     fields = {field["name"]: field for field in schema(Settings)}
     shown = reader.get("[...document.querySelectorAll('.field')].map(f => f.dataset.field)")
     assert shown == list(fields)
@@ -64,9 +65,14 @@ def test_every_range_is_that_of_the_schema(opened):
             (0.5, (low * high) ** 0.5 if log else (low + high) / 2),
         ]:
             reader.on(f"{name}-slider").fill(str(share))
-            assert float(reader.on(name).input_value()) == pytest.approx(value, rel=0.1)
+            near = pytest.approx(value, rel=0.1, abs=0.5 if field["whole"] else 0.0)
+            assert float(reader.on(name).input_value()) == near
     for name, field in fields.items():
-        for value, words in field.get("options", []):
+        options = field.get("options", [])
+        if len(options) > 4:
+            assert reader.on(name).inner_text().split("\n") == [words for _, words in options]
+            continue
+        for value, words in options:
             assert reader.page.locator(f"label[for={name}-{value}]").inner_text() == words
     reader.forgive("net::ERR_FAILED")
 
@@ -123,37 +129,37 @@ def test_new_settings_need_no_script(served):
     added = [
         {"name": "noise", "control": "number", "default": 0, "symbol": "σ", "label": "noise",
          **number, "slider": {"low": 0, "high": 0.5, "log": False}},
-        {"name": "heads", "control": "number", "default": 1, "symbol": "h", "label": "heads",
+        {"name": "walls", "control": "number", "default": 1, "symbol": "w", "label": "walls",
          **number, "high": 8, "whole": True},
-        {"name": "norm", "control": "choice", "default": "post", "symbol": "", "label": "norm",
-         "options": [["post", "after"], ["pre", "before"]]},
-        {"name": "position", "control": "choice", "default": "none", "symbol": "",
-         "label": "position", "options": [[name, name] for name in ("none", "a", "b", "c")]},
-        {"name": "draw", "control": "seed", "default": 5, "symbol": "draw", "label": "of noise",
+        {"name": "side", "control": "choice", "default": "in", "symbol": "", "label": "side",
+         "options": [["in", "inside"], ["out", "outside"]]},
+        {"name": "kind", "control": "choice", "default": "none", "symbol": "",
+         "label": "kind", "options": [[name, name] for name in ("none", "a", "b", "c", "d")]},
+        {"name": "dice", "control": "seed", "default": 5, "symbol": "dice", "label": "of noise",
          "next_label": "Other noise"},
         {"name": "W", "control": "matrix", "default": "I", "symbol": "W", "label": "MLP",
          "size": "d", "slider": {"low": -1, "high": 1, "log": False}},
     ]  # fmt: skip
-    reader, sent = served(lambda _, fields: fields.extend(added), f"{LINK}&position=b&W=1,2")
+    reader, sent = served(lambda _, fields: fields.extend(added), f"{LINK}&kind=b&W=1,2")
     assert reader.settings["noise"] == 0
-    assert reader.on("position").input_value() == "b"
+    assert reader.on("kind").input_value() == "b"
     assert [reader.on(f"W-{i}").input_value() for i in range(2)] == ["1", "2"]
     reader.on("noise-slider").fill("0.5")
     reader.idle()
-    reader.type("heads", 4)
-    assert reader.page.locator("#heads-slider").count() == 0
-    reader.on("norm-pre").check()
-    reader.on("position").select_option("c")
-    reader.on("draw-next").click()
+    reader.type("walls", 4)
+    assert reader.page.locator("#walls-slider").count() == 0
+    reader.on("side-out").check()
+    reader.on("kind").select_option("c")
+    reader.on("dice-next").click()
     reader.idle()
     expect(reader.page.get_by_role("button", name="Other noise")).to_be_visible()
-    wanted = {"noise": 0.25, "heads": 4, "norm": "pre", "position": "c", "draw": 6, "W": "1,2"}
+    wanted = {"noise": 0.25, "walls": 4, "side": "out", "kind": "c", "dice": 6, "W": "1,2"}
     assert {name: sent[-1][name] for name in wanted} == wanted
-    link = "n=6&d=2&T=5&noise=0.25&heads=4&norm=pre&position=c&draw=6&W=1,2&t=5"
+    link = "n=6&d=2&T=5&noise=0.25&walls=4&side=out&kind=c&dice=6&W=1,2&t=5"
     assert reader.link == link
     reader.on("undo").click()
     reader.idle()
-    assert (reader.settings["draw"], reader.on("draw").input_value()) == (5, "5")
+    assert (reader.settings["dice"], reader.on("dice").input_value()) == (5, "5")
 
 
 def test_no_schema(opened):

@@ -54,15 +54,16 @@ export class AttentionPanel {
     if (!pair) {
       const shade = document.documentElement.dataset.theme === 'dark' ? 'brighter' : 'darker';
       const k = () => make('i', { textContent: 'k' });
-      text.replaceChildren('Row ', k(), ': what token ', k(), ` attends to; ${shade} is more.`);
+      const many = (this.host.scene()?.heads?.length ?? 1) > 1 ? ', as the mean of its heads' : '';
+      text.replaceChildren('Row ', k(), ': what token ', k(), ` attends to${many}; ${shade} is more.`);
       return;
     }
     const [k, j] = pair;
     const scene = this.host.scene();
     const weight = scene.attentionRow(scene.tokensAt(this.host.view().u), k, new Float64Array(scene.n))[j];
-    const hidden = scene.mask === 'causal' && j > k && !scene.frozenSet.has(j);
+    const hidden = !scene.weights.sees(k, j) && !scene.frozenSet.has(j);
     text.textContent = scene.frozenSet.has(k) ? `${tokenName(k)} is frozen and attends to no token.`
-      : hidden ? `${tokenName(j)} comes after ${tokenName(k)}, which cannot attend to it.`
+      : hidden ? `${tokenName(j)} ${j > k ? 'comes after' : 'is too far before'} ${tokenName(k)}, which cannot attend to it.`
         : `${tokenName(k)} attends to ${tokenName(j)} by ${percent(weight)}.`;
   }
 }

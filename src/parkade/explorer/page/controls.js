@@ -1,6 +1,6 @@
 // The controls of all settings, made from the schema.
 
-import { byId } from './dom.js';
+import { byId, make } from './dom.js';
 import { lightUp } from './equation.js';
 import { ChoiceField, NumberField, SeedField } from './fields.js';
 import { MatrixField, resized } from './matrixfield.js';
@@ -8,6 +8,9 @@ import { MatrixField, resized } from './matrixfield.js';
 const CONTROLS = { number: NumberField, choice: ChoiceField, seed: SeedField, matrix: MatrixField };
 
 const isSize = (field, value) => Number.isInteger(value) && value >= field.low && value <= field.high;
+
+/** Whether a setting does nothing beside the others. */
+const isIdle = ({ idle }, settings) => Boolean(idle) && Object.entries(idle).every(([name, values]) => values.includes(settings[name]));
 
 export class Controls {
   /** `onChange(settings, done)`: done is false while a slider is still being moved. */
@@ -17,7 +20,9 @@ export class Controls {
     this.fields = Object.fromEntries(fields.map((field) => [
       field.name, new CONTROLS[field.control](field, (value, done) => this.change(field, value, done)),
     ]));
-    byId('fields').replaceChildren(...Object.values(this.fields).map(({ element }) => element));
+    this.groups = new Map();
+    byId('fields').replaceChildren();
+    for (const { field, element } of Object.values(this.fields)) this.place(field.group).append(element);
     // The symbol in the equation lights up with its control.
     for (const type of ['focusin', 'focusout', 'pointerover', 'pointerout']) {
       byId('fields').addEventListener(type, (event) => {
@@ -28,6 +33,17 @@ export class Controls {
     this.show(settings);
   }
 
+  /** Where a control belongs: in sight, or under the heading of its group, which is closed at first. */
+  place(group) {
+    if (!group) return byId('fields');
+    if (!this.groups.has(group)) {
+      const details = make('details', { className: 'group' }, make('summary', { textContent: group }));
+      this.groups.set(group, details);
+      byId('fields').append(details);
+    }
+    return this.groups.get(group);
+  }
+
   /** A control has a new value. Matrices keep to the setting that is their size. */
   change(field, value, done) {
     const before = this.settings;
@@ -35,13 +51,24 @@ export class Controls {
     for (const { name, size } of Object.values(this.schema)) {
       if (size === field.name && isSize(field, value)) next[name] = resized(before[name], value);
     }
-    this.show(next);
+    this.fill(next);
     this.onChange(next, done);
   }
 
+  /** Show settings from elsewhere; a group with one that is not the default opens. */
   show(settings) {
+    this.fill(settings);
+    for (const { field: { name, group, default: usual } } of Object.values(this.fields)) {
+      if (group && settings[name] !== usual) this.groups.get(group).open = true;
+    }
+  }
+
+  fill(settings) {
     this.settings = { ...settings };
-    for (const control of Object.values(this.fields)) control.show(settings, this.sizeOf(control.field, settings));
+    for (const control of Object.values(this.fields)) {
+      control.show(settings, this.sizeOf(control.field, settings));
+      control.element.hidden = isIdle(control.field, settings);
+    }
   }
 
   /** The size of a matrix; its default while the setting that gives it is wrong. */
@@ -57,6 +84,7 @@ export class Controls {
     byId('form-error').textContent = elsewhere ? sentence : '';
     byId('form-error').hidden = !elsewhere;
     const element = this.fields[name]?.element;
+    if (sentence && element?.closest('details')) element.closest('details').open = true;
     if (sentence && element && !element.contains(document.activeElement)) element.scrollIntoView({ block: 'nearest' });
   }
 }

@@ -3,7 +3,7 @@
 import { byId } from './dom.js';
 
 const MATHML = 'http://www.w3.org/1998/Math/MathML';
-const TAGS = new Set(['mrow', 'mi', 'mo', 'mn', 'mtext', 'msub', 'msup', 'msubsup', 'mfrac', 'msqrt', 'munder', 'mover', 'munderover']);
+const TAGS = new Set(['mrow', 'mi', 'mo', 'mn', 'mtext', 'msub', 'msup', 'msubsup', 'mfrac', 'msqrt', 'munder', 'mover', 'munderover', 'mtable', 'mtr', 'mtd']);
 
 /** An element [tag, setting or null, ...children]. */
 function element([tag, of, ...children]) {

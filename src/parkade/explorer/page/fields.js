@@ -3,7 +3,7 @@
 import { make, symbols, typedNumber } from './dom.js';
 import { plain, short } from './format.js';
 
-const SEGMENTS = 3; // options that fit side by side; more of them make a menu
+const SEGMENTS = 4; // options that fit side by side; more of them make a menu
 
 /** What all controls share: `field` is an entry of the schema. */
 export class Field {
@@ -11,7 +11,8 @@ export class Field {
     this.field = field;
     this.name = field.name;
     this.error = make('p', { className: 'error', id: `${field.name}-error`, role: 'alert', hidden: true });
-    this.element = make('div', { className: 'field' }, ...rows, this.error);
+    const help = field.help ? [make('p', { className: 'hint', textContent: field.help })] : [];
+    this.element = make('div', { className: 'field' }, ...rows, ...help, this.error);
     this.element.dataset.field = field.name;
   }
 
@@ -106,7 +107,8 @@ export class ChoiceField extends Field {
     const parts = few ? segments(field, onChange) : menu(field, onChange);
     const heading = few ? make('span', { className: 'hint', id: `${name}-label`, textContent: label })
       : make('label', { className: 'hint', for: name, textContent: label });
-    super(field, make('div', { className: 'row wide' }, heading, parts.element));
+    const row = few && options.length === SEGMENTS ? 'row wide long' : 'row wide';
+    super(field, make('div', { className: row }, heading, parts.element));
     this.choose = parts.choose;
   }
 

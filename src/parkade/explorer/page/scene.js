@@ -3,9 +3,10 @@
 // A moment is a number u in [0, 1]: t = 0 at u = 0, then equal ratios of t take equal lengths.
 //
 // Always there: n, d, times, frames, labels, clusters. The rest may be null or missing:
-// a path need not have a model (mask, A, V), centres, merges, a prediction, a forecast or statistics.
+// a path need not have a model (mask, A or heads, V), lengths, centres, merges, a prediction, a forecast or statistics.
 
 import { UPRIGHT, facing } from './turn.js';
+import { Weights } from './weights.js';
 
 const HEAD = 0.04; // share of the time line between t = 0 and the first frame after it
 
@@ -22,6 +23,7 @@ export class Scene {
     this.frozen = data.frozen ?? []; // points
     this.frames = new Float32Array(bytes(data.frames)); // F × n × d
     this.labels = new Uint16Array(bytes(data.labels)); // F × n
+    this.logRadii = data.log_radii ? new Float32Array(bytes(data.log_radii)) : null; // F × n
     this.count = this.times.length;
     this.end = this.times[this.count - 1];
     // A saved run may begin late, or contain its end only.
@@ -33,6 +35,7 @@ export class Scene {
     // Frozen points that are not among the n tokens; all tokens attend to them.
     const weights = this.frozen_weights ?? [];
     this.points = this.frozenSet.size ? [] : this.frozen.map((place, i) => ({ place, weight: weights[i] ?? 1 }));
+    this.weights = new Weights(this);
     this.renyi = new Set(this.centers?.renyi ?? []);
     this.strong = new Set(this.centers?.strong ?? []);
     this.arrivals = (this.merges ?? []).map((m) => m.t).sort((a, b) => a - b);
@@ -47,7 +50,7 @@ export class Scene {
   }
 
   /** Whether the page can compute attention weights. */
-  get hasAttention() { return Boolean(this.A) && (this.mask === 'causal' || this.mask === 'full'); }
+  get hasAttention() { return this.weights.known; }
 
   /** Whether there are centres with caps. */
   get hasCaps() { return Number.isFinite(this.centers?.delta); }
@@ -112,42 +115,16 @@ export class Scene {
     return angleBetween(this.frames, index * this.d, tokens, index * this.d, this.d);
   }
 
-  /**
-   * Attention weights of row k among `tokens`, into `row`: the share of each token in the sum
-   * that moves token k. All tokens attend to a frozen token, which attends to none.
-   */
-  attentionRow(tokens, k, row) {
-    const { n, d, A } = this;
-    row.fill(0);
-    if (this.frozenSet.has(k)) return row;
-    const query = new Float64Array(d);
-    for (let i = 0; i < d; i++) {
-      for (let j = 0; j < d; j++) query[i] += A[i][j] * tokens[k * d + j];
-    }
-    const last = this.mask === 'full' ? n - 1 : k;
-    let top = -Infinity;
-    const outside = this.points.map(({ place, weight }) => {
-      const score = place.reduce((sum, x, i) => sum + query[i] * x, 0);
-      top = Math.max(top, score);
-      return { score, weight };
-    });
-    const sees = (j) => j <= last || this.frozenSet.has(j);
-    for (let j = 0; j < n; j++) {
-      if (!sees(j)) continue;
-      let score = 0;
-      for (let i = 0; i < d; i++) score += query[i] * tokens[j * d + i];
-      row[j] = score;
-      if (score > top) top = score;
-    }
-    let sum = 0;
-    for (const { score, weight } of outside) sum += weight * Math.exp(score - top);
-    for (let j = 0; j < n; j++) {
-      if (!sees(j)) continue;
-      row[j] = Math.exp(row[j] - top);
-      sum += row[j];
-    }
-    for (let j = 0; j < n; j++) row[j] /= sum;
-    return row;
+  /** Attention weights of row k among `tokens`, into `row`: see Weights. */
+  attentionRow(tokens, k, row) { return this.weights.row(tokens, k, row); }
+
+  /** The length of token k at u; null if tokens have none. */
+  lengthAt(u, k) {
+    if (!this.logRadii) return null;
+    const { frame, part } = this.frameAt(u);
+    const at = frame * this.n + k;
+    const next = Math.min(at + this.n, this.logRadii.length - this.n + k);
+    return Math.exp(this.logRadii[at] + part * (this.logRadii[next] - this.logRadii[at]));
   }
 
   /** A basis of the leading eigenspace L of a diagonal V; null if L is everything, or unknown. */

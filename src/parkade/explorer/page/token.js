@@ -1,7 +1,7 @@
 // One token in words: in the panel at the side, and next to the pointer.
 
 import { byId, make } from './dom.js';
-import { degrees, percent, tokenName } from './format.js';
+import { degrees, percent, short, tokenName } from './format.js';
 import { clusterSizes } from './look.js';
 
 const HINT = 'Point at a token to follow it everywhere; click it, or type its number, to keep it.';
@@ -18,7 +18,9 @@ function tokenFacts(scene, view, k) {
   if (scene.centers) roles.push(scene.strong.has(k) ? 'strong Rényi centre' : scene.renyi.has(k) ? 'Rényi centre' : 'no centre');
   if (k === 0) roles.push('the first token');
   if (scene.frozenSet.has(k)) roles.push('frozen');
+  const length = scene.lengthAt(view.u, k);
   return {
+    length: length === null ? '' : `Length ${short(length)}`,
     name: tokenName(k), cluster, role: roles.join(', '), drift: `Drift ${degrees(scene.drift(tokens, k))} from its start`, tokens,
   };
 }
@@ -44,8 +46,8 @@ export function showToken(scene, view) {
     text.textContent = HINT;
     return;
   }
-  const { name, cluster, role, drift, tokens } = tokenFacts(scene, view, k);
-  const lines = [`${[cluster, role].filter(Boolean).join('; ')}.`, `${drift}.`];
+  const { name, cluster, role, drift, length, tokens } = tokenFacts(scene, view, k);
+  const lines = [`${[cluster, role].filter(Boolean).join('; ')}.`, `${[drift, length].filter(Boolean).join('. ')}.`];
   if (scene.hasAttention) lines.push(`${attends(scene, tokens, k)}.`);
   text.replaceChildren(make('b', { textContent: `${name} ` }), ...lines.flatMap((line, i) => (i ? [make('br'), line] : [line])));
 }

@@ -1,0 +1,84 @@
+"""The model that settings describe, made of the parts of a transformer.
+
+Heads share the values: V is split evenly, V_h = V/H. Each compares tokens along its own few random
+directions. A head of full rank is the single head with Q and K, and all heads together are close to
+it, because the mean of K_hᵀQ_h is KᵀQ. So what is known for V still helps to understand the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from parkade.base.types import Array
+from parkade.model import norm as norms
+from parkade.model.attention import Attention
+from parkade.model.head import Head
+from parkade.model.mlp import MLP
+from parkade.model.norm import Mix, Norm
+from parkade.model.position import Alibi, Position, Rope
+from parkade.model.transformer import Transformer
+
+NORMS = {
+    "post": "post-norm",
+    "pre": "pre-norm",
+    "mix": "post-norm to t = 10, then pre",
+    "peri": "peri-norm",
+    "ngpt": "nGPT",
+    "sqrt": "1/√(t + 1)",
+}
+"""Normalisations, in words."""
+
+_UNTIL = 10.0  # post-norm, if both are mixed: clusters have formed
+
+_HEADS, _MLP = range(2)  # streams of random numbers
+
+
+def assemble(settings: Mapping[str, Any], matrices: Mapping[str, Array]) -> Transformer:
+    """The model of these settings, with the matrices Q, K and V."""
+    d, beta, mask = settings["d"], settings["beta"], settings["mask"]
+    if mask not in ("causal", "full"):
+        mask = f"{mask}({settings['reach']})"
+    mlp, position, norm = _mlp(settings), _position(settings), _norm(settings)
+    if settings["heads"] == 1 and mlp is None and position is None and norm.name == "post":
+        return Attention(d, beta, mask=mask, **matrices)
+    heads = [Head(**matrices, beta=beta, d=d)]
+    if settings["heads"] > 1:
+        heads = _split(settings, matrices)
+    return Transformer(heads, mlp=mlp, norm=norm, mask=mask, position=position)
+
+
+def _split(settings: Mapping[str, Any], matrices: Mapping[str, Array]) -> list[Head]:
+    """Heads that share V, each with a few random directions in which it compares tokens."""
+    count, d = settings["heads"], settings["d"]
+    m = min(settings["rank"], d)
+    rng = _generator(settings, _HEADS)
+    found = []
+    for _ in range(count):
+        directions = np.linalg.qr(rng.standard_normal((d, m)))[0].T * (d / m) ** 0.5
+        Q, K = directions @ matrices["Q"], directions @ matrices["K"]
+        found.append(Head(Q, K, matrices["V"] / count, settings["beta"]))
+    return found
+
+
+def _mlp(settings: Mapping[str, Any]) -> MLP | None:
+    if not settings["mlp"] or not settings["gain"]:
+        return None
+    drawn = MLP.random(settings["d"], settings["mlp"], _generator(settings, _MLP))
+    return MLP(drawn.W1, settings["gain"] * drawn.W2)
+
+
+def _position(settings: Mapping[str, Any]) -> Position | None:
+    if settings["encoding"] == "alibi":
+        return Alibi(settings["slope"])
+    return Rope() if settings["encoding"] == "rope" else None
+
+
+def _norm(settings: Mapping[str, Any]) -> Norm:
+    return Mix(_UNTIL) if settings["norm"] == "mix" else norms.read(settings["norm"])
+
+
+def _generator(settings: Mapping[str, Any], stream: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(settings["sample"], spawn_key=(stream,)))
