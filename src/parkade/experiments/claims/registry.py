@@ -11,6 +11,7 @@ from parkade.experiments.claims import (
     coarsening,
     drift,
     energies,
+    equiangular,
     first_token,
     forecast,
     last_merge,
@@ -42,6 +43,7 @@ CLAIMS: dict[str, Claim] = by_name(
         renyi_count.CLAIM,
         centers.CLAIM,
         *cluster_law.CLAIMS,
+        equiangular.CLAIM,
         forecast.CLAIM,
         lifetime.CLAIM,
         drift.CLAIM,
@@ -49,4 +51,4 @@ CLAIMS: dict[str, Claim] = by_name(
         last_merge.CLAIM,
     )
 )
-"""Every claim by name, in the paper's order; ours come last."""
+"""Every claim by name, by paper: the first in its own order; ours come last."""
