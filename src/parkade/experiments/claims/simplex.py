@@ -11,7 +11,7 @@ from parkade.experiments.claims.ends import orthonormal
 def simplex(
     n: int, rho: float, rng: np.random.Generator | None = None, d: int | None = None
 ) -> Array:
-    """n tokens in d ≥ n dimensions (n by default) with overlap −1/(n−1) ≤ ρ < 1.
+    """Some n tokens in d ≥ n dimensions (n by default) with overlap −1/(n−1) ≤ ρ < 1.
 
     They are the rows of the root of the matrix of all overlaps, (1−ρ) I + ρ 11ᵀ, turned at random
     if there is a generator.
