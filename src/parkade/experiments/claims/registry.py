@@ -26,6 +26,7 @@ from parkade.experiments.claims import (
     renyi_count,
     strong_count,
     strong_stay,
+    synchrony,
     table,
     two_points,
 )
@@ -54,6 +55,8 @@ CLAIMS: dict[str, Claim] = by_name(
         first_state.CLAIM,
         full_metastable.CLAIM,
         long_context.CLAIM,
+        synchrony.CLAIM,
+        synchrony.ON_CIRCLE,
         forecast.CLAIM,
         lifetime.CLAIM,
         drift.CLAIM,
