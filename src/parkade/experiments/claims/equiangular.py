@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ def slope(rho: float, case: Case) -> float:
     """The claimed dρ/dt."""
     # Multiplied by e^{−βρ}, so that nothing overflows.
     n, beta = case.n, case.beta
-    return 2 * (1 - rho) * ((n - 1) * rho + 1) / (np.exp(beta * (1 - rho)) + n - 1)
+    return 2 * (1 - rho) * ((n - 1) * rho + 1) / (math.exp(beta * (1 - rho)) + n - 1)
 
 
 def predicted(case: Case, times: Array) -> Array:

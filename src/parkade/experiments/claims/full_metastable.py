@@ -178,7 +178,7 @@ def measure(effort: Effort) -> Evidence:
     )
 
 
-def staircase(effort: Effort) -> tuple[float, float, tuple[Array, Array, Array]]:
+def staircase(effort: Effort) -> tuple[float, float, tuple[Array, Array, NDArray[np.int64]]]:
     """How much of the rise of the energy is within a factor of two of merges, and of ln t.
 
     From t = β on; also the times, the energy and the numbers of clusters.
