@@ -11,15 +11,22 @@ from parkade.experiments.claims import (
     coarsening,
     drift,
     energies,
+    equiangular,
+    first_state,
     first_token,
     forecast,
+    full_metastable,
     last_merge,
     lifetime,
+    long_context,
+    norm_rates,
+    norm_start,
     one_cluster,
     one_point,
     renyi_count,
     strong_count,
     strong_stay,
+    synchrony,
     table,
     two_points,
 )
@@ -42,6 +49,14 @@ CLAIMS: dict[str, Claim] = by_name(
         renyi_count.CLAIM,
         centers.CLAIM,
         *cluster_law.CLAIMS,
+        equiangular.CLAIM,
+        norm_rates.CLAIM,
+        norm_start.CLAIM,
+        first_state.CLAIM,
+        full_metastable.CLAIM,
+        long_context.CLAIM,
+        synchrony.CLAIM,
+        synchrony.ON_CIRCLE,
         forecast.CLAIM,
         lifetime.CLAIM,
         drift.CLAIM,
@@ -49,4 +64,4 @@ CLAIMS: dict[str, Claim] = by_name(
         last_merge.CLAIM,
     )
 )
-"""Every claim by name, in the paper's order; ours come last."""
+"""Every claim by name, by paper: the first in its own order; ours come last."""
