@@ -73,8 +73,8 @@ def verify(
     Returns
     -------
     list of Outcome
-        One for each claim, in the order of the names: the claim is its `experiment`, the evidence its
-        `finding`.
+        One for each claim, in the order of the names: the claim is its `experiment`, the evidence
+        its `finding`.
 
     Examples
     --------
