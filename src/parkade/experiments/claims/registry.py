@@ -5,6 +5,7 @@ from __future__ import annotations
 from parkade.experiments.claim import Claim
 from parkade.experiments.claims import (
     capture,
+    causal_ends,
     centers,
     clouds,
     cluster_law,
@@ -47,6 +48,7 @@ CLAIMS: dict[str, Claim] = by_name(
         drift.CLAIM,
         coarsening.CLAIM,
         last_merge.CLAIM,
+        causal_ends.CLAIM,
     )
 )
 """Every claim by name, in the paper's order; ours come last."""
