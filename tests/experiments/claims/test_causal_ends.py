@@ -10,12 +10,13 @@ from parkade.experiments.claims import causal_ends, variants
 
 
 @pytest.fixture(scope="module")
-def small(request):
+def small():
     """Smaller runs, so that all variants take seconds."""
-    patch = pytest.MonkeyPatch()
-    request.addfinalizer(patch.undo)
-    for name, value in {"N": 12, "BETA": 12.0, "SMALL": 8, "SHARP": 24.0, "FIRST": 5.0}.items():
-        patch.setattr(causal_ends, name, value)
+    with pytest.MonkeyPatch.context() as patch:
+        values = {"N": 12, "BETA": 12.0, "SMALL": 8, "SHARP": 24.0, "FIRST": 5.0}
+        for name, value in values.items():
+            patch.setattr(causal_ends, name, value)
+        yield
 
 
 @pytest.fixture(scope="module")

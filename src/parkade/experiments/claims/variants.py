@@ -57,12 +57,20 @@ class Variant:
 
 
 def mlp(d: int, rng: np.random.Generator, size: float, symmetric: bool) -> MLP:
-    """A random ReLU network; its largest tangential force on a unit vector is about `size`."""
-    W1 = rng.standard_normal((WIDTH, d))
-    W2 = W1.T if symmetric else rng.standard_normal((d, WIDTH))
+    """A random ReLU network; its largest tangential force on a unit vector is about `size`.
+
+    On the circle, networks that only turn tokens round and round are drawn again.
+    """
     x = sphere.uniform(1000, d, rng)
-    tangent = sphere.project(x, np.maximum(x @ W1.T, 0) @ W2.T)
-    return MLP(W1, W2 * (size / np.linalg.norm(tangent, axis=1).max()))
+    while True:
+        W1 = rng.standard_normal((WIDTH, d))
+        W2 = W1.T if symmetric else rng.standard_normal((d, WIDTH))
+        force = np.maximum(x @ W1.T, 0) @ W2.T
+        turn = x[:, 0] * force[:, 1] - x[:, 1] * force[:, 0]
+        if d > 2 or turn.min() < 0 < turn.max():
+            break
+    largest = np.linalg.norm(sphere.project(x, force), axis=1).max()
+    return MLP(W1, W2 * (size / largest))
 
 
 def _changed(**parts: object) -> Callable[[int, float, np.random.Generator], Transformer]:
