@@ -26,11 +26,7 @@ def claims_json(outcomes: Iterable[Outcome[Claim, Evidence]]) -> str:
     """Claims with their evidence as one JSON object: everything but the arrays."""
     claims = [
         {
-            "claim": outcome.experiment.name,
-            "title": outcome.experiment.title,
-            "paper": outcome.experiment.paper,
-            "status": outcome.experiment.status,
-            "prediction": outcome.experiment.prediction,
+            **_statement(outcome.experiment),
             "measured": outcome.finding.measured,
             "verdict": outcome.finding.verdict,
             "false_alarm": outcome.finding.false_alarm,
@@ -41,6 +37,21 @@ def claims_json(outcomes: Iterable[Outcome[Claim, Evidence]]) -> str:
         for outcome in outcomes
     ]
     return json.dumps({"claims": claims}, indent=1, allow_nan=False)
+
+
+def list_json(claims: Iterable[Claim]) -> str:
+    """Claims without evidence as one JSON object."""
+    return json.dumps({"claims": [_statement(claim) for claim in claims]}, indent=1)
+
+
+def _statement(claim: Claim) -> Record:
+    return {
+        "claim": claim.name,
+        "title": claim.title,
+        "paper": claim.paper,
+        "status": claim.status,
+        "prediction": claim.prediction,
+    }
 
 
 def settings_of(effort: Effort) -> Record:

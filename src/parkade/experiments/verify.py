@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeAlias
 
 from parkade.base import check
-from parkade.base.errors import ParkadeError
+from parkade.base.errors import InputError, ParkadeError
 from parkade.base.files import directory
 from parkade.base.progress import Report, bar
 from parkade.experiments.claim import Claim, Evidence
@@ -21,9 +21,26 @@ from parkade.experiments.records import claims_json
 TestedClaim: TypeAlias = Outcome[Claim, Evidence]
 
 
+def choose(
+    names: str | Sequence[str] | None = None, papers: str | Sequence[str] | None = None
+) -> list[Claim]:
+    """The claims with these names, of these papers; None takes all."""
+    claims = check.chosen("the claim", names, CLAIMS)
+    known = {claim.paper: claim.paper for claim in CLAIMS.values()}
+    wanted = check.chosen("the paper", papers, known)
+    found = [claim for claim in claims if claim.paper in wanted]
+    if claims and not found:
+        raise InputError(
+            f"{', '.join(claim.name for claim in claims)} must be claims of {', '.join(wanted)}, "
+            "but none is; leave out the names or the papers"
+        )
+    return found
+
+
 def verify(
     names: str | Sequence[str] | None = None,
     *,
+    papers: str | Sequence[str] | None = None,
     quick: bool = False,
     seed: int = 0,
     runs: int | None = None,
@@ -37,6 +54,8 @@ def verify(
     ----------
     names : str, sequence of str or None
         Keys of `CLAIMS`; None takes them all.
+    papers : str, sequence of str or None
+        Take only the claims of these papers: arXiv numbers, or "ours".
     quick : bool
         Take smaller samples: all claims in about a minute.
     seed : int
@@ -54,8 +73,8 @@ def verify(
     Returns
     -------
     list of Outcome
-        One for each name, in the same order: the claim is its `experiment`, the evidence its
-        `finding`.
+        One for each claim, in the order of the names: the claim is its `experiment`, the evidence
+        its `finding`.
 
     Examples
     --------
@@ -63,7 +82,7 @@ def verify(
     >>> [outcome.finding.verdict for outcome in verify("lemma-c.1", quick=True)]
     ['agrees']
     """
-    claims = check.chosen("the claim", names, CLAIMS)
+    claims = choose(names, papers)
     check.generator(seed)
     folder = None if output is None else directory(output)
     done = [0.0] * len(claims)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from parkade.experiments.claim import Claim
 from parkade.experiments.claims import (
     capture,
+    causal_ends,
     centers,
     clouds,
     cluster_law,
@@ -16,6 +17,7 @@ from parkade.experiments.claims import (
     first_token,
     forecast,
     full_metastable,
+    hardmax,
     last_merge,
     lifetime,
     long_context,
@@ -57,11 +59,13 @@ CLAIMS: dict[str, Claim] = by_name(
         long_context.CLAIM,
         synchrony.CLAIM,
         synchrony.ON_CIRCLE,
+        hardmax.CLAIM,
         forecast.CLAIM,
         lifetime.CLAIM,
         drift.CLAIM,
         coarsening.CLAIM,
         last_merge.CLAIM,
+        causal_ends.CLAIM,
     )
 )
 """Every claim by name, by paper: the first in its own order; ours come last."""

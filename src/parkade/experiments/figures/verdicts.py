@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 
-from parkade.experiments.claims.registry import CLAIMS
 from parkade.experiments.exhibit import Exhibit
 from parkade.experiments.experiment import CAUSAL_CLUSTERING, OURS, Effort, Finding
 from parkade.experiments.output import Table
@@ -18,8 +17,7 @@ def measure(paper: str, place: str, effort: Effort) -> Finding:
     # Whole lives take long: ours are tested with small samples, unless there is a number of runs.
     quick = effort.quick or (paper == OURS and effort.runs is None)
     tested = verify(
-        [claim.name for claim in CLAIMS.values() if claim.paper == paper],
-        quick=quick, seed=effort.seed, runs=effort.runs if paper == OURS else None,
+        papers=paper, quick=quick, seed=effort.seed, runs=effort.runs if paper == OURS else None,
         output=folder, report=effort.report,
     )  # fmt: skip
     heading = ["claim", "status", "prediction", "measured", "verdict"]
