@@ -24,6 +24,10 @@ PAPERS: dict[str, Paper] = {
         "Geshkovski, Letrouit, Polyanskiy, Rigollet", 2023,
         "A mathematical perspective on transformers",
     ),
+    "2405.18273": Paper(
+        "Criscitiello, Rebjock, McRae, Boumal", 2024,
+        "Synchronization on circles and spheres with nonlinear interactions",
+    ),
     "2405.18781": Paper(
         "Wu, Ajorlou, Wang, Jegelka, Jadbabaie", 2024,
         "On the role of attention masks and LayerNorm in transformers",
@@ -38,6 +42,9 @@ PAPERS: dict[str, Paper] = {
     "2410.23228": Paper(
         "Bruno, Pasqualotto, Agazzi", 2024,
         "Emergence of meta-stable clustering in mean-field transformer models",
+    ),
+    "2507.22857": Paper(
+        "Polyanskiy, Rigollet, Yao", 2025, "Synchronization of mean-field models on the circle"
     ),
     "2510.05554": Paper(
         "Chen, Lin, Polyanskiy, Rigollet", 2025,
