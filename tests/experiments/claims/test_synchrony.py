@@ -31,14 +31,14 @@ def test_one_cluster_on_the_circle_and_three_below_the_threshold(circle, present
 def test_a_claim_for_all_beta_is_refuted(quick, monkeypatch):
     # Three clusters are stable for β = −1.
     monkeypatch.setattr(synchrony, "CIRCLE", ((2, -1.0),))
-    monkeypatch.setattr(synchrony, "OPEN", ())
+    monkeypatch.setattr(synchrony, "OTHERS", ())
     monkeypatch.setattr(synchrony, "start", lambda n, d, rng: synchrony.triangle(rng))
     assert synchrony.measure_circle(quick).verdict == "contradicts"
 
 
 def test_another_threshold_is_refuted(quick, monkeypatch):
     monkeypatch.setattr(synchrony, "CIRCLE", ((2, 0.0),))
-    monkeypatch.setattr(synchrony, "OPEN", ())
+    monkeypatch.setattr(synchrony, "OTHERS", ())
     monkeypatch.setattr(synchrony, "CRITICAL", -0.5)
     assert synchrony.measure_circle(quick).verdict == "contradicts"
 
