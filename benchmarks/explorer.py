@@ -25,7 +25,7 @@ from parkade.explorer.presets import presets
 
 BAR = 200.0
 ROUNDS = 9
-LONG = ("life",)
+LONG = ("life", "pre-norm", "heads", "window")
 
 OTHERS = {
     "default": Settings(),

@@ -81,7 +81,7 @@ def _presets() -> Iterator[Preset]:
     )
     yield Preset(
         "pre-norm",
-        "Pre-norm: the same life, slower",
+        "Pre-norm: a slower life",
         "Tokens grow longer, and so slower: only the logarithm of time counts, and plateaus last.",
         Settings(**_of(paper.LIFE), norm="pre"),
     )
@@ -94,7 +94,7 @@ def _presets() -> Iterator[Preset]:
     yield Preset(
         "window",
         "A window of 16 tokens",
-        "No token sees farther back than 16 places: the first ones lead nobody, and more last.",
+        "Tokens see only the last 16: new leaders arise along the sequence, and more of them last.",
         Settings(**{**_of(paper.FIGURE_2), "T": 1e4}, mask="window"),
     )
 
