@@ -113,9 +113,15 @@ def test_positions_do_not_go_with_frozen_tokens():
     assert caught.value.field == "encoding"
 
 
-@pytest.mark.parametrize(("norm", "V"), [("pre", "-1"), ("ngpt", "0")])
-def test_tokens_without_a_speed(norm, V):
-    with pytest.raises(FieldError, match="has no speed; choose a smaller T") as caught:
+@pytest.mark.parametrize(
+    ("norm", "V", "reason"),
+    [
+        ("pre", "-1", "falls to 0 at t=1, where it has no direction"),
+        ("ngpt", "0", "feels no force"),
+    ],
+)
+def test_tokens_without_a_speed(norm, V, reason):
+    with pytest.raises(FieldError, match=f"{reason}.*; choose a smaller T") as caught:
         scene({**SMALL, "norm": norm, "V": V})
     assert caught.value.field == "norm"
 

@@ -217,6 +217,13 @@ def test_a_token_that_loses_its_length(method):
     assert "falls to 0" in part.stats.stopped
 
 
+def test_a_token_without_a_force():
+    """With V = 0."""
+    model = pk.Transformer([pk.Head(V=0.0, d=2)], norm="ngpt")
+    with pytest.raises(pk.UnfinishedError, match=r"token 0 feels no force at t=0, .*ngpt"):
+        pk.simulate(model, np.eye(2), 1.0)
+
+
 def test_bad_input():
     plain = pk.Attention(d=3)
     with pytest.raises(InputError, match=r"no lengths in .* radii must be None"):

@@ -23,8 +23,8 @@ class UnfinishedError(ParkadeError):
     """A run is too slow to reach its end, or has used all the steps it was allowed."""
 
 
-class StuckError(ParkadeError):
-    """The steps of a run became too short to go on."""
+class StuckError(UnfinishedError):
+    """A run ends early because a token has no motion: it has no length or feels no force."""
 
 
 class StoreError(ParkadeError):

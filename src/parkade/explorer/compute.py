@@ -37,14 +37,8 @@ def compute_run(
     try:
         return solver.run(free, hooks), recorder
     except StuckError as error:
-        if settings.norm == "post":
-            raise
-        where = str(error).partition(";")[0]
-        raise FieldError(
-            "norm",
-            f"{where}: under this norm a token that shrinks to length 0 or feels no force has no "
-            "speed; choose a smaller T, another V or post-norm",
-        ) from None
+        reason = str(error).partition(";")[0]
+        raise FieldError("norm", f"{reason}; choose a smaller T, another V or post-norm") from None
 
 
 def compute_scene(

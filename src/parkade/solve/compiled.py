@@ -70,7 +70,7 @@ class Compiled:
         late = min(problem.start, _LATE * options.t_end) if frame.drifts else 0.0
         self._origin = late
         self._frame, self._goal = frame, Goal(late + options.t_end, options.tol)
-        model = problem.model
+        self._model = model = problem.model
         self._system: Any
         self._work: Any
         self._dims = unrolled(d)
@@ -174,8 +174,8 @@ class Compiled:
         return times, self._leave(tokens), self._leave(dense)
 
     def collapse(self) -> str:
-        """Whose length falls to 0."""
-        return vanishing(self._x, len(self._frame.basis), self.span[0] + self.time)
+        """Which token has no motion."""
+        return vanishing(self._model, self._leave(self._x), self.span[0] + self.time)
 
     def check(self) -> None:
         """Compare harmonic sums with direct ones, for a few tokens."""

@@ -60,9 +60,11 @@ def integrate(
             few = min(room, max(1, int(few * min(4.0, _CHUNK_SECONDS / max(lap, 1e-9)))))
             if taken is None:
                 stopped = stepper.collapse()
-                if stopped:
+                if stopped and steps and options.partial:
                     break
-                raise StuckError(
+                if stopped:
+                    raise StuckError(stopped)
+                raise ParkadeError(
                     f"the steps became too short at t={stepper.time:g}; "
                     f"tol={options.tol:g} may be too strict for this model"
                 )

@@ -65,8 +65,8 @@ class Naive:
         return self._rejected
 
     def collapse(self) -> str:
-        """Whose length falls to 0."""
-        return vanishing(self._x, self.model.d, self._start + self._t)
+        """Which token has no motion."""
+        return vanishing(self.model, self._x, self._start + self._t)
 
     def check(self) -> None:
         """Nothing to check: the naive velocity is the definition."""

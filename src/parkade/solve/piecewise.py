@@ -102,7 +102,7 @@ class Piecewise:
         self._inside.enter_context(self._now)
 
     def collapse(self) -> str:
-        """Whose length falls to 0."""
+        """Which token has no motion."""
         return self._now.collapse()
 
     def check(self) -> None:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import numpy as np
+
 from parkade.base.types import Array
+from parkade.model.model import Model
+from parkade.model.transformer import Transformer
 
 _VANISHING = -7.0  # ln r, when steps are too short
+_NOTHING = 1e-10  # size of a force relative to the rate of the model
 
 Steps = tuple[Array, Array, Array]
 """Ends of some steps: times (s,), tokens (s, n, d), and dense output (s, p, n, d)."""
@@ -59,7 +64,7 @@ class Stepper(Protocol):
         """
 
     def collapse(self) -> str:
-        """Why steps became too short: a token whose length falls to 0 there. Empty otherwise."""
+        """Why steps became too short, if a token has no motion there; empty otherwise."""
 
     def check(self) -> None:
         """Raise `InaccurateSumsError` if the error of the sums exceeds their bound."""
@@ -68,16 +73,24 @@ class Stepper(Protocol):
         """The time after which rounding, not the model, may move tokens by more than tol."""
 
 
-def vanishing(state: Array, d: int, time: float) -> str:
-    """Which token of a state has almost no length left, as a sentence; empty if none.
+def vanishing(model: Model, state: Array, time: float) -> str:
+    """Which token of a state has no motion, as a sentence; empty if all have one.
 
     A force against the direction of a token makes it shorter and, under pre- and peri-norm, faster.
-    It may lose all of its length in a finite time, and then it has no direction.
+    It may lose all of its length in a finite time, and then it has no direction. Under peri-norm
+    and nGPT a token has no speed where the force is zero.
     """
-    logs = state[:, d:]
-    if not logs.size or logs.min() > _VANISHING:
-        return ""
-    return (
-        f"the length of token {int(logs[:, 0].argmin())} falls to 0 at t={time:g}, where it has no "
-        "direction; end the run before, or start with larger radii"
-    )
+    tokens, logs = state[:, : model.d], state[:, model.d :]
+    if logs.size and logs.min() < _VANISHING:
+        return (
+            f"the length of token {int(logs[:, 0].argmin())} falls to 0 at t={time:g}, where it "
+            "has no direction; end the run before, or start with larger radii"
+        )
+    if isinstance(model, Transformer) and model.norm.uses_force:
+        sizes = np.linalg.norm(model.force(tokens, t=time), axis=1)
+        if not sizes.min() > _NOTHING * model.rate:
+            return (
+                f"token {int(sizes.argmin())} feels no force at t={time:g}, and its speed under "
+                f"{model.norm}-norm is the force divided by its size; use another norm"
+            )
+    return ""
