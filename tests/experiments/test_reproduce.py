@@ -24,6 +24,7 @@ def made(tmp_path_factory):
 def fakes(monkeypatch):
     """Three figures that take no time in the place of the real ones."""
     replace_all(monkeypatch, FIGURES, map(fake_exhibit, ("one", "two", "three")))
+    monkeypatch.setattr("parkade.experiments.reproduce._ENGINES", ())  # they need none
     return FIGURES
 
 
