@@ -35,8 +35,8 @@ test: $(VENV)/test browser ## linters, types and every test
 	$(BIN)/pytest -n auto --dist worksteal
 
 FUZZ ?= 2000
-fuzz: $(VENV)/test ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000)
-	PARKADE_FUZZ=$(FUZZ) $(BIN)/pytest tests/fuzz -n auto --dist worksteal
+fuzz: $(VENV)/test ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000), and more seeds
+	PARKADE_FUZZ=$(FUZZ) $(BIN)/pytest tests/fuzz tests/engine/test_implicit.py -n auto --dist worksteal
 
 # Debian's where it can be installed, or else Playwright's own.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)

@@ -96,11 +96,10 @@ main()
 @pytest.mark.parametrize("arguments", [
     "simulate --n 40 --t-end 1 -o run.npz",
     "simulate --n 5 --t-end 1 --plot run.png",
-    "simulate --n 5 --t-end 1 --plot run.pdf",
     "simulate --n 5 --t-end 1 --plot run.svg",
     "export kept.npz -o page.html",
     "sweep small.toml",
-    "reproduce table1 --quick -o figures",
+    "reproduce fig2 --quick -o figures",
 ])  # fmt: skip
 def test_a_full_disk_names_the_file(tmp_path, monkeypatch, arguments):
     # A limit on file size stands in for a full disk: another errno, the same code path.

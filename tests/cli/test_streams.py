@@ -53,7 +53,7 @@ def test_commands_work_with_closed_streams(here, arguments, closed):
     assert (here / WORK[arguments]).stat().st_size > 100
 
 
-@pytest.mark.parametrize("arguments", WORK)
+@pytest.mark.parametrize("arguments", [*WORK][1::2])
 def test_a_full_disk_behind_standard_output_is_an_error(here, arguments):
     done = shell(arguments, ">/dev/full")
     assert done.returncode == 2
@@ -94,7 +94,7 @@ def test_a_library_without_standard_error_prints_nothing_elsewhere():
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.005, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("delay", [0.0, 0.02, 0.07, 0.15, 0.3, 0.8])
 def test_ctrl_c_is_one_line_from_our_first_line_on(here, delay):
     # Before parkade.cli runs, the interrupt hits Python itself. parkade.base.errors is our
     # first import after that.

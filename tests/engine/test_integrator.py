@@ -51,9 +51,9 @@ def test_a_run_by_hand_is_that_of_simulate(name, mask):
     assert np.array_equal(x, expected.final)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_all_cores_give_the_same_bits(name):
-    integrator, (n, d) = METHODS[name], (300, 3)
+def test_all_cores_give_the_same_bits():
+    """Of explicit steps; `test_stages` compares implicit ones, which need harmonic sums for it."""
+    integrator, (n, d) = METHODS["explicit"], (300, 3)
     system, x0 = prepare(random_model(d, seed=2)), pk.sphere.uniform(n, d, seed=2)
     found = []
     for advance in (integrator.advance, integrator.advance_on_all_cores):

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import mpmath
 import numpy as np
 import pytest
@@ -210,28 +206,3 @@ def test_compiled_shape_constants():
     assert {LANES - 1, LANES, LANES + 1} <= set(SIZES)
     for size in (pairwise._ROWS, pairwise._COLUMNS, pairwise.CHUNK):
         assert {size - 1, size, size + 1} <= set(SIZES)
-
-
-def test_machine_code_from_the_cache_runs(tmp_path):
-    # A caller compiled against a callee that came from the cache, then itself loaded from
-    # there by a fresh process: three processes in a row, as a user's sessions would be.
-    script = """if True:
-        import sys, parkade as pk
-        from parkade.engine import explicit
-        from parkade.solve.lower import prepare
-        from parkade.engine.velocity import velocity
-        model, x = pk.Attention(4), pk.sphere.uniform(5, 4, seed=1)
-        if sys.argv[1] == "callee":
-            velocity(prepare(model), x)
-        else:
-            pk.simulate(model, x, 1.0, method="explicit")
-            assert bool(explicit.advance.stats.cache_hits) == (sys.argv[1] == "cached")
-    """
-    for stage in ("callee", "caller", "cached"):
-        result = subprocess.run(
-            [sys.executable, "-c", script, stage],
-            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
-            capture_output=True,
-            text=True,
-        )
-        assert result.returncode == 0, (stage, result.returncode, result.stderr)

@@ -16,7 +16,7 @@ import pytest
 
 import parkade as pk
 
-CASES = int(os.environ.get("PARKADE_FUZZ", "200"))
+CASES = int(os.environ.get("PARKADE_FUZZ", "100"))
 THOROUGH = "PARKADE_FUZZ" in os.environ
 
 TOL = 1e-6

@@ -21,7 +21,7 @@ from parkade.explorer.settings import Settings
 from parkade.solve.options import Hooks, Options
 from parkade.solve.solver import Solver
 
-CASES = int(os.environ.get("PARKADE_FUZZ", "200"))
+CASES = int(os.environ.get("PARKADE_FUZZ", "100"))
 
 SOUND = [0.0, 1e-50, 1e-30, 1e-8, 0.3, 1.0, 2.5, 3.0, 64.0, 1e3, 1e8, 1e16, 1e30, 1e50]
 ODD = [5e-324, 1e-310, 1e-300, 1e-200, 1e-100, 9e-51, 2e50, 1e100, 1e154, 1e155, 1e200, 1e300,

@@ -21,7 +21,7 @@ from parkade.cli.sweep import read_recipe
 from parkade.sweeps import grid
 from parkade.sweeps.recipe import SETTINGS, Recipe
 
-CASES = int(os.environ.get("PARKADE_FUZZ", "200"))
+CASES = int(os.environ.get("PARKADE_FUZZ", "100"))
 
 KEYS = (*grid.PARAMETERS[1:], *SETTINGS)  # no file has a model, the first of them
 

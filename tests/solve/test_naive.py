@@ -34,7 +34,7 @@ def as_flow(model, **options):
     ids=lambda model: model.label,
 )
 def test_compiled_engines_take_the_same_steps(model, method):
-    x0 = pk.sphere.uniform(12, model.d, seed=4)
+    x0 = pk.sphere.uniform(8, model.d, seed=4)
     t_end = 30.0 / model.rate
     compiled = pk.simulate(model, x0, t_end, method=method)
     naive = pk.simulate(as_flow(model), x0, t_end, method=method)

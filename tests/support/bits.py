@@ -60,15 +60,27 @@ def digest(case):
     return hashlib.sha256(run.times.tobytes() + run.tokens.tobytes()).hexdigest()[:16]
 
 
+def preload_few():
+    """Call functions that engines are made of, before there is an engine: quick to compile."""
+    from parkade.engine import vectors
+    from parkade.engine.velocity import velocity
+    from parkade.solve.lower import prepare
+
+    x = pk.sphere.uniform(24, 2, seed=1)
+    velocity(prepare(pk.Attention(2, beta=3.0)), x)
+    vectors.normalize(x)
+
+
 def preload():
-    """Call functions that engines are made of, before there is an engine."""
+    """Call larger ones as well."""
     import numpy as np
 
-    from parkade.engine import pairwise_linear, small_matrices, stages, substitution, vectors
+    from parkade.engine import pairwise_linear, small_matrices, stages, substitution
     from parkade.engine.linearization import allocate
     from parkade.engine.system import LOG2E
     from parkade.solve.lower import prepare
 
+    preload_few()
     x = pk.sphere.uniform(24, 2, seed=1)
     system, lin = prepare(pk.Attention(2, beta=3.0)), allocate(24, 2, causal=True)
     pairwise_linear.linearize(system, system.query / LOG2E, x, lin)
@@ -76,12 +88,13 @@ def preload():
     small_matrices.invert(lin.blocks, 1.0, inverses)
     substitution.solve(system, substitution.Equations(lin, inverses, lin.velocity.copy(), u))
     stages.combine(np.ones(1), 1.0, u[None], x, x.copy(), 0, 24)
-    vectors.normalize(x)
+
+
+PRELOADS = {"preload": preload, "preload-few": preload_few}
 
 
 if __name__ == "__main__":
     names = sys.argv[1:]
-    if names[0] == "preload":
-        preload()
-        names = names[1:]
+    if names[0] in PRELOADS:
+        PRELOADS[names.pop(0)]()
     print(json.dumps({name: digest(CASES[name]) for name in names}))

@@ -17,27 +17,33 @@ def linearized(model, x, frozen=None, weights=None):
     direct, fast = systems(model, len(x), frozen, weights, accuracy=1e-12)
     expected = allocate(*x.shape, causal=True)
     pairwise_linear.linearize(direct, direct.query / LOG2E, x, expected)
+    return (direct, expected), (fast, linearized_by_series(fast, x))
+
+
+def linearized_by_series(system, x):
+    """The linearisation by harmonic sums."""
     found = allocate(*x.shape, causal=True, stores=False)
-    linear_time.linearize(fast, unrolled(model.d), fast.query / LOG2E, x, found)
-    return (direct, expected), (fast, found)
+    linear_time.linearize(system, unrolled(x.shape[1]), system.query / LOG2E, x, found)
+    return found
 
 
 def solutions(pair, other, x, right, shift):
     """u of (shift − J) u = right by direct and by harmonic sums, (n, d)."""
     n, d = x.shape
-    results = []
-    for kind, (system, lin) in enumerate((pair, other)):
-        u = np.zeros((d, padded(n)))
-        equations = Equations(lin, inverse_columns(lin.blocks, shift), right, u)
-        if kind == 0:
-            substitution.solve(system, equations)
-        else:
-            dims = unrolled(d)
-            changes = harmonic_linear.no_changes(system, dims)
-            jacobians = linear_time.jacobians(system)
-            jacobians.solve_rows(system, dims, x, equations, 0, n, changes)
-        results.append(np.ascontiguousarray(u[:, :n].T))
-    return results
+    system, lin = pair
+    u = np.zeros((d, padded(n)))
+    substitution.solve(system, Equations(lin, inverse_columns(lin.blocks, shift), right, u))
+    return [np.ascontiguousarray(u[:, :n].T), solved_by_series(*other, x, right, shift)]
+
+
+def solved_by_series(system, lin, x, right, shift):
+    """The second of these."""
+    n, d = x.shape
+    dims, u = unrolled(d), np.zeros((d, padded(n)))
+    equations = Equations(lin, inverse_columns(lin.blocks, shift), right, u)
+    changes = harmonic_linear.no_changes(system, dims)
+    linear_time.jacobians(system).solve_rows(system, dims, x, equations, 0, n, changes)
+    return np.ascontiguousarray(u[:, :n].T)
 
 
 def tangent(x, seed=0):

@@ -58,6 +58,7 @@ class Reader:
         self.context.clear_permissions()
         self.context.clear_cookies()
         self.page.set_viewport_size(viewport)
+        self.page.mouse.up()  # a test may have ended while it pressed the button
         self.page.mouse.move(0, 0)
         self.page.goto(place)
         self.get("localStorage.clear()")

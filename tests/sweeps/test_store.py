@@ -22,13 +22,14 @@ import netCDF4
 import numpy as np
 import pytest
 import xarray
+from support.caches import copy_without
 from support.common import without_patience
 
 import parkade as pk
 from parkade.cli.sweep import read_recipe
 from parkade.sweeps.store import Store
 
-KILLS = int(os.environ.get("PARKADE_KILLS", "4"))
+KILLS = int(os.environ.get("PARKADE_KILLS", "3"))
 """How often the main process is killed; the full test uses 20."""
 
 # Batches of two short runs: most of the time is spent writing files.
@@ -51,15 +52,15 @@ VERSIONS = {"parkade", "numpy", "python", "numba", "llvm", "cpu"}
 def file(tmp_path):
     path = tmp_path / "sweep.toml"
     # So many that the sweep is not finished before it is disturbed.
-    path.write_text(FILE.format(runs=200))
+    path.write_text(FILE.format(runs=100))
     return path
 
 
-def begin(file, *options, **settings):
+def begin(file, *options, program=("-m", "parkade"), **settings):
     """Start the command; return its process after it has finished one more batch."""
     store = Store(file.with_suffix(""), read_recipe(file))
     before = len(store.done())
-    command = [sys.executable, "-m", "parkade", "sweep", str(file), *options]
+    command = [sys.executable, *program, "sweep", str(file), *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **settings)
     deadline = time.monotonic() + 120
     while process.poll() is None and len(store.done()) == before:
@@ -127,7 +128,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 
 
 def test_killed_again_and_again_it_loses_no_finished_batch_and_no_bit(file):
-    file.write_text(FILE.format(runs=50 * KILLS))
+    file.write_text(FILE.format(runs=40 * KILLS))
     moments = random.Random(0)
     kept = {}
     for _ in range(KILLS):
@@ -143,20 +144,34 @@ def test_killed_again_and_again_it_loses_no_finished_batch_and_no_bit(file):
     assert_finishes(file, store, kept)
 
 
+PRELOADED = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+from support.bits import preload
+from parkade.cli import main
+preload()
+main()
+"""
+
+
 @needs_proc
 def test_one_killed_after_compiling_and_one_that_loads_the_code_make_the_same_bits(file, tmp_path):
-    """Implicit steps with direct sums: for these, code once depended on what was loaded before."""
+    """Implicit steps with direct sums: for these, code once depended on what was loaded before.
+
+    So the one that compiles has loaded functions that the engine is made of.
+    """
     settings = {
         "d": 2, "n": 6, "beta": [9.0], "runs": 60, "batch": 2, "t_end": 1e6, "sums": "direct",
         "times": [0.0, 1.0, 1e6], "measure": ["final"],
     }  # fmt: skip
     file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items()))
-    empty = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    process, store = begin(file, "--workers", "1", env=empty)
+    variables = os.environ | copy_without(tmp_path / "cache", "implicit.advance")
+    process, store = begin(file, "--workers", "1", program=("-c", PRELOADED), env=variables)
+    assert any((tmp_path / "cache").rglob("implicit.advance-*.nbc"))
     process.kill()
     process.communicate()
     assert 0 < len(store.done()) < store.recipe.batches
-    assert sweep(file, env=empty).returncode == 0
+    assert sweep(file, env=variables).returncode == 0
     found, expected = pk.load_ensemble(store.path), pk.ensemble(**settings, workers=1)
     assert found["final"].values.tobytes() == expected["final"].values.tobytes()
 
@@ -344,7 +359,7 @@ def test_every_bit_of_a_batch_counts(tmp_path):
     pk.ensemble(**DAMAGED, store=tmp_path)
     path = tmp_path / "batch-000002.nc"
     whole = path.read_bytes()
-    for place in np.random.default_rng(0).integers(len(whole), size=200):
+    for place in np.random.default_rng(0).integers(len(whole), size=60):
         flip(path, place)
         with pytest.raises(pk.ParkadeError, match=r"batch-000002.nc \("):
             pk.load_ensemble(tmp_path)
@@ -471,7 +486,7 @@ def test_dask_goes_on_without_a_killed_worker(file, tmp_path):
     assert done.returncode == 0, done.stderr
     words = done.stdout.split()
     assert words[words.index("victim") + 1] not in words[words.index("pids") + 1 :]
-    assert pk.load_ensemble(file.with_suffix("")).identical(undisturbed(200))
+    assert pk.load_ensemble(file.with_suffix("")).identical(undisturbed(100))
     assert pk.load_ensemble(small.with_suffix("")).identical(undisturbed(4))
 
 

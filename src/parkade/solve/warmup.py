@@ -26,11 +26,13 @@ def kinds() -> list[Kind]:
     either: list[MaskName] = ["causal", "full"]
     both = (False, True)
     return [
+        Kind("implicit", SMALL_D, "direct", parts=True),
         *(Kind("implicit", d, "harmonic", on_all_cores=True) for d in _HARMONIC),
         *(Kind("implicit", d, "harmonic", any_query=some) for d in _HARMONIC for some in both),
         *(Kind("implicit", d, "direct", mask) for d in dimensions for mask in either),
         *(Kind("explicit", d, "harmonic", on_all_cores=True) for d in _HARMONIC),
         *(Kind("explicit", d, "harmonic", any_query=some) for d in _HARMONIC for some in both),
+        *(Kind("explicit", SMALL_D, "direct", on_all_cores=some, parts=True) for some in both),
         *(Kind("explicit", d, "direct", on_all_cores=True) for d in dimensions),
         *(Kind("explicit", d, "direct") for d in dimensions),
     ]

@@ -5,12 +5,16 @@ import pytest
 
 import parkade as pk
 from parkade.experiments.claims import coarsening, ensembles, last_merge
+from parkade.experiments.statistics import Mean
 
 
 @pytest.fixture(scope="module")
 def few(quick):
-    """A quick effort; lives are computed once for both claims."""
-    return quick
+    """A quick effort with half of the tokens; lives are computed once for both claims."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ensembles, "N", 100)
+        patch.setattr(ensembles, "_kept", {})
+        yield quick
 
 
 def test_the_number_of_clusters_is_as_forecast(few, presentable):
@@ -27,6 +31,7 @@ def test_wrong_forecasts_are_refuted(few, monkeypatch):
     """Forecasts for half of β; twice of it has the same scaled times."""
     true = ensembles.forecast
     monkeypatch.setattr(ensembles, "forecast", lambda beta, starts: true(beta / 2, starts))
+    monkeypatch.setattr(coarsening, "_exponent", lambda d, effort: Mean(1.0 - d, 0.01))
     assert coarsening.measure(few).verdict == "contradicts"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from playwright.sync_api import expect
 from support.reader import same
 
 import parkade as pk
@@ -46,11 +47,12 @@ def test_a_merge_shows_what_was_seen_and_forecast(opened):
     box = reader.on("timeline").bounding_box()
     place = 42 + reader.get(f"parkade.scene.moment({merge['t']})") * (box["width"] - 56)
     reader.page.mouse.move(box["x"] + place, box["y"] + 60)
+    expect(reader.on("time-tip")).to_be_visible()
     seen, forecast = reader.text("time-tip").splitlines()[1:]
     assert seen.startswith("seen: joins x₁ at t = ")
     assert forecast.startswith("forecast: joins x₁ at t = ")
     reader.page.mouse.move(5, 5)
-    assert not reader.on("time-tip").is_visible()
+    expect(reader.on("time-tip")).to_be_hidden()
 
 
 def test_nothing_is_shown_where_there_is_none(opened):

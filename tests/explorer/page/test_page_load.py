@@ -38,6 +38,7 @@ def test_it_plays_by_itself(opened, small):
     reader = opened(small, reduced_motion="no-preference")
     expect(reader.on("time")).to_have_attribute("data-playing", "true")
     expect(reader.on("play")).to_have_attribute("aria-label", "Pause")
+    reader.on("speed").select_option("0.25")  # so that it goes on for a minute
     first = reader.get("parkade.t")
     later = reader.page.evaluate(
         """first => new Promise((done) => {

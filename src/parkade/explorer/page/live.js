@@ -41,7 +41,8 @@ export class Live {
     this.compute({ shown: first !== null });
   }
 
-  get busy() { return this.runner.busy; }
+  /** Whether a run is under way, or about to begin. */
+  get busy() { return this.runner.busy || this.timer !== null; }
 
   /** New settings from the controls; while a slider moves, a run begins now and then. */
   change(next, done) {

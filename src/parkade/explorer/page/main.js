@@ -13,7 +13,7 @@
 //   scene      the Scene shown (null before), settings (those shown or being computed)
 //   view       u, turn, zoom, pan, color, trails, renyi, strong, caps, names, group, token, hover
 //   t          the time shown; goTo(t) sets it;  playing
-//   idle()     Promise of no run under way and everything drawn
+//   idle()     Promise of no run or undo under way and everything drawn
 //   places     screen position of each token on #ball: x, y, depth (CSS pixels), n × 3
 // <html> has data-state = "computing" | "ready" | "error", data-theme, data-mode; #time has data-playing.
 // A control has the id of its setting: a number also NAME-slider, a seed NAME-next, a choice
@@ -109,7 +109,7 @@ function create(fields, own) {
 
   wire(state, { theme, undo, screen, timeline, gestures, selection, legend, downloads, live });
   theme.apply();
-  return { state, ready, screen, timeline, live, show };
+  return { state, ready, screen, timeline, undo, live, show };
 }
 
 const page = {};
@@ -125,11 +125,11 @@ window.parkade = {
   get places() { return page.parts.state.places; },
   goTo(t) { page.parts.timeline.jump(page.parts.state.scene.moment(t)); },
   async idle() {
-    const { live, screen, timeline } = page.parts;
+    const { live, screen, timeline, undo } = page.parts;
     do {
       await new Promise((resolve) => { setTimeout(resolve, 80); });
       await new Promise((resolve) => { requestAnimationFrame(resolve); });
-    } while (live?.busy || (screen.waiting && !timeline.playing));
+    } while (live?.busy || undo.moving || (screen.waiting && !timeline.playing));
   },
 };
 

@@ -11,7 +11,9 @@ export class Undo {
     this.index = history.state?.parkade ?? 0;
     this.last = this.index;
     this.timer = null;
+    this.moving = false; // asked the browser for another step, which takes it a moment
     window.addEventListener('popstate', (event) => {
+      this.moving = false;
       this.index = event.state?.parkade ?? this.index;
       this.stopTimer();
       onMove();
@@ -58,8 +60,13 @@ export class Undo {
 
   get canUndo() { return this.index > 0; }
   get canRedo() { return this.index < this.last; }
-  undo() { if (this.canUndo) history.back(); }
-  redo() { if (this.canRedo) history.forward(); }
+  undo() { if (this.canUndo) this.move(-1); }
+  redo() { if (this.canRedo) this.move(1); }
+
+  move(steps) {
+    this.moving = true;
+    history.go(steps);
+  }
 
   showButtons() {
     byId('undo').disabled = !this.canUndo;
