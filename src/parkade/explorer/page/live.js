@@ -16,6 +16,7 @@ export class Live {
     this.state = state;
     this.host = host;
     this.timer = null;
+    this.loading = null; // Promise of the menu of presets, until it is there
     this.controls = new Controls(state.fields, state.settings, (next, done) => this.change(next, done));
     this.presets = new Presets(state, (settings) => this.takePreset(settings));
     this.runner = new Runner(progress, {
@@ -35,14 +36,14 @@ export class Live {
 
   /** Show the first scene at once; its run, which may have to wait for a compiler, makes the next ones fast. */
   async start() {
-    this.presets.load();
+    this.loading = this.presets.load().finally(() => { this.loading = null; });
     const first = this.state.isBase ? await fetchFirst() : null;
     if (first) this.host.present(new Scene(first), false);
     this.compute({ shown: first !== null });
   }
 
-  /** Whether a run is under way, or about to begin. */
-  get busy() { return this.runner.busy || this.timer !== null; }
+  /** Whether a run is under way or about to begin, or the menu of presets is on its way. */
+  get busy() { return this.runner.busy || this.timer !== null || this.loading !== null; }
 
   /** New settings from the controls; while a slider moves, a run begins now and then. */
   change(next, done) {
