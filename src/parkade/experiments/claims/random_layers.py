@@ -176,10 +176,10 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     values, errors = np.array([found[str(d)] for d in DIMENSIONS]).T
     cold.errorbar(DIMENSIONS, values, 5 * errors, fmt="o", color=style.BLUE, markersize=3)
     cold.axhline(1, color=style.BLACK, linewidth=0.8)
-    cold.set(xscale="log", xlabel="dimension d", ylim=(0, 2))
+    cold.set(xscale="log", xlabel="dimension d", ylim=(0, 2), xlim=(25, 165))
     cold.set_xticks(DIMENSIONS, [str(d) for d in DIMENSIONS])
     cold.minorticks_off()
-    cold.set_title(f"β = {COLD:g}: mean (Δγ)² / (2(1 − γ²)² s/d)")
+    cold.set_title(f"β = {COLD:g}: mean (Δγ)² over derived")
 
 
 CLAIM = Claim(
