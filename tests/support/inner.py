@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import parkade as pk
-from parkade.engine import field_linear, field_velocity
+from parkade.engine import field_linear, field_stages, field_velocity
 from parkade.engine.running import Chunk
 from parkade.engine.system import unrolled
 from parkade.engine.velocity import velocity, velocity_batch
@@ -69,9 +69,9 @@ def _field():
     model = pk.Transformer([pk.Head(d=2)], norm="pre")
     field = prepare_field(model, transformer_frame(model, long=False), 0.0)
     state = np.array([[1.0, 0.0, 0.0]])
-    work = field_linear.workspace(field, *state.shape)
+    work = field_stages.workspace(field, *state.shape)
     field_linear.linearize(field, state, work.lin)
-    field_linear.invert(work.lin.blocks, 1.0, work.inverses)
-    field_linear._solve(field, work.lin, work.inverses, np.zeros((1, 3)), work.u[0])
+    field_stages.invert(work.lin.blocks, 1.0, work.inverses)
+    field_stages.solve(field, work.lin, work.inverses, np.zeros((1, 3)), work.u[0])
     field_velocity.velocity(field, state)
     field_velocity.velocity(field, np.stack([state] * 9))
