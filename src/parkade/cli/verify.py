@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,7 +39,7 @@ def verify(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Smaller samples: all claims within a minute.")
+        bool, typer.Option("--quick", help="Smaller samples: all claims in a few minutes.")
     ] = False,
     seed: Annotated[int, typer.Option("--seed", help="Seed of all experiments.")] = 0,
     output: Annotated[
@@ -106,7 +107,7 @@ def _text(tested: list[TestedClaim]) -> str:
     return f"{table}\n\n{textwrap.fill(summary, terminal_width())}"
 
 
-def _by_paper(columns: list[Column], papers: list[str], rows: list[tuple[str, ...]]) -> str:
+def _by_paper(columns: list[Column], papers: list[str], rows: Sequence[Sequence[str]]) -> str:
     """A table with a heading above the rows of each paper."""
     from parkade.experiments.papers import heading
 

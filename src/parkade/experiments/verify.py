@@ -57,7 +57,7 @@ def verify(
     papers : str, sequence of str or None
         Take only the claims of these papers: arXiv numbers, or "ours".
     quick : bool
-        Take smaller samples: all claims in about a minute.
+        Take smaller samples: all claims in a few minutes.
     seed : int
         Same seed, same results.
     runs : int, optional

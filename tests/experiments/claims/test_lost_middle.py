@@ -5,6 +5,7 @@ import pytest
 
 import parkade as pk
 from parkade.experiments.claims import lost_middle
+from parkade.experiments.statistics import Mean
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,15 @@ def test_the_limit_is_the_closed_form():
     assert found == pytest.approx(limit, rel=0.1)
 
 
-def test_another_profile_is_refuted(quick, monkeypatch):
+@pytest.mark.parametrize("wrong", ["closed form", "measured"])
+def test_another_profile_is_refuted(evidence, quick, monkeypatch, wrong):
+    def measured(rate, *others):  # as it was found
+        found = (evidence.numbers[name][str(rate)] for name in ("n times influence", "errors"))
+        means = [Mean(m / lost_middle.N, e / lost_middle.N) for m, e in zip(*found, strict=True)]
+        return means if wrong == "closed form" else [Mean(2 * m.value, m.error) for m in means]
+
     right = lost_middle.predicted
-    monkeypatch.setattr(lost_middle, "predicted", lambda *a: 1.5 * right(*a))
+    factor = 1.5 if wrong == "closed form" else 1.0
+    monkeypatch.setattr(lost_middle, "profile", measured)
+    monkeypatch.setattr(lost_middle, "predicted", lambda *a: factor * right(*a))
     assert lost_middle.measure(quick).verdict == "contradicts"

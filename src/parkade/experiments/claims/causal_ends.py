@@ -237,8 +237,8 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     from parkade.plots import style
 
     lives: dict[str, list[Life]] = evidence.data["lives"]
-    top, bottom = figure.subfigures(2, 1, height_ratios=[1.15, 1])
-    ax = top.subplots()
+    grid = figure.add_gridspec(2, 2, height_ratios=[1.15, 1])
+    ax = figure.add_subplot(grid[0, :])
     t = np.geomspace(1, 1e30, 600)
     looks = {
         "post-norm": (style.BLACK, "-"), "window of 8": (style.BLUE, "-"),
@@ -255,7 +255,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     ax.set_yticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
     ax.minorticks_off()
     ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    slow, cap = bottom.subplots(1, 2)
+    slow, cap = figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[1, 1])
     pairs = evidence.data["slow"]
     slow.plot([FIRST, LAST], [FIRST, LAST], color=style.BLACK, linewidth=0.8)
     slow.plot(*pairs.T, "o", color=style.BLUE, markersize=3)

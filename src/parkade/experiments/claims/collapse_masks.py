@@ -66,7 +66,8 @@ def linear(mask: Mask, n: int) -> Array:
 
 def spread(x: Array) -> Array:
     """Σ|x_k − mean|² for tokens (..., n, d)."""
-    return np.sum((x - x.mean(axis=-2, keepdims=True)) ** 2, axis=(-1, -2))
+    total: Array = np.sum((x - x.mean(axis=-2, keepdims=True)) ** 2, axis=(-1, -2))
+    return total
 
 
 def derived(mask: Mask, start: Array, layers: int) -> Array:
@@ -188,10 +189,10 @@ def draw(evidence: Evidence, figure: Figure) -> None:
         some = max(1, len(seen) // 25)
         layers = np.arange(len(seen))[::some]
         ax.plot(layers, seen[::some], "o", color=color, markersize=3, label=name)
-    ax.set(yscale="log", ylim=(1e-22, 3), xscale="symlog", xlim=(0, None))
+    ax.set(yscale="log", ylim=(1e-21, 3), xlim=(0, None))
     ax.set(xlabel="layer", ylabel="spread, relative")
     ax.set_title(f"n = {NUMBERS[-1]}; lines: linearised, dots: measured")
-    ax.legend(loc="lower left")
+    ax.legend(loc="lower right")
 
 
 CLAIM = Claim(
