@@ -32,7 +32,11 @@ SOUND = {
     "V": [1.0, "I", "gaussian", [1, -1], [1.0, "gaussian"], {"a": 2, "b": [1, 0]}],
     "Q": [2.0, "gaussian", [[1, 2], [0.5, 1], "I"]],
     "K": [1, {"x": "I", "y": [3, 1]}],
-    "mask": ["causal", "full", ["causal", "full"]],
+    "mask": ["causal", "full", ["causal", "full"], "window(3)", ["causal", "prefix(2)"]],
+    "norm": ["post", "pre", ["post", "peri", "mix(2)"], "ngpt(0.1)"],
+    "heads": [1, 3, [2, 4]],
+    "d_head": [1, 2, [1, 2]],
+    "mlp": [0, 4, [0, 8]],
     "start": [
         "uniform", ["mixture", 3, 0.1], ["von Mises-Fisher", 5], [[1, 0], [0, 1]],
         ["uniform", ["von Mises-Fisher", 2.0]], {"a": "uniform", "b": ["mixture", 2, 0]},
