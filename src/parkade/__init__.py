@@ -3,8 +3,6 @@
 This file lists the public names and where they live. It is the only one that knows all folders.
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
     from parkade import theory
