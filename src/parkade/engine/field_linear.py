@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from parkade.base import check
 from parkade.base.types import Array
 from parkade.engine.field import GELU, NGPT, PERI, PRE, RELU, Field
-from parkade.engine.field_sums import Room, first_seen, make_room, project, weigh
+from parkade.engine.field_room import Room, first_seen, make_room, project
+from parkade.engine.field_sums import weigh
 from parkade.engine.field_velocity import CHUNK, clock_of, forces
 from parkade.engine.jit import FUSED, SUMS, njit
 from parkade.engine.linearization import padded

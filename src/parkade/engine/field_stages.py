@@ -11,7 +11,7 @@ from parkade.engine.chart import combine, quieten, to_chart
 from parkade.engine.clock import new_clock
 from parkade.engine.field import SQRT, Field
 from parkade.engine.field_linear import LN2, Linear, allocate, row_of, scores
-from parkade.engine.field_sums import first_seen, turn
+from parkade.engine.field_room import first_seen, turn
 from parkade.engine.field_velocity import whole
 from parkade.engine.jit import SUMS, njit
 from parkade.engine.linearization import padded

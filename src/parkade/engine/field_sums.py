@@ -3,98 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from parkade.base.types import Array
 from parkade.engine.field import Field
+from parkade.engine.field_narrow import narrow_means
+from parkade.engine.field_room import Room, end_seen, first_seen
+from parkade.engine.head_tile import ROWS
 from parkade.engine.jit import FUSED, SUMS, njit
-from parkade.engine.linearization import padded
-from parkade.engine.simd import MAX_SCORE, exp2
-
-
-class Room(NamedTuple):
-    """What all tokens show to each other, and arrays that threads do not share."""
-
-    tokens: Array  # (n, d)
-    queries: Array  # (n, H m)
-    keys: Array  # (H m, padded n)
-    values: Array  # (H r, padded n)
-
-
-@njit(allocates=True)
-def make_room(field: Field, n: int) -> Room:
-    """Room for n tokens."""
-    count, ranks = field.keys.shape[0], field.values.shape[0]
-    width = padded(n)
-    return Room(
-        np.empty((n, field.own_value.shape[0])),
-        np.empty((n, count)),
-        np.zeros((count, width)),
-        np.zeros((ranks, width)),
-    )
-
-
-@njit()
-def turn(turns: Array, k: int, vector: Array) -> None:
-    """Turn the queries or keys of all heads of token k, (H m,), in place."""
-    heads, planes = turns.shape
-    m = vector.size // max(1, heads)
-    for h in range(heads):
-        for i in range(planes):
-            angle = k * turns[h, i]
-            c, s, first = np.cos(angle), np.sin(angle), h * m + 2 * i
-            a, b = vector[first], vector[first + 1]
-            vector[first], vector[first + 1] = c * a - s * b, s * a + c * b
-
-
-@njit()
-def _gather(field: Field, x: Array, lo: int, hi: int, room: Room) -> None:
-    """Copy the tokens, without what else is in a state."""
-    for k in range(lo, hi):
-        for c in range(room.tokens.shape[1]):
-            room.tokens[k, c] = x[k, c]
-
-
-@njit()
-def _spread(rows: Array, lo: int, out: Array) -> None:
-    """Set columns of `out` to rows."""
-    for k in range(rows.shape[0]):
-        for c in range(rows.shape[1]):
-            out[c, lo + k] = rows[k, c]
-
-
-@njit()
-def _turn_rows(field: Field, lo: int, queries: Array, keys: Array) -> None:
-    for k in range(keys.shape[0]):
-        turn(field.turns, lo + k, queries[lo + k])
-        turn(field.turns, lo + k, keys[k])
-
-
-@njit(allocates=True, apart=True)
-def project(field: Field, x: Array, room: Room, lo: int, hi: int) -> None:
-    """Set queries, keys and values of the tokens lo ≤ k < hi."""
-    _gather(field, x, lo, hi, room)
-    tokens = room.tokens[lo:hi]
-    np.dot(tokens, field.queries.T, room.queries[lo:hi])
-    keys = np.dot(tokens, field.keys.T)
-    _turn_rows(field, lo, room.queries, keys)
-    _spread(keys, lo, room.keys)
-    _spread(np.dot(tokens, field.values.T), lo, room.values)
-
-
-@njit(inline="always")
-def first_seen(field: Field, k: int) -> int:
-    """The first token that token k attends to."""
-    return max(0, k - field.window + 1)
-
-
-@njit(inline="always")
-def end_seen(field: Field, k: int, n: int) -> int:
-    """The end of the tokens that token k attends to."""
-    return min(n, field.prefix) if k < field.prefix - 1 else k + 1
-
+from parkade.engine.simd import LANES, MAX_SCORE, exp2
 
 # Two queries share the loads of keys and values, and up to four components those of scores and
 # weights: with more of either, there are not enough registers. Rows of keys and values are taken
@@ -235,33 +153,39 @@ def _blank(scores: Array, lo: int, hi: int) -> None:
 def means(field: Field, room: Room, lo: int, hi: int, out: Array) -> None:
     """Set ν_k of all heads for the tokens lo ≤ k < hi, (hi − lo, H r)."""
     n = room.tokens.shape[0]
-    _set_means(field, room, lo, hi, (np.empty(n), np.empty(n)), out)
+    scores = np.empty(n), np.empty(n)
+    block = np.zeros((ROWS, LANES))
+    for h in range(field.slopes.size):
+        for k in range(lo, hi, LANES):
+            end = min(hi, k + LANES)
+            if not narrow_means(field, room, h, k, end, block, out[k - lo : end - lo]):
+                _set_means(field, room, h, k, end, scores, out[k - lo : end - lo])
 
 
 # The error model of NumPy: what is not finite stays so, and its step is rejected.
 @njit(error_model="numpy")
 def _set_means(
-    field: Field, room: Room, lo: int, hi: int, scores: tuple[Array, Array], out: Array
+    field: Field, room: Room, h: int, lo: int, hi: int, scores: tuple[Array, Array], out: Array
 ) -> None:
+    """ν of a head for the tokens lo ≤ k < hi, two at a time."""
     n, heads = room.tokens.shape[0], field.slopes.size
     m, r = room.keys.shape[0] // heads, room.values.shape[0] // heads
-    for h in range(heads):
-        queries = room.queries[:, h * m : (h + 1) * m]
-        means = out[:, h * r : (h + 1) * r]
-        for k in range(lo, hi, 2):
-            other = min(k + 1, hi - 1)  # at an odd end the same token twice
-            first = first_seen(field, k)
-            end = max(end_seen(field, k, n), end_seen(field, other, n))
-            one, two = scores[0][: end - first], scores[1][: end - first]
-            _score_two(room.keys, h * m, first, queries[k], queries[other], one, two)
-            own = _weigh_row(field, h, k, n, first, queries[k], one)
-            other_own = _weigh_row(field, h, other, n, first, queries[other], two)
-            total, other_total = _value_sums(
-                one, two, room.values, h * r, first, means[k - lo], means[other - lo]
-            )
-            _center(total, own, room.values, h * r, k, means[k - lo])
-            if other > k:
-                _center(other_total, other_own, room.values, h * r, other, means[other - lo])
+    queries = room.queries[:, h * m : (h + 1) * m]
+    means = out[:, h * r : (h + 1) * r]
+    for k in range(lo, hi, 2):
+        other = min(k + 1, hi - 1)  # at an odd end the same token twice
+        first = first_seen(field, k)
+        end = max(end_seen(field, k, n), end_seen(field, other, n))
+        one, two = scores[0][: end - first], scores[1][: end - first]
+        _score_two(room.keys, h * m, first, queries[k], queries[other], one, two)
+        own = _weigh_row(field, h, k, n, first, queries[k], one)
+        other_own = _weigh_row(field, h, other, n, first, queries[other], two)
+        total, other_total = _value_sums(
+            one, two, room.values, h * r, first, means[k - lo], means[other - lo]
+        )
+        _center(total, own, room.values, h * r, k, means[k - lo])
+        if other > k:
+            _center(other_total, other_own, room.values, h * r, other, means[other - lo])
 
 
 @njit()

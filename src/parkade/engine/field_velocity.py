@@ -8,7 +8,8 @@ import numpy as np
 
 from parkade.base.types import Array
 from parkade.engine.field import GELU, NGPT, PERI, PRE, RELU, SQRT, Field
-from parkade.engine.field_sums import Room, make_room, means, project
+from parkade.engine.field_room import Room, make_room, project
+from parkade.engine.field_sums import means
 from parkade.engine.jit import njit
 from parkade.engine.threads import share_out
 

@@ -24,7 +24,16 @@ from typing import Any
 
 import numba
 from llvmlite import binding
-from numba.core import codegen, cpu, dispatcher, registry, target_extension, types, typing
+from numba.core import (
+    codegen,
+    compiler,
+    cpu,
+    dispatcher,
+    registry,
+    target_extension,
+    types,
+    typing,
+)
 from numba.core.runtime import rtsys
 
 NAME = "parkade"
@@ -146,6 +155,29 @@ class Descriptor(registry.CPUTarget):
         return typing.Context()
 
 
+class Flags(compiler.Flags):
+    """Options of a function, as keys of dictionaries.
+
+    Numba looks up every call that it types by them. Its own all have one hash, and compare all
+    options one by one.
+    """
+
+    def __hash__(self) -> int:
+        return hash((self.nrt, self.no_cpython_wrapper, self.error_model, str(self.fastmath)))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Flags) and self._values == other._values:
+            return True
+        return bool(super().__eq__(other))
+
+
+class Compiler(dispatcher._FunctionCompiler):
+    """Compiles functions with `Flags`."""
+
+    def _customize_flags(self, flags: compiler.Flags) -> Flags:
+        return Flags(super()._customize_flags(flags))
+
+
 class Inner(dispatcher.Dispatcher):
     """A function that compiled code calls."""
 
@@ -155,6 +187,10 @@ class Inner(dispatcher.Dispatcher):
     def __init__(self, py_func: Any, targetoptions: Any, **more: Any) -> None:
         options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **targetoptions}
         super().__init__(py_func, targetoptions=options, **more)
+        made = self._compiler
+        self._compiler = Compiler(
+            py_func, made.targetdescr, made.targetoptions, made.locals, made.pipeline_class
+        )
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Compile our functions once for all values of a number, even if a caller knows it.

@@ -51,7 +51,7 @@ _COEFFICIENTS = (
 _ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it leaves round(x) in the low bits
 
 
-def _emit_exp2(builder: Any, x: Any) -> Any:
+def emit_exp2(builder: Any, x: Any) -> Any:
     """2^x for a scalar or a vector, x < 1023. Exactly 0 below 2^-1022."""
     kind = x.type
     ints = ir.VectorType(INT64, kind.count) if isinstance(kind, ir.VectorType) else INT64
@@ -73,7 +73,7 @@ def _emit_exp2(builder: Any, x: Any) -> Any:
 def _exp2(typing_context: Any, x: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _emit_exp2(builder, args[0])
+        return emit_exp2(builder, args[0])
 
     return types.float64(types.float64), generate
 
@@ -122,7 +122,7 @@ def _make_tile(*, masked: bool, weighted: bool) -> Any:
                     place = splat(builder, builder.load(at), LANES)
                     delta.append(subtract(builder, place, x[c]))
                     score = fma(builder, a[c], delta[c], score)
-                weight = _emit_exp2(builder, score)
+                weight = emit_exp2(builder, score)
                 if weighted:
                     factor = builder.load(builder.gep(data(2), [j]))
                     weight = multiply(builder, weight, splat(builder, factor, LANES))
