@@ -49,6 +49,28 @@ def test_bits_depend_neither_on_threads_nor_on_company(d):
     assert all(np.array_equal(one, alone) for one in many)
 
 
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize(
+    "mask", ["causal", "full", "window(2)", "window(18)", "window(33)", "prefix(7)", "prefix(20)"]
+)
+def test_tiles_of_narrow_heads(mask, width):
+    """Three tiles of queries, the last not full, whose edges cut through windows and prefixes."""
+    rng = np.random.default_rng(width)
+    heads = [
+        pk.Head(
+            rng.standard_normal((width, 5)),
+            rng.standard_normal((width, 5)),
+            rng.standard_normal((5, min(width, 3))) @ rng.standard_normal((min(width, 3), 5)),
+            beta=2.0,
+        )
+        for _ in range(2)
+    ]
+    for position in (None, pk.Rope(base=100.0), pk.Alibi([0.0, 0.5])):
+        model = pk.Transformer(heads, mask=mask, position=position)
+        x = pk.sphere.uniform(41, 5, seed=width)
+        assert worst(field_velocity.velocity(lowered(model), x), model.velocity(x)) < 1e-13
+
+
 def test_scores_far_beyond_the_range_of_floats():
     Q = 1e4 * np.random.default_rng(1).standard_normal((3, 3))
     model = pk.Transformer([pk.Head(Q, 1.0, 1.0, beta=9.0), pk.Head(d=3)], norm="pre")

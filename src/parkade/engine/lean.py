@@ -187,10 +187,8 @@ class Inner(dispatcher.Dispatcher):
     def __init__(self, py_func: Any, targetoptions: Any, **more: Any) -> None:
         options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **targetoptions}
         super().__init__(py_func, targetoptions=options, **more)
-        made = self._compiler
-        self._compiler = Compiler(
-            py_func, made.targetdescr, made.targetoptions, made.locals, made.pipeline_class
-        )
+        pipeline = more.get("pipeline_class", compiler.Compiler)
+        self._compiler = Compiler(py_func, self.targetdescr, options, self.locals, pipeline)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Compile our functions once for all values of a number, even if a caller knows it.
