@@ -248,7 +248,7 @@ class _Tensor:
 class _Pickler(pickle._Pickler):
     """Writes tensors as PyTorch does."""
 
-    dispatch = dict(pickle._Pickler.dispatch)
+    dispatch = dict(pickle._Pickler.dispatch)  # noqa: RUF012
 
     def persistent_id(self, thing):
         if isinstance(thing, _Storage):

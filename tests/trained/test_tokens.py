@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def slow(pieces, text):
     ids = {piece: i for i, piece in enumerate(pieces.pieces)}
     parts = [c.encode() for c in " " + text]
     while True:
-        pairs = [(a + b, i) for i, (a, b) in enumerate(zip(parts, parts[1:], strict=False))]
+        pairs = [(a + b, i) for i, (a, b) in enumerate(pairwise(parts))]
         known = [(-pieces.scores[ids[pair]], i, pair) for pair, i in pairs if pair in ids]
         if not known:
             break
@@ -56,7 +57,7 @@ def test_pieces_in_a_file_of_llama2c(tmp_path):
     assert reading.words == ["<s>", " ", "ab", "B"]
     assert model.decode(reading.ids) == "abB"
     path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(pk.InputError, match="its tokenizer is (truncated|damaged)"):
+    with pytest.raises(pk.InputError, match=r"its tokenizer is (truncated|damaged)"):
         pk.trained.load(path)
 
 
