@@ -87,6 +87,7 @@ def test_pickles_by_hand_are_refused(tmp_path, llama):
         "build on a type": b"ccollections\nOrderedDict\n}X\x01\x00\x00\x00aK\x01sb.",
         "huge string": b"\x80\x04\x8d" + struct.pack("<Q", 2**60) + b".",
         "huge memo": b"\x80\x02Nr\xff\xff\xff\x7f.",
+        "large memo": b"\x80\x02Nr\x00\x00\x00\x08.",
         "deep": b"\x80\x02" + b"(" * 100_000 + b"t" * 100_000 + b".",
         "endless": b"\x80\x02" + b"]" * 10,
         "tensor of nothing": b"ctorch._utils\n_rebuild_tensor_v2\n(NK\x00))tR.",
