@@ -40,6 +40,17 @@ class Trained:
     dtype : dtype
         float32 or float64: of the weights and of the forward pass.
     tokenizer : Tokenizer or None
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> model = pk.trained.load("ALBERT-rxn", download=True)
+    >>> model.d, model.layers, model.head_count, model.causal
+    (256, 12, 8, False)
+    >>> model.tied().label
+    '8 heads, full mask'
+    >>> model.iterate("CCO.CC(=O)O>>CC(=O)OCC", times=20)
+    Path(23 tokens in d=256, t=0…20, 21 times)
     """
 
     name: str
