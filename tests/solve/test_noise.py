@@ -3,20 +3,21 @@
 import dataclasses
 
 import numpy as np
-import parkade as pk
 import pytest
+from support import brownian as paths
+from support.drift import Drift
+
+import parkade as pk
 from parkade.base.errors import InputError, ParkadeError, UnfinishedError
 from parkade.engine import brownian, splitting
 from parkade.engine.brownian import Span
 from parkade.engine.integrator import Goal, Steps
 from parkade.engine.system import SMALL_D, unrolled
-from parkade.solve import brownian as paths
+from parkade.solve.brownian import noise_of as engine_noise
 from parkade.solve.frame import transformer_frame
 from parkade.solve.lower import prepare_field
-from parkade.solve.naive_splitting import NaiveSplitting
 from parkade.solve.options import Hooks, Options, Problem
 from parkade.solve.solver import Solver
-from support.drift import Drift
 
 # Of Philox4x32-10, from the authors' Random123: counter, key, result.
 KNOWN = [
@@ -41,7 +42,7 @@ def test_generator_gives_the_published_answers(counter, key, result):
 
 def noise_of(kappa=4.0, common=False, seed=1, d=3):
     model = pk.Transformer([], d=d, noise=pk.Noise(kappa, common))
-    return paths.noise_of(model, seed, 0)
+    return engine_noise(model, seed, 0)
 
 
 def test_a_path_is_the_same_however_it_is_cut():
@@ -97,7 +98,7 @@ def test_compiled_runs_are_the_naive_ones(name):
     options = Options(0.7, np.array(times), 5e-3)
     problem = dataclasses.replace(Problem.of(model, options), seed=3)
     state = np.hstack([x0, np.zeros((6, 1))]) if model.radii else x0
-    naive = NaiveSplitting(problem, state)
+    naive = paths.Reference(problem, state)
     found = {}
     while naive.time < 0.7:
         ends, states, _ = naive.advance(3)
@@ -151,7 +152,7 @@ def fixed_step(model, x0, h, seed, strict):
     """The end at t = 1 with steps of one length, and cells of about h²."""
     n, d = x0.shape
     field = prepare_field(model, transformer_frame(model, long=False))
-    noise = paths.noise_of(model, seed, 0)
+    noise = engine_noise(model, seed, 0)
     work = splitting.workspace(n, d)._replace(noise=noise, wanted=np.array([1.0]))
     work.clock[1] = h
     room = Steps(np.empty(2000), np.empty((2000, n, d)), np.empty((2000, 0, n, d)))
@@ -168,9 +169,7 @@ def test_strong_order_is_one(d, common):
     errors = np.zeros(len(sizes))
     for seed in range(6):
         exact = fixed_step(model, x0, 2.0**-8, seed, 0.25)
-        errors += [
-            np.mean((fixed_step(model, x0, h, seed, 0.5) - exact) ** 2) for h in sizes
-        ]
+        errors += [np.mean((fixed_step(model, x0, h, seed, 0.5) - exact) ** 2) for h in sizes]
     order = np.polyfit(np.log(sizes), 0.5 * np.log(errors), 1)[0]
     assert 0.85 < order < 1.25
 

@@ -71,6 +71,6 @@ def read(value: Any) -> Depth:
     if isinstance(value, Depth):
         return value
     raise InputError(
-        f"depth must be pk.Tied() or pk.Resampled(every, seed), got {check.brief(value)}; for given "
-        "layers use pk.Layers(times, models)"
+        f"depth must be pk.Tied() or pk.Resampled(every, seed), got {check.brief(value)}; for "
+        "given layers use pk.Layers(times, models)"
     )

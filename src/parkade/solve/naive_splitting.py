@@ -1,7 +1,7 @@
-"""Noisy runs of any model with its naive velocity, in plain NumPy.
+"""Noisy runs of any model with its naive velocity; only the noise is compiled.
 
-`engine.splitting` describes the method. The steps and the noise are the same, so this is the
-reference for its tests, and it runs models that no kernel covers.
+`engine.splitting` describes the method. The steps are the same, so this is the reference for its
+tests, and it runs models that no kernel covers.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import math
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.engine.brownian import Span
+from parkade.engine.brownian import Span, scatter_rows
 from parkade.engine.jit import interpreted
 from parkade.engine.splitting import CELLS, FEWEST, GROW, SHORTEST, cells_of
 from parkade.engine.splitting import longest as limit
-from parkade.solve.brownian import Paths, first_step, noise_of
+from parkade.solve.brownian import first_step, noise_of
 from parkade.solve.naive import Naive, longest
 from parkade.solve.options import Problem
 from parkade.solve.stepper import Steps
@@ -28,12 +28,11 @@ class NaiveSplitting(Naive):
 
     def __init__(self, problem: Problem, x0: Array) -> None:
         super().__init__(problem, x0)
-        model, d = self.model, self.model.d
+        model = self.model
         self._noise_path = noise_of(model, problem.seed, problem.piece)
-        self._paths = Paths(self._noise_path, len(x0), d)
         self._wanted = problem.wanted.tolist()
         self._h = first_step(model, self._noise_path, self._tol, self._t_end)
-        self._most = interpreted(limit)(d, self._noise_path, self._tol)
+        self._most = interpreted(limit)(model.d, self._noise_path, self._tol)
         self._ready: tuple[Array, float] | None = None  # the end of the next step, and its error
 
     def resume(self, end: object) -> None:
@@ -71,8 +70,9 @@ class NaiveSplitting(Naive):
         return np.array(times), np.array(states), np.empty((len(times), 0, *self._x.shape))
 
     def _scatter(self, state: Array, span: Span) -> Array:
-        d = self.model.d
-        return np.concatenate([self._paths.scatter(state[:, :d], span), state[:, d:]], axis=1)
+        moved = state.copy()
+        scatter_rows(self._noise_path, moved, self.model.d, span, 0, len(moved))
+        return moved
 
     def _drift(self, state: Array, t: float, h: float) -> Array:
         """The midpoint rule."""

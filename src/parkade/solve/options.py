@@ -19,6 +19,9 @@ Method: TypeAlias = Literal["auto", "explicit", "implicit"]
 SumsOption: TypeAlias = Literal["auto", "direct", "harmonic"]
 Times: TypeAlias = ArrayLike | Literal["steps", "final"]
 
+TOL, NOISY_TOL = 1e-6, 1e-3
+"""The tolerance of runs that ask for none, without and with noise."""
+
 _MIN_TOL, _MAX_TOL = 1e-13, 1e-2
 
 
@@ -71,7 +74,7 @@ class Fixed:
 
 def default_tol(*models: Model) -> float:
     """The tolerance of runs that ask for none: noise needs many more steps for a stricter one."""
-    return 1e-3 if any(getattr(model, "noise", None) for model in models) else 1e-6
+    return NOISY_TOL if any(getattr(model, "noise", None) for model in models) else TOL
 
 
 def fixed_tokens(options: Options, d: int) -> Fixed:

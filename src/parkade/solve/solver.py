@@ -18,7 +18,6 @@ from parkade.solve.options import Hooks, Options, Problem
 from parkade.solve.plan import Plan
 from parkade.solve.record import recorder
 
-
 _SEEDS = 2**63
 
 
