@@ -1,9 +1,9 @@
 """What noise does to the end of Theorem 4.1: leaders wander, and clusters live for about κ.
 
 The first token feels no force, so with noise it is a Brownian motion on the sphere, and nothing
-ends at x_1(0). Leaders of other clusters feel forces of e^{−β(1−cos φ)} only, and wander as well. Two of
-them on the circle have an angle with the variance 4t/κ, so they meet in a time of order κ, however
-sharp attention is. Followers stay within about κ^{−1/2} of a leader.
+ends at x_1(0). Leaders of other clusters feel forces of e^{−β(1−cos φ)} only, and wander as well.
+Two of them on the circle have an angle with the variance 4t/κ, so they meet in a time of order κ,
+however sharp attention is. Followers stay within about κ^{−1/2} of a leader.
 """
 
 from __future__ import annotations
