@@ -122,8 +122,8 @@ def measure(effort: Effort) -> Evidence:
     return Evidence(
         verdict="contradicts" if not good else "agrees" if len(slow) else "undecided",
         measured=f"{sum(kept.values())} keep it, {sum(lost.values())} do not; "
-        f"pre: e^({ratio:.2f}t), MLP: {min(products):.0f}–{max(products):.0f}/ε, "
-        f"noise: {min(wait):.1f}–{max(wait):.1f} κ",
+        f"pre e^({ratio:.2f}t), MLP {min(products):.0f}–{max(products):.0f}/ε, "
+        f"noise {max(wait):.1f}κ",
         false_alarm=0.0,  # it is for almost every start; bars are far from what is seen
         numbers={
             "starts": starts,

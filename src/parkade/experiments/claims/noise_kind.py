@@ -164,11 +164,11 @@ def measure(effort: Effort) -> Evidence:
     spread, gathered, order = both_states(effort)
     bistable = spread < 0.5 * order < gathered
     good = not wrong and max(errors) < EXACT
-    stars = ", ".join(f"{changes_at(d):.2f} (d={d})" for d in DIMENSIONS)
+    stars = ", ".join(f"{changes_at(d):.2f}" for d in DIMENSIONS)
     return Evidence(
         # The mean of finitely many tokens may jump over the barrier.
         verdict="contradicts" if not good else "agrees" if bistable else "undecided",
-        measured=f"β* = {stars}; at κ = {BETWEEN:g} κ_c |mean| {spread:.2f}, {gathered:.2f}",
+        measured=f"β* = {stars}; at {BETWEEN:g} κ_c: |mean| {spread:.2f} or {gathered:.2f}",
         false_alarm=0.0,  # only the branches contradict
         numbers={
             "changes at": {str(d): changes_at(d) for d in DIMENSIONS},
