@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from parkade.base.errors import InputError, ParkadeError, TrustWarning, UnfinishedError
     from parkade.model import sphere
     from parkade.model.attention import Attention
+    from parkade.model.depth import Resampled, Tied
     from parkade.model.flow import Flow
     from parkade.model.head import Head
     from parkade.model.layers import Layers
     from parkade.model.mask import Causal, Full, Prefix, Window
     from parkade.model.mlp import MLP
+    from parkade.model.noise import Noise
     from parkade.model.norm import NGPT, Mix, Peri, Post, Pre, Sqrt
     from parkade.model.part import Part
     from parkade.model.position import Alibi, Rope
@@ -45,6 +47,7 @@ __all__ = [
     "InputError",
     "Layers",
     "Mix",
+    "Noise",
     "ParkadeError",
     "Part",
     "Path",
@@ -52,10 +55,12 @@ __all__ = [
     "Post",
     "Pre",
     "Prefix",
+    "Resampled",
     "Rope",
     "Schedule",
     "Scheduled",
     "Sqrt",
+    "Tied",
     "Trajectory",
     "Transformer",
     "TrustWarning",
@@ -84,11 +89,13 @@ _HOMES = {
     "theory.parking": ("renyi_centers", "strong_renyi_centers"),
     "base.errors": ("InputError", "ParkadeError", "TrustWarning", "UnfinishedError"),
     "model.attention": ("Attention",),
+    "model.depth": ("Resampled", "Tied"),
     "model.flow": ("Flow",),
     "model.head": ("Head",),
     "model.layers": ("Layers",),
     "model.mask": ("Causal", "Full", "Prefix", "Window"),
     "model.mlp": ("MLP",),
+    "model.noise": ("Noise",),
     "model.norm": ("NGPT", "Mix", "Peri", "Post", "Pre", "Sqrt"),
     "model.position": ("Alibi", "Rope"),
     "model.part": ("Part",),

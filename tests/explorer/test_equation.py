@@ -75,3 +75,10 @@ def test_clocks(norm, lines):
 def test_other_models_have_no_formula():
     assert equation(pk.Transformer([pk.Head(d=2)], attention="linear")) is None
     assert equation(pk.Flow(lambda t, x: 0 * x, 2)) is None
+
+
+def test_noise_is_a_term_of_its_own():
+    noisy = pk.Attention(2, noise=8.0)
+    assert rows(noisy)[0] == "ẋk=PxkFk+2κPxk∘Ẇk"
+    assert "noise" in settings(equation(noisy))
+    assert rows(pk.Attention(2, noise=pk.Noise(8.0, common=True)))[0] == "ẋk=PxkFk+2κPxk∘Ẇ"

@@ -97,6 +97,7 @@ class Extras(NamedTuple):
     position: str | None
     heads: int | None
     mlp: int | None
+    noise: float | None = None
 
 
 def model(plain: Attention, extras: Extras, seed: int) -> Transformer:
@@ -115,6 +116,7 @@ def model(plain: Attention, extras: Extras, seed: int) -> Transformer:
         norm=extras.norm,
         mask=plain.mask,
         position=None if extras.position is None else _position(extras.position),
+        noise=extras.noise,
     )
 
 

@@ -22,6 +22,7 @@ EXAMPLES = (
     "parkade simulate --n 200 --d 2 --beta 64 --t-end 1e60 --plot --forecast",
     "parkade simulate --V 1,1,-1 --t-end 5000 -o run.npz",
     "parkade simulate --d 2 --beta 9 --norm pre --t-end 1e12 --plot",
+    "parkade simulate --d 2 --beta 9 --noise 20 --t-end 50 --plot",
     "parkade simulate --schedule 0:4,100:64 --d 2 --t-end 1e6 --plot",
     "parkade simulate --V '0,-1;1,0' --times log:0.1:100:31 --json",
 )
@@ -109,7 +110,17 @@ def simulate(
     mlp: Annotated[
         int | None, typer.Option("--mlp", help="Width of a random MLP.  [default: no MLP]")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the uniform random start.")] = 0,
+    noise: Annotated[
+        float | None,
+        typer.Option(
+            "--noise",
+            metavar="KAPPA",
+            help="Brownian motion of each token, at the temperature 1/KAPPA.  [default: no noise]",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Seed of the uniform random start, and of the noise.")
+    ] = 0,
     tokens: Annotated[
         Path | None,
         typer.Option(
@@ -146,8 +157,13 @@ def simulate(
         ),
     ] = "steps",
     tol: Annotated[
-        float, typer.Option("--tol", help="Largest error of a token in one step, in radians.")
-    ] = 1e-6,
+        float | None,
+        typer.Option(
+            "--tol",
+            help="Largest error of a token in one step, in radians.  [default: 1e-06, with noise "
+            "0.001]",
+        ),
+    ] = None,
     method: Annotated[
         str,
         typer.Option("--method", metavar="NAME", help="Integrator: explicit, implicit, or auto."),
@@ -220,8 +236,10 @@ def simulate(
         fixed = None if frozen is None else parse.tokens("--frozen", frozen)
         given = d if d is not None or x0 is None else x0.shape[1]
         matrices, dimension = parse.matrices({"Q": Q, "K": K, "V": V}, given)
-        extras = parse.Extras(norm, position, heads, mlp)
-        model = parse.model(pk.Attention(dimension, beta, mask=mask, **matrices), extras, seed)
+        extras = parse.Extras(norm, position, heads, mlp, noise)
+        model = parse.model(
+            pk.Attention(dimension, beta, mask=mask, noise=None, **matrices), extras, seed
+        )
         kept = parse.times(times)
         if t_end is None:
             t_end = _T_END if isinstance(kept, str) else float(kept[-1])
@@ -250,6 +268,7 @@ def simulate(
             frozen_weights=weights,
             max_steps=max_steps,
             partial=partial,
+            seed=seed,
             progress=show and not quiet,
         )
         moved = pk.sphere.distance(x0, run.final)

@@ -49,7 +49,7 @@ class Integrator:
     take what `workspace` of the same integrator made.
     """
 
-    name: Literal["explicit", "implicit"]
+    name: Literal["explicit", "implicit", "splitting"]
     order: int
     stages: int  # velocities of all tokens per step
     dense: int  # arrays per step that dense output needs besides both ends

@@ -12,7 +12,7 @@ from parkade.base.errors import StuckError
 from parkade.base.progress import Report, compiling
 from parkade.engine.threads import single_threaded_blas
 from parkade.explorer.build import build
-from parkade.explorer.limits import TOL, LimitedRecorder, Limits
+from parkade.explorer.limits import LimitedRecorder, Limits, tol_of
 from parkade.explorer.schema import FieldError
 from parkade.explorer.settings import Settings
 from parkade.runs.trajectory import Trajectory
@@ -30,12 +30,12 @@ def compute_run(
     # Checked as `simulate` does, so that both give the same bits.
     free = check.tokens(np.delete(settings.start, held, axis=0))
     frozen = settings.start[held] if len(held) else None
-    solver = Solver(settings.model, Options(settings.T, tol=TOL, frozen=frozen))
+    solver = Solver(settings.model, Options(settings.T, tol=tol_of(settings.model), frozen=frozen))
     recorder = LimitedRecorder(first_state(settings.model, free), limits, cancelled)
     # One thread each: the runs of several clients share the cores.
     hooks = Hooks(report, cancelled, alone=False, keep=recorder.start)
     try:
-        return solver.run(free, hooks), recorder
+        return solver.run(free, hooks, seed=settings.seed), recorder
     except StuckError as error:
         reason = str(error).partition(";")[0]
         raise FieldError("norm", f"{reason}; choose a smaller T, another V or post-norm") from None

@@ -22,7 +22,8 @@ def equation(model: Model) -> Node | None:
         return None
     if model.plain and model.mask in ("causal", "full"):
         return _row(*_sides(_dot("x"), _projection()), *_attention(model, _score(model)))
-    rows = [_row(*_sides(_dot("x"), *_clock(model.norm), _projection(), _sub("F")))]
+    moved = [*_clock(model.norm), _projection(), _sub("F"), *_noise(model)]
+    rows = [_row(*_sides(_dot("x"), *moved))]
     rows += _growth(model.norm)
     score = _of_head(model, "S", "k", "j")
     force = _attention(model, [score])
@@ -115,6 +116,15 @@ def _growth(norm: Norm) -> list[Node]:
         return [grows]
     since = _node("mtext", f" from t = {norm.tau:g} on", of="norm")
     return [_row(*_sides(_sub("s"), _node("mn", "1"), _op(","), _sub("r"), since)), grows]
+
+
+def _noise(model: Transformer) -> list[Node]:
+    """Brownian motion, if there is any."""
+    if model.noise is None:
+        return []
+    scale = _node("msqrt", _node("mfrac", _node("mn", "2"), _node("mi", "κ")))
+    path = _node("mi", "Ẇ") if model.noise.common else _sub("Ẇ")
+    return [_op("+"), _row(scale, _projection(), _op("∘"), path, of="noise")]
 
 
 def _size() -> list[Node]:

@@ -13,7 +13,8 @@ from parkade.explorer.schema import FieldError
 from parkade.explorer.settings import Settings
 from parkade.model.norm import NGPT, Mix, Peri, Pre, Sqrt
 from parkade.model.transformer import Transformer
-from parkade.solve.options import Options
+from parkade.solve.brownian import longest_step
+from parkade.solve.options import Options, default_tol
 from parkade.solve.record import Kept, Recorder, recorder
 from parkade.solve.solver import Solver
 
@@ -51,11 +52,11 @@ class Limits:
         """Raise if the run is certain to take more steps than allowed."""
         free = settings.n - len(settings.held)
         frozen = settings.start[settings.held] if len(settings.held) else None
-        plan = Solver(settings.model, Options(settings.T, tol=TOL, frozen=frozen)).plan(free)
+        options = Options(settings.T, tol=tol_of(settings.model), frozen=frozen)
+        plan = Solver(settings.model, options).plan(free)
         if plan.method == "implicit":
             return
-        # Explicit steps are never longer than this, however slowly the tokens move.
-        steps = _relaxations(settings.model, settings.T) / _STABLE
+        steps = _steps(settings.model, settings.T)
         if free * steps > self.token_steps:
             longest = self._longest(settings.model, free)
             raise FieldError(
@@ -69,9 +70,21 @@ class Limits:
         low, high = -3.0, 60.0  # of log₁₀ T
         while high - low > 0.01:
             middle = (low + high) / 2
-            fits = free * _relaxations(model, 10.0**middle) / _STABLE <= self.token_steps
+            fits = free * _steps(model, 10.0**middle) <= self.token_steps
             low, high = (middle, high) if fits else (low, middle)
         return float(10.0**low)
+
+
+def tol_of(model: Transformer) -> float:
+    """The tolerance of runs: coarser with noise, which needs many more steps."""
+    return max(TOL, default_tol(model))
+
+
+def _steps(model: Transformer, t: float) -> float:
+    """At least so many steps are needed, however slowly the tokens move."""
+    if model.noise is not None:
+        return t / longest_step(model, tol_of(model))
+    return _relaxations(model, t) / _STABLE
 
 
 def _relaxations(model: Transformer, t: float) -> float:

@@ -31,6 +31,7 @@ NORMS = {
 }
 """Normalisations, in words."""
 
+_STILL = 1e-40  # noise that is none
 _UNTIL = 10.0  # post-norm, if both are mixed: clusters have formed
 
 _HEADS, _MLP = range(2)  # streams of random numbers
@@ -42,12 +43,13 @@ def assemble(settings: Mapping[str, Any], matrices: Mapping[str, Array]) -> Tran
     if mask not in ("causal", "full"):
         mask = f"{mask}({settings['reach']})"
     mlp, position, norm = _mlp(settings), _position(settings), _norm(settings)
+    noise = 1.0 / settings["noise"] if settings["noise"] > _STILL else None
     if settings["heads"] == 1 and mlp is None and position is None and norm.name == "post":
-        return Attention(d, beta, mask=mask, **matrices)
+        return Attention(d, beta, mask=mask, noise=noise, **matrices)
     heads = [Head(**matrices, beta=beta, d=d)]
     if settings["heads"] > 1:
         heads = _split(settings, matrices)
-    return Transformer(heads, mlp=mlp, norm=norm, mask=mask, position=position)
+    return Transformer(heads, mlp=mlp, norm=norm, mask=mask, position=position, noise=noise)
 
 
 def _split(settings: Mapping[str, Any], matrices: Mapping[str, Array]) -> list[Head]:

@@ -57,7 +57,7 @@ class Settings:
         Which centres of the start stay where they are. All tokens attend to them.
     seed : int
         Seed of the uniform start.
-    norm, heads, rank, mlp, gain, sample, encoding, slope
+    norm, heads, rank, mlp, gain, sample, encoding, slope, noise
         The parts of a transformer: see `parkade.explorer.parts`.
 
     Examples
@@ -141,6 +141,10 @@ class Settings:
         label="slope of ALiBi", low=0.0, high=100.0, slider=Slider(0.001, 1.0, log=True),
         caption="always", phrase="slope {}", group=_PARTS, idle={"encoding": ("none", "rope")},
     )] = 0.1
+    noise: Annotated[float, Number(
+        label="noise 1/κ", low=0.0, high=1000.0, slider=Slider(0.0, 1.0), phrase="noise 1/κ = {}",
+        group=_PARTS, help="Brownian motion of each token, at the temperature 1/κ; 0 for none.",
+    )] = 0.0
     # fmt: on
 
     def __post_init__(self) -> None:

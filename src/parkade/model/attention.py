@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike
 from parkade.base.types import Array
 from parkade.model.head import Head
 from parkade.model.mask import Mask
+from parkade.model.model import from_dict
+from parkade.model.noise import Noise
 from parkade.model.transformer import Transformer
 
 
@@ -35,6 +37,8 @@ class Attention(Transformer, kind="attention"):
         largest entry between 1e-50 and 1e50 in size, and β ≤ 1e50. A factor in V only changes
         the unit of time, and a factor in Q or K can be moved to β.
     mask : "causal", "full", or a Mask
+    noise : Noise or float, optional
+        Brownian motion of the tokens besides the forces; a number κ means `pk.Noise(κ)`.
 
     Examples
     --------
@@ -54,11 +58,13 @@ class Attention(Transformer, kind="attention"):
         K: ArrayLike = 1.0,
         V: ArrayLike = 1.0,
         mask: str | Mask = "causal",
+        noise: Noise | float | None = None,
     ) -> None:
-        super().__init__([Head(Q, K, V, beta, d)], mask=mask)
+        super().__init__([Head(Q, K, V, beta, d)], mask=mask, noise=noise)
 
     def __repr__(self) -> str:
-        return f"Attention({', '.join(self._head.arguments())}, mask={str(self.mask)!r})"
+        noise = "" if self.noise is None else f", noise={self.noise!r}"
+        return f"Attention({', '.join(self._head.arguments())}, mask={str(self.mask)!r}{noise})"
 
     @property
     def _head(self) -> Head:
@@ -96,9 +102,10 @@ class Attention(Transformer, kind="attention"):
 
     def data(self) -> dict[str, Any]:
         """The arguments."""
-        return {"d": self.d, **self._head.data(), "mask": str(self.mask)}
+        noise = {} if self.noise is None else {"noise": self.noise}
+        return {"d": self.d, **self._head.data(), "mask": str(self.mask), **noise}
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Any:
         """The model of these arguments."""
-        return cls(**data)
+        return cls(**data | {"noise": from_dict(data["noise"])} if "noise" in data else data)

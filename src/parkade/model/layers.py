@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
+from parkade.model.depth import Resampled
 from parkade.model.mask import Mask
 from parkade.model.model import Model, from_dict
+from parkade.model.noise import Noise
 from parkade.model.schedule import piece_starts
 
 
@@ -52,6 +54,12 @@ class Layers(Model, kind="layers"):
                 raise InputError(
                     "models must be a list of models such as pk.Attention, other than pk.Layers, "
                     f"but number {i} is {check.brief(model)}"
+                )
+            depth = getattr(model, "depth", None)
+            if isinstance(depth, Resampled):
+                raise InputError(
+                    f"models must not change by themselves, but number {i} has depth={depth!r}; "
+                    "use that model alone"
                 )
             if model.d != self.models[0].d:
                 raise InputError(
@@ -121,6 +129,11 @@ class Layers(Model, kind="layers"):
     def radii(self) -> bool:  # type: ignore[override]
         """Whether any of them has lengths."""
         return any(model.radii for model in self.models)
+
+    @cached_property
+    def noise(self) -> Noise | None:  # type: ignore[override]
+        """That of the first of them that has any."""
+        return next((model.noise for model in self.models if model.noise), None)
 
     @cached_property
     def batched(self) -> bool:  # type: ignore[override]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.mask import Mask
 from parkade.model.spectrum import real_basis, spectrum
+
+if TYPE_CHECKING:
+    from parkade.model.noise import Noise
 
 REGISTRY: dict[str, type[Storable]] = {}
 """Models and parts by the name of their kind, as used in files."""
@@ -94,6 +97,8 @@ class Model(Storable):
         KᵀQ, if token k attends to token j with the weight exp(β⟨KᵀQ x_k, x_j⟩).
     product_error : float
         The rounding error of the entries of `product`, where terms may cancel.
+    noise : Noise or None
+        The noise that moves tokens besides the velocity, if there is one.
     scores : tuple of Scores
         What each head computes scores with, if its weights are their softmax; or none.
     """
@@ -111,6 +116,7 @@ class Model(Storable):
     generator: Array | None = None
     product: Array | None = None
     product_error: float = 0.0
+    noise: Noise | None = None
     scores: tuple[Scores, ...] = ()
 
     @abstractmethod
@@ -131,8 +137,8 @@ class Model(Storable):
         moved = self.velocity(state[..., : self.d], frozen, frozen_weights, t=t)
         return xp.concat([moved, 0 * logs], axis=-1)
 
-    def unfolded(self) -> Model:
-        """The model as `Layers`, if it changes suddenly; otherwise itself."""
+    def unfolded(self, t_end: float) -> Model:
+        """The model until `t_end` as `Layers`, if it changes suddenly; otherwise itself."""
         return self
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -13,13 +14,17 @@ import numpy as np
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array, Seed
+from parkade.model import depth as depths
 from parkade.model import mask as masks
+from parkade.model import noise as noises
 from parkade.model import norm as norms
 from parkade.model import weights
+from parkade.model.depth import TIED, Depth, Resampled
 from parkade.model.head import Head, read_heads
 from parkade.model.mask import Mask
 from parkade.model.mlp import MLP
 from parkade.model.model import Model, Scores, from_dict
+from parkade.model.noise import Noise
 from parkade.model.norm import Norm
 from parkade.model.part import Part, Surroundings
 from parkade.model.position import Position
@@ -52,6 +57,10 @@ class Transformer(Model, kind="transformer"):
         the number of keys, or the mean over the keys with the largest score.
     parts : sequence of Part
         Additional forces.
+    noise : Noise or float, optional
+        Brownian motion of the tokens besides the forces; a number κ means `pk.Noise(κ)`.
+    depth : Tied or Resampled
+        Whether the heads stay as they are, or are drawn anew again and again: random heads only.
     d : int, optional
         Dimension; needed only if there are no heads, or random ones.
     d_head, beta, seed : optional
@@ -78,12 +87,20 @@ class Transformer(Model, kind="transformer"):
         position: Position | None = None,
         attention: str = "softmax",
         parts: Sequence[Part] = (),
+        noise: Noise | float | None = None,
+        depth: Depth = TIED,
         d: int | None = None,
         d_head: int | None = None,
         beta: float | None = None,
         seed: Seed = None,
     ) -> None:
+        self.depth = depths.read(depth)
+        self._recipe = heads, d_head, beta  # of random heads, to draw them again
+        if isinstance(self.depth, Resampled):
+            _check_random(heads, seed, norm)
+            seed = self.depth.generator(0)
         self.heads: tuple[Head, ...] = read_heads(heads, d, d_head, beta, seed)
+        self.noise: Noise | None = noises.read(noise)
         self.mlp = mlp
         self.parts: tuple[Part, ...] = tuple(parts)
         for name, given, wanted in (("heads", self.heads, Head), ("parts", self.parts, Part)):
@@ -126,8 +143,14 @@ class Transformer(Model, kind="transformer"):
         return f"{type(self).__name__}({', '.join(inside)}, mask={str(self.mask)!r})"
 
     def _choices(self) -> dict[str, Any]:
-        """The normalisation, the positions and the weights, if they are not the usual ones."""
-        usual = {"norm": norms.NORMS["post"], "position": None, "attention": "softmax"}
+        """Normalisation, positions, weights, noise and depth, if they are not the usual ones."""
+        usual = {
+            "norm": norms.NORMS["post"],
+            "position": None,
+            "attention": "softmax",
+            "noise": None,
+            "depth": TIED,
+        }
         return {name: now for name in usual if (now := getattr(self, name)) != usual[name]}
 
     def __eq__(self, other: object) -> bool:
@@ -154,8 +177,9 @@ class Transformer(Model, kind="transformer"):
 
     @property
     def autonomous(self) -> bool:  # type: ignore[override]
-        """Whether neither the normalisation nor a part depends on the time."""
-        return self.norm.autonomous and all(part.autonomous for part in self._terms)
+        """Whether neither the normalisation, nor a part, nor the heads depend on the time."""
+        changes = isinstance(self.depth, Resampled) or not self.norm.autonomous
+        return not changes and all(part.autonomous for part in self._terms)
 
     @property
     def radii(self) -> bool:  # type: ignore[override]
@@ -166,6 +190,13 @@ class Transformer(Model, kind="transformer"):
         """The model with another β in all heads; both share their matrices."""
         other = copy.copy(self)
         other.heads = tuple(head.with_beta(beta) for head in self.heads)
+        other._recipe = (*self._recipe[:2], beta)
+        return other
+
+    def with_noise(self, noise: Noise | float | None) -> Self:
+        """The model with another noise, or without."""
+        other = copy.copy(self)
+        other.noise = noises.read(noise)
         return other
 
     def with_norm(self, norm: str | Norm) -> Self:
@@ -174,13 +205,35 @@ class Transformer(Model, kind="transformer"):
         other.norm = norms.read(norm)
         return other
 
-    def unfolded(self) -> Model:
-        """The model as `Layers`, if its normalisation changes."""
-        if not isinstance(self.norm, norms.Mix):
-            return self
+    def at(self, t: float) -> Transformer:
+        """The model at time t, if it changes suddenly; otherwise itself."""
+        if isinstance(self.norm, norms.Mix):
+            return self.with_norm("pre" if self.norm.grows(t) else "post")
+        if isinstance(self.depth, Resampled):
+            return self._layer(int(t // self.depth.every))
+        return self
+
+    def unfolded(self, t_end: float) -> Model:
+        """The model until `t_end` as `Layers`, if its normalisation or its heads change."""
         from parkade.model.layers import Layers
 
-        return Layers([0.0, self.norm.tau], [self.with_norm("post"), self.with_norm("pre")])
+        if isinstance(self.norm, norms.Mix):
+            return Layers([0.0, self.norm.tau], [self.at(0.0), self.at(self.norm.tau)])
+        if isinstance(self.depth, Resampled):
+            count = max(1, math.ceil(t_end / self.depth.every))
+            return Layers.of(self._layer, count, self.depth.every)
+        return self
+
+    def _layer(self, number: int) -> Transformer:
+        """The model with the random heads of a layer."""
+        assert isinstance(self.depth, Resampled)
+        other = copy.copy(self)
+        count, d_head, beta = self._recipe
+        other.heads = read_heads(count, self.d, d_head, beta, self.depth.generator(number))
+        other.depth = TIED
+        for name in ("rate", "generator", "leading_space"):  # cached
+            other.__dict__.pop(name, None)
+        return other
 
     @property
     def sharpness(self) -> float:  # type: ignore[override]
@@ -202,6 +255,8 @@ class Transformer(Model, kind="transformer"):
     def generator(self) -> Array | None:  # type: ignore[override]
         """The sum of the value matrices, if all forces on a single token are linear."""
         found = [part.generator for part in self._terms]
+        if isinstance(self.depth, Resampled):
+            return None
         if not found or any(matrix is None for matrix in found):
             return None
         if len(found) == 1:
@@ -213,6 +268,7 @@ class Transformer(Model, kind="transformer"):
     def product(self) -> Array | None:  # type: ignore[override]
         """KᵀQ, if there is one head and its weights depend on nothing else."""
         alone = len(self.heads) == 1 and self.position is None and self.attention == "softmax"
+        alone = alone and not isinstance(self.depth, Resampled)
         return self.heads[0].product if alone else None
 
     @property
@@ -223,7 +279,7 @@ class Transformer(Model, kind="transformer"):
     @property
     def scores(self) -> tuple[Scores, ...]:  # type: ignore[override]
         """What the heads compute scores with, if their weights are the softmax."""
-        if self.attention != "softmax":
+        if self.attention != "softmax" or isinstance(self.depth, Resampled):
             return ()
         turns = [
             np.empty(0) if self.position is None else self.position.frequencies(len(head.Q))
@@ -244,6 +300,9 @@ class Transformer(Model, kind="transformer"):
         found += [f"{self.norm}-norm"] if self.norm.name != "post" else []
         found += [self.position.label] if self.position else []
         found += [f"{self.attention} attention"] if self.attention != "softmax" else []
+        if isinstance(self.depth, Resampled):
+            found.append(f"resampled every {self.depth.every:g}")
+        found += [self.noise.label] if self.noise else []
         return ", ".join([*found, f"{self.mask} mask"])
 
     def velocity(
@@ -287,6 +346,8 @@ class Transformer(Model, kind="transformer"):
         self, tokens: Any, frozen: Any = None, frozen_weights: Any = None, *, t: float = 0.0
     ) -> Any:
         """F_k, (..., n, d), before it is projected and normalised; see `velocity`."""
+        if isinstance(self.depth, Resampled):
+            return self.at(t).force(tokens, frozen, frozen_weights, t=t)
         if frozen is not None and self.position is not None:
             raise InputError("frozen tokens have no position; use position=None")
         around = Surroundings(
@@ -329,19 +390,44 @@ class Transformer(Model, kind="transformer"):
             "parts": self.parts,
             "mask": str(self.mask),
         }
+        if isinstance(self.depth, Resampled):
+            count, d_head, beta = self._recipe
+            fixed |= {"heads": count, "d_head": d_head, "beta": beta}
         return fixed | others | self._choices()
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Any:
         """The model with these parts."""
-        found = {name: [from_dict(part) for part in data[name]] for name in ("heads", "parts")}
+        found = {
+            name: [from_dict(part) for part in data[name]]
+            for name in ("heads", "parts")
+            if not isinstance(data[name], int)  # so many random heads
+        }
         single = {
-            name: from_dict(data[name]) for name in ("mlp", "norm", "position") if name in data
+            name: from_dict(data[name])
+            for name in ("mlp", "norm", "position", "noise", "depth")
+            if name in data
         }
         return cls(**(data | found | single))
 
 
-def _shown(choice: str | Norm | Position) -> str:
+def _check_random(heads: Any, seed: Seed, norm: str | Norm) -> None:
+    """Raise unless heads can be drawn anew."""
+    if not isinstance(heads, (int, np.integer)) or isinstance(heads, bool):
+        raise InputError(
+            "depth=pk.Resampled(…) draws random heads, as in pk.Transformer(4, d=8, depth=…), got "
+            f"heads={check.brief(heads)}; for given layers use pk.Layers(times, models)"
+        )
+    if seed is not None:
+        raise InputError("resampled heads have a seed of their own: pk.Resampled(every, seed)")
+    if isinstance(norms.read(norm), norms.Mix):
+        raise InputError(
+            "norm='mix' and depth=pk.Resampled(…) both change the model with time; use one of "
+            "both, or pk.Layers(times, models)"
+        )
+
+
+def _shown(choice: str | Norm | Position | Noise | Depth) -> str:
     """A choice for `repr`: 'pre', Mix(tau=5.0), Rope(base=100.0)."""
     name = getattr(choice, "name", None)
     return repr(name) if name is not None and norms.NORMS[name] == choice else repr(choice)

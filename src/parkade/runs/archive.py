@@ -210,6 +210,7 @@ def _stats(text: str) -> Any:
         if kind is float and type(value) is int:
             continue
         if not isinstance(value, kind) or value != value:
-            raise InputError(f"{name} of stats must be of type {kind.__name__}, got {value!r}")
+            wanted = getattr(kind, "__name__", str(kind))
+            raise InputError(f"{name} of stats must be of type {wanted}, got {value!r}")
     check.choice("method of stats", stats.method, tuple(DENSE))
     return stats

@@ -6,7 +6,7 @@ import numpy as np
 
 from parkade.base.types import Array
 
-DENSE = {"explicit": 3, "implicit": 2}
+DENSE = {"explicit": 3, "implicit": 2, "splitting": 0}
 """The size p of dense output by method; a copy, because the engines are slow to import."""
 
 
@@ -36,6 +36,8 @@ def interpolate(
 
 def between(method: str, theta: float, start: Array, end: Array, dense: Array) -> Array:
     """Numbers (n,) at a fraction `theta` of a step; `dense` is (p, n)."""
+    if method == "splitting":
+        return start + theta * (end - start)
     if method == "explicit":
         bend = dense[0] + theta * (dense[1] + (1 - theta) * dense[2])
     else:

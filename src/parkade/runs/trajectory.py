@@ -82,7 +82,10 @@ class Trajectory(Path):
         return f"{super().__repr__()[:-1]}, {self.stats.method}, {self.stats.steps} steps)"
 
     def _between(self, times: Array, stored: Any) -> Array:
-        """Tokens between steps, interpolated as accurately as the steps were computed."""
+        """Tokens between steps, interpolated as accurately as the steps were computed.
+
+        Noise between two steps is not kept: tokens go along geodesics there.
+        """
         if self.dense is None:
             return super()._between(times, stored)
         # Steps are smooth in the frame that rotates with the tokens.
@@ -121,4 +124,7 @@ class Trajectory(Path):
 
     def to_xarray(self) -> xarray.Dataset:
         """A labelled Dataset: tokens(time, token, coord), the model and the stats in attrs."""
-        return super().to_xarray().assign_attrs(dataclasses.asdict(self.stats))
+        stats = dataclasses.asdict(self.stats)
+        if self.stats.seed is None:
+            del stats["seed"]  # files of xarray have no None
+        return super().to_xarray().assign_attrs(stats)

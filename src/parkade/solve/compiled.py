@@ -15,7 +15,7 @@ from parkade.base import forks
 from parkade.base.errors import InaccurateSumsError
 from parkade.base.progress import compiling
 from parkade.base.types import Array, MaskName
-from parkade.engine import clock, field_stages, linear_time, threads
+from parkade.engine import clock, field_stages, linear_time, splitting, threads
 from parkade.engine.field import Field
 from parkade.engine.field_stages import FieldWork
 from parkade.engine.integrator import Goal, Integrator
@@ -32,6 +32,7 @@ from parkade.engine.velocity import PARALLEL_SECONDS
 from parkade.model.attention import Attention
 from parkade.model.head import Head
 from parkade.model.transformer import Transformer
+from parkade.solve.brownian import first_step, noise_of
 from parkade.solve.frame import Frame, transformer_frame
 from parkade.solve.lower import plain_head, prepare, prepare_field
 from parkade.solve.options import Problem
@@ -80,6 +81,11 @@ class Compiled:
             self._system = prepare_field(model, frame, problem.start - late)
             self._dims = unrolled(SMALL_D)  # one code for all dimensions
             self._work = _field_workspace(self._engine, self._system, n, d)
+            if problem.noisy:
+                noise = noise_of(model, problem.seed, problem.piece)
+                self._work = self._work._replace(noise=noise, wanted=problem.wanted)
+                step = first_step(model, noise, options.tol, options.t_end)
+                self._work.clock[clock.STEP] = step
         else:
             self._system = prepare(
                 model,
@@ -137,8 +143,8 @@ class Compiled:
 
     def resume(self, end: object) -> None:
         """Take over the tokens as they are in the frame, the step, and what limits the trust."""
-        if not isinstance(end, _End):
-            return
+        if not isinstance(end, _End) or isinstance(self._work, splitting.Work):
+            return  # the noise of a model is its own, and so are its steps
         if np.array_equal(end.frame.basis, self._frame.basis):
             self._x = end.x.copy()  # without rounding
         now, then = self._work.clock, end.clock
@@ -199,6 +205,8 @@ class Compiled:
         slower than rounding errors, these errors move them. A single cluster stays one.
         """
         system, times, goal = self._system, self._work.clock, self._goal
+        if isinstance(self._work, splitting.Work):
+            return math.inf  # noise moves tokens more than rounding does
         if system.causal and not (isinstance(system, Field) and len(system.inner)):
             return float(times[clock.TRUSTED]) - self._origin
         if np.ptp(self._x[:, : len(self._frame.basis)], axis=0).max() < goal.tol:
@@ -222,7 +230,7 @@ def _tokens_by(change: Callable[[Array], Array], state: Array, d: int) -> Array:
 
 def is_large(plan: Plan, n: int) -> bool:
     """Whether several threads make one run faster."""
-    if plan.method == "explicit":
+    if plan.method != "implicit":
         return plan.sums.seconds > PARALLEL_SECONDS
     return plan.sums.table is not None and n > 2 * BLOCK
 
@@ -285,7 +293,9 @@ def _run_once(kind: Kind) -> None:
     if kind.parts:
         model = Transformer([Head(d=d)])
         field = prepare_field(model, transformer_frame(model, long=False))
-        advance(field, dims, x, _field_workspace(engine, field, 1, d), Goal(1.0, tol), room)
+        work = _field_workspace(engine, field, 1, d)
+        work.clock[clock.STEP] = 1.0  # splitting needs one
+        advance(field, dims, x, work, Goal(1.0, tol), room)
         return
     table, lengths = None, None
     if kind.any_query:

@@ -66,6 +66,11 @@ def forward(
     >>> bool(path.radii[-1].min() > 1)
     True
     """
+    if getattr(model, "noise", None) is not None:
+        raise InputError(
+            f"forward takes layers without noise, got {check.brief(model)}; use pk.simulate, or "
+            "model.with_noise(None)"
+        )
     count, h = check.positive_int("layers", layers), check.positive("step", step)
     x = check.tokens(tokens, getattr(model, "d", None))
     check.fits_in_memory(
@@ -99,9 +104,7 @@ def first_radii(model: Model, n: int, radii: ArrayLike | None) -> Array:
 
 def _at(model: Any, t: float) -> Transformer:
     """The transformer at a time."""
-    if isinstance(model, Transformer):
-        model = model.unfolded()
-    found = model.at(t) if isinstance(model, Layers) else model
+    found = model.at(t) if isinstance(model, (Layers, Transformer)) else model
     if not isinstance(found, Transformer):
         raise InputError(
             f"forward needs a pk.Transformer, or pk.Layers of them, got {check.brief(model)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
 from parkade.base.errors import ParkadeError, StuckError
 from parkade.base.types import Array, MaskName
@@ -95,6 +96,7 @@ def integrate(
         sums_reason=why,
         stopped=stopped,
         code=stepper.code,
+        seed=problem.seed if problem.noisy else None,
     )
     return stats, stepper.trusted_until()
 
@@ -113,8 +115,14 @@ class _Beginnings:
         if plan.frame is None:
             from parkade.solve.naive import NaiveExplicit
             from parkade.solve.naive_implicit import NaiveImplicit
+            from parkade.solve.naive_splitting import NaiveSplitting
 
-            return (NaiveExplicit if plan.method == "explicit" else NaiveImplicit)(problem, x0)
+            naive: dict[str, Callable[[Problem, Array], Stepper]] = {
+                "explicit": NaiveExplicit,
+                "implicit": NaiveImplicit,
+                "splitting": NaiveSplitting,
+            }
+            return naive[plan.method](problem, x0)
         lap = time.perf_counter()
         from parkade.solve import compiled
 

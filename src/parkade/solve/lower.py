@@ -40,8 +40,8 @@ def kernel_head(model: Model) -> Head | None:
 
 
 def plain_head(problem: Problem) -> Head | None:
-    """The head of a plain model, if tokens have no lengths; None otherwise."""
-    return None if problem.radii else kernel_head(problem.model)
+    """The head of a plain model, if tokens have no lengths and no noise; None otherwise."""
+    return None if problem.radii or problem.noisy else kernel_head(problem.model)
 
 
 def field_obstacle(model: Model, frozen: Array) -> str:

@@ -19,6 +19,9 @@ Method: TypeAlias = Literal["auto", "explicit", "implicit"]
 SumsOption: TypeAlias = Literal["auto", "direct", "harmonic"]
 Times: TypeAlias = ArrayLike | Literal["steps", "final"]
 
+TOL, NOISY_TOL = 1e-6, 1e-3
+"""The tolerance of runs that ask for none, without and with noise."""
+
 _MIN_TOL, _MAX_TOL = 1e-13, 1e-2
 
 
@@ -69,6 +72,11 @@ class Fixed:
     weights: Array
 
 
+def default_tol(*models: Model) -> float:
+    """The tolerance of runs that ask for none: noise needs many more steps for a stricter one."""
+    return NOISY_TOL if any(getattr(model, "noise", None) for model in models) else TOL
+
+
 def fixed_tokens(options: Options, d: int) -> Fixed:
     """The frozen tokens of the options, checked for this dimension; possibly none."""
     tokens = np.empty((0, d))
@@ -105,6 +113,12 @@ class Problem:
         Whether the frame must not rotate.
     radii : bool
         Whether states have the lengths of tokens, too; of several models, one may need them.
+    noisy : bool
+        Whether there is noise; of several models, one may have it.
+    seed : int
+        Where the noise comes from.
+    piece : int
+        The number of the model, if it is one of several: each has noise of its own.
     """
 
     model: Model
@@ -113,6 +127,18 @@ class Problem:
     start: float = 0.0
     still: bool = False
     radii: bool = False
+    noisy: bool = False
+    seed: int = 0
+    piece: int = 0
+
+    @property
+    def wanted(self) -> Array:
+        """Times at which steps of a noisy run are to end: those to save, and t_end."""
+        times, end = self.options.times, self.options.t_end
+        if isinstance(times, str):
+            return np.array([end])
+        inside = np.asarray(times, dtype=np.float64)
+        return np.append(inside[(inside > 0) & (inside < end)], end)
 
     @staticmethod
     def of(model: Model, options: Options) -> Problem:
@@ -121,7 +147,15 @@ class Problem:
             raise InputError(
                 f"model must be a parkade model such as pk.Attention, got {type(model).__name__}"
             )
-        return Problem(model, options, fixed_tokens(options, model.d), radii=model.radii)
+        fixed, noisy = fixed_tokens(options, model.d), model.noise is not None
+        if noisy and options.method != "auto":
+            raise InputError(
+                f"method must be 'auto' for a model with noise, whose steps split drift and noise, "
+                f"got {options.method!r}"
+            )
+        if noisy and options.sums == "harmonic":
+            raise InputError("harmonic sums cannot be used with noise; use sums='auto'")
+        return Problem(model, options, fixed, radii=model.radii, noisy=noisy)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ _SECONDS = 2.0  # no run is stopped before
 _SLOW = 20.0  # seconds after which fewer steps are enough to judge
 # Steps before a run is judged, at tol = 1e-6: normally, and if it is slow. Explicit steps soon
 # have their final size. Implicit ones may be waiting for a merge or for the last token to settle.
-_FEW = {"explicit": (2000, 1000), "implicit": (30000, 4000)}
+_FEW = {"explicit": (2000, 1000), "implicit": (30000, 4000), "splitting": (2000, 1000)}
 _MANY = 1e6  # a run that needs fewer steps is not stopped
 _LONG = 60.0  # a run that needs fewer seconds is not stopped
 _STEADY = 4.0  # a run whose time grows by this factor while its steps double is not stuck

@@ -42,7 +42,7 @@ _CANCELS = "V does not attract, so large forces cancel in the end"
 class Plan:
     """An integrator, the frame, the sums, and the reasons for them."""
 
-    method: Literal["explicit", "implicit"]
+    method: Literal["explicit", "implicit", "splitting"]
     reason: str
     sums: Sums
     frame: Frame | None
@@ -57,9 +57,11 @@ class Plan:
 
 def choose(problem: Problem, n: int) -> Plan:
     """Plan a run of n tokens; the options may fix the integrator or the sums."""
-    model = problem.model.unfolded()
+    model = problem.model.unfolded(problem.options.t_end)
     if isinstance(model, Layers):
         return _one_after_the_other(problem, model, n)
+    if problem.noisy:
+        return _noisy(problem, n)
     head = plain_head(problem)
     if head is None:
         covered = not field_obstacle(problem.model, problem.fixed.tokens)
@@ -89,7 +91,7 @@ def with_direct_sums(plan: Plan, reason: str) -> Plan:
 
 def can_be_implicit(model: Model, n: int) -> bool:
     """Whether the implicit method can handle n tokens, one after the other or all at once."""
-    model = model.unfolded()
+    model = model.unfolded(0.0)
     if isinstance(model, Layers):
         return all(can_be_implicit(one, n) for one in model.models)
     covered = kernel_head(model) is not None or not field_obstacle(model, np.empty(0))
@@ -182,6 +184,16 @@ def _transformer(problem: Problem, n: int) -> Plan:
     return Plan("explicit", reason, sums, rest, rest.spin)
 
 
+def _noisy(problem: Problem, n: int) -> Plan:
+    """The plan for a model with noise."""
+    model, reason = problem.model, "drift and noise in turn"
+    if isinstance(model, Transformer) and not field_obstacle(model, problem.fixed.tokens):
+        frame = transformer_frame(model, long=False)
+        return Plan("splitting", reason, summing.of_transformer(problem, n), frame, frame.spin)
+    still = np.zeros((model.d, model.d))
+    return Plan("splitting", reason, summing.naive(problem, n), None, still)
+
+
 def _naive(problem: Problem, n: int) -> Plan:
     """The plan for a model that no kernel covers."""
     model, options = problem.model, problem.options
@@ -206,6 +218,8 @@ def _one_after_the_other(problem: Problem, model: Layers, n: int) -> Plan:
     little cheaper in a short run, but many more in a long one.
     """
     spans, fits = list(model.pieces(problem.options.t_end)), _can_store(n)
+    if problem.noisy:
+        return _noisy_pieces(problem, spans, n)
     implicit = replace(problem.options, method="implicit")
     spins = [
         _draft(replace(problem, model=one, options=implicit), n, fits)[2] for _, _, one in spans
@@ -230,6 +244,20 @@ def _one_after_the_other(problem: Problem, model: Layers, n: int) -> Plan:
     return replace(choose(pieces[0], n), reason=reason, pieces=pieces, ends=ends)
 
 
+def _noisy_pieces(problem: Problem, spans: list[tuple[float, float, Model]], n: int) -> Plan:
+    """The plan for several models with noise: all run with it, even those that have none."""
+    wanted = problem.wanted
+    pieces = []
+    for number, (start, end, one) in enumerate(spans):
+        times = wanted[(wanted > start) & (wanted < end)] - start
+        options = replace(
+            problem.options, t_end=end - start, times=times if len(times) else "final"
+        )
+        pieces.append(replace(problem, model=one, options=options, start=start, piece=number))
+    ends = tuple(end for _, end, _ in spans)
+    return replace(choose(pieces[0], n), pieces=tuple(pieces), ends=ends)
+
+
 def _draft(
     problem: Problem, n: int, fits: bool
 ) -> tuple[Literal["explicit", "implicit"], str, Array]:
@@ -241,6 +269,7 @@ def _draft(
     head = plain_head(problem)
     if head is None or problem.options.sums == "harmonic" or not fits:
         plan = choose(problem, n)
+        assert plan.method != "splitting"
         return plan.method, plan.reason, plan.spin
     method, reason, frame = _integrator(problem, head, n)
     return method, reason, frame.spin

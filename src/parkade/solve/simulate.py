@@ -7,18 +7,19 @@ import warnings
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from parkade.base import check
 from parkade.base.errors import TrustWarning
 from parkade.base.progress import bar
-from parkade.base.types import Array
+from parkade.base.types import Array, Seed
 from parkade.model.model import Model
 from parkade.model.schedule import Schedule
 from parkade.model.scheduled import Scheduled
 from parkade.runs.trajectory import Trajectory
-from parkade.solve.options import Hooks, Method, Options, SumsOption, Times
-from parkade.solve.solver import Solver
+from parkade.solve.options import Hooks, Method, Options, SumsOption, Times, default_tol
+from parkade.solve.solver import Solver, new_seed
 
 
 def simulate(
@@ -28,7 +29,7 @@ def simulate(
     *,
     schedule: Schedule | None = None,
     times: Times = "steps",
-    tol: float = 1e-6,
+    tol: float | None = None,
     method: Method = "auto",
     sums: SumsOption = "auto",
     frozen: ArrayLike | None = None,
@@ -36,6 +37,7 @@ def simulate(
     radii: ArrayLike | None = None,
     max_steps: int | None = None,
     partial: bool = False,
+    seed: Seed = None,
     progress: bool = False,
 ) -> Trajectory:
     """Simulate the tokens from time 0 to `t_end`.
@@ -52,7 +54,8 @@ def simulate(
         What to save: the tokens at given times, at every step (with dense output, so that
         `Trajectory.at` gives any time), or at the end only.
     tol : float
-        Largest error of a token in one step, an angle in radians.
+        Largest error of a token in one step, an angle in radians: 1e-6 by default, and 1e-3 for
+        models with noise.
     method : "auto", "explicit" or "implicit"
         The integrator; "auto" chooses, and the `stats` of the result give the reason.
     sums : "auto", "direct" or "harmonic"
@@ -68,6 +71,9 @@ def simulate(
     partial : bool
         If the run cannot finish, return the part so far instead of raising an error. Then
         ``run.times[-1] < t_end``, and ``run.stats.stopped`` gives the reason.
+    seed : int or numpy.random.Generator, optional
+        Where the noise of the model comes from, if it has any; a new seed by default. The result
+        has it as ``run.stats.seed``. The same seed gives the same noise for any `tol` and `times`.
     progress : bool
         Show a progress bar on standard error.
 
@@ -83,11 +89,12 @@ def simulate(
     >>> bool(abs(run.final[:, 2]).max() < 1e-6)  # all in the leading eigenspace
     True
     """
+    tol = default_tol(model) if tol is None else tol
     options = Options(t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial)
     solver = Solver(model if schedule is None else Scheduled(model, schedule), options)
     x0 = check.tokens(tokens, model.d)
     with bar("simulating", show=progress, remind=True) as report:
-        run = solver.run(x0, Hooks(report), radii)
+        run = solver.run(x0, Hooks(report), radii, new_seed(seed))
     _warn([run])
     return run
 
@@ -99,20 +106,22 @@ def simulate_many(
     *,
     schedule: Schedule | None = None,
     times: Times = "final",
-    tol: float = 1e-6,
+    tol: float | None = None,
     method: Method = "auto",
     sums: SumsOption = "auto",
     frozen: ArrayLike | None = None,
     frozen_weights: ArrayLike | None = None,
     max_steps: int | None = None,
     partial: bool = False,
+    seed: Seed = None,
     progress: bool = False,
     threads: int | None = None,
 ) -> list[Trajectory]:
     """Simulate many independent starts of one model on all cores, each with its own steps.
 
     Takes a sequence of (n, d) arrays and otherwise the arguments of `simulate`. The bits of the
-    result do not depend on the number of `threads`.
+    result do not depend on the number of `threads`. If the model has noise, each run has a seed of
+    its own, made from `seed` and the number of the run.
 
     Examples
     --------
@@ -121,8 +130,10 @@ def simulate_many(
     >>> [len(run.final) for run in pk.simulate_many(pk.Attention(d=2, beta=9), starts, 10.0)]
     [20, 20, 20]
     """
+    tol = default_tol(model) if tol is None else tol
     options = Options(t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial)
     solver = Solver(model if schedule is None else Scheduled(model, schedule), options)
+    common = new_seed(seed)
     starts = [check.tokens(x, model.d, name=f"tokens[{i}]") for i, x in enumerate(tokens)]
     from parkade.engine.threads import cores
 
@@ -137,7 +148,9 @@ def simulate_many(
                 done[i] = fraction
                 report(sum(done) / len(done))
 
-            return solver.run(starts[i], Hooks(note, cancelled.is_set, alone=False))
+            source = np.random.default_rng(np.random.SeedSequence(common, spawn_key=(i,)))
+            hooks = Hooks(note, cancelled.is_set, alone=False)
+            return solver.run(starts[i], hooks, seed=new_seed(source))
 
         with ThreadPoolExecutor(workers) as pool:
             futures = [pool.submit(run, i) for i in range(len(starts))]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from parkade.base import check
 from parkade.base.errors import InaccurateSumsError, UnfinishedError
-from parkade.base.types import Array
+from parkade.base.types import Array, Seed
 from parkade.model.model import Model
 from parkade.runs.trajectory import Trajectory
 from parkade.solve import plan as planning
@@ -17,6 +17,8 @@ from parkade.solve.forward import first_radii
 from parkade.solve.options import Hooks, Options, Problem
 from parkade.solve.plan import Plan
 from parkade.solve.record import recorder
+
+_SEEDS = 2**63
 
 
 class Solver:
@@ -36,13 +38,24 @@ class Solver:
         """The options."""
         return self.problem.options
 
-    def run(self, tokens: Array, hooks: Hooks, radii: ArrayLike | None = None) -> Trajectory:
-        """Integrate from checked tokens (n, d), and their lengths if the model has them."""
+    def run(
+        self,
+        tokens: Array,
+        hooks: Hooks,
+        radii: ArrayLike | None = None,
+        seed: int | None = None,
+    ) -> Trajectory:
+        """Integrate from checked tokens (n, d), and their lengths if the model has them.
+
+        Noise comes from the seed, or from a new one.
+        """
         x0 = first_state(self.model, tokens, radii)
+        if self.problem.noisy and seed is None:
+            seed = new_seed(None)
         plan: Plan | None = self.plan(len(x0))
         while plan is not None:
             try:
-                run = self._follow(plan, x0, hooks)
+                run = self._follow(plan, x0, hooks, seed)
             except InaccurateSumsError as error:
                 if self.options.sums == "harmonic":
                     raise InaccurateSumsError(f"{error}; use sums='direct'") from None
@@ -63,7 +76,7 @@ class Solver:
     def _instead(self, plan: Plan, n: int) -> Plan | None:
         """Another plan for a run whose steps are too short; None if there is none."""
         options = self.options
-        if options.method != "auto" or plan.method == "implicit" or options.max_steps is not None:
+        if options.method != "auto" or plan.method != "explicit" or options.max_steps is not None:
             return None
         if not planning.can_be_implicit(self.model, n):
             return None
@@ -73,12 +86,20 @@ class Solver:
             return None
         return dataclasses.replace(other, reason="explicit steps were too short")
 
-    def _follow(self, plan: Plan, x0: Array, hooks: Hooks) -> Trajectory:
+    def _follow(self, plan: Plan, x0: Array, hooks: Hooks, seed: int | None) -> Trajectory:
         from parkade.solve.integrate import integrate
+
+        problem = self.problem
+        if problem.noisy and seed is not None:
+            problem, pieces = (
+                dataclasses.replace(problem, seed=seed),
+                tuple(dataclasses.replace(piece, seed=seed) for piece in plan.pieces),
+            )
+            plan = dataclasses.replace(plan, pieces=pieces)
 
         times, d = self.options.times, self.model.d
         kept = hooks.keep() if hooks.keep else recorder(times, x0, plan.method, d)
-        stats, trusted_until = integrate(plan, self.problem, x0, kept, hooks)
+        stats, trusted_until = integrate(plan, problem, x0, kept, hooks)
         times, tokens, dense = kept.result()
         return Trajectory.from_frame(
             plan.spin,
@@ -91,6 +112,13 @@ class Solver:
             trusted_until=trusted_until,
             stats=stats,
         )
+
+
+def new_seed(seed: Seed) -> int:
+    """A seed for noise, which fits into 63 bits: the given one, or a new one."""
+    if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and 0 <= seed < _SEEDS:
+        return int(seed)
+    return int(check.generator(seed).integers(_SEEDS))
 
 
 def first_state(model: Model, tokens: Array, radii: ArrayLike | None = None) -> Array:

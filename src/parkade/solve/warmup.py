@@ -33,6 +33,7 @@ def kinds() -> list[Kind]:
         *(Kind("explicit", d, "harmonic", on_all_cores=True) for d in _HARMONIC),
         *(Kind("explicit", d, "harmonic", any_query=some) for d in _HARMONIC for some in both),
         *(Kind("explicit", SMALL_D, "direct", on_all_cores=some, parts=True) for some in both),
+        *(Kind("splitting", SMALL_D, "direct", on_all_cores=some, parts=True) for some in both),
         *(Kind("explicit", d, "direct", on_all_cores=True) for d in dimensions),
         *(Kind("explicit", d, "direct") for d in dimensions),
     ]

@@ -54,10 +54,10 @@ def simulate(recipe: Recipe, batch: int, cancelled: Callable[[], bool]) -> dict[
     hooks, solver = Hooks(cancelled=cancelled, alone=False), None
     for i, index in enumerate(members):
         try:
-            model, tokens, deltas, radius = recipe.simulation(index)
+            model, tokens, deltas, radius, seed = recipe.simulation(index)
             if solver is None or solver.model is not model:
                 solver = Solver(model, options)
-            run = solver.run(tokens, hooks)
+            run = solver.run(tokens, hooks, seed=seed)
         except ParkadeError as error:
             place = ", ".join(f"{k}={v}" for k, v in recipe.place(index).items())
             raise ParkadeError(f"the simulation {place} failed: {error}") from None

@@ -56,11 +56,12 @@ def ensemble(
     heads: Any = None,
     d_head: Any = None,
     mlp: Any = None,
+    noise: Any = None,
     c: Any = None,
     delta: Any = None,
     radius: float | None = None,
     start: Any = None,
-    tol: float = 1e-6,
+    tol: float | None = None,
     sums: SumsOption = "auto",
     batch: int | None = None,
     store: str | os.PathLike[str] | None = None,
@@ -71,9 +72,9 @@ def ensemble(
 ) -> xarray.Dataset:
     """Simulate many independent runs at every point of a grid, and measure them.
 
-    Each of `beta`, `n`, `d`, `V`, `Q`, `K`, `mask`, `norm`, `heads`, `d_head`, `mlp`, `start` and
-    `c` or `delta` is one value or a list of values. A list becomes a dimension of the result; all
-    combinations are run.
+    Each of `beta`, `n`, `d`, `V`, `Q`, `K`, `mask`, `norm`, `heads`, `d_head`, `mlp`, `noise`,
+    `start` and `c` or `delta` is one value or a list of values. A list becomes a dimension of the
+    result; all combinations are run.
 
     Parameters
     ----------
@@ -101,6 +102,8 @@ def ensemble(
         Random heads, drawn for every run, instead of one with V, Q and K; and their rank.
     mlp : int
         The width of a random MLP, drawn for every run; 0 for none.
+    noise : float
+        κ of Brownian motion, as in `Noise`, drawn for every run; infinite for none.
     V, Q, K
         A number, a diagonal (a list of numbers), a matrix (an array), "I", or "gaussian" for
         independent entries N(0, 1/d), drawn for every run. Give several in a list, or in a
@@ -162,7 +165,8 @@ def ensemble(
     """
     parameters = {
         "beta": beta, "n": n, "d": d, "V": V, "Q": Q, "K": K, "mask": mask, "norm": norm,
-        "heads": heads, "d_head": d_head, "mlp": mlp, "start": start, "c": c, "delta": delta,
+        "heads": heads, "d_head": d_head, "mlp": mlp, "noise": noise, "start": start,
+        "c": c, "delta": delta,
     }  # fmt: skip
     settings = {
         "runs": runs, "t_end": t_end, "seed": seed, "times": times, "measure": measure,

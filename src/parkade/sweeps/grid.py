@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from parkade.base.errors import InputError
 from parkade.model import mask as masks
 from parkade.model import norm as norms
 from parkade.model.model import REGISTRY, Model, from_dict
+from parkade.model.noise import Noise
 from parkade.sweeps import laws
 
 MATRICES = ("V", "Q", "K")
@@ -28,10 +30,10 @@ _LONGEST, _LONGEST_NAME = 100_000, 100  # values of one parameter; characters of
 ATTENTION = ("beta", *MATRICES, "mask")
 """Parameters that make an `Attention`; a grid has these or models of another kind."""
 
-PARTS = ("norm", "heads", "d_head", "mlp")
+PARTS = ("norm", "heads", "d_head", "mlp", "noise")
 """Parameters that make it a `Transformer`; a grid has only those that are not as usual."""
 
-USUAL = {"norm": "post", "mlp": 0}
+USUAL = {"norm": "post", "mlp": 0, "noise": math.inf}
 
 PARAMETERS = ("model", "beta", "n", "d", *MATRICES, "mask", *PARTS, "start", *OBSERVERS)
 
@@ -158,6 +160,19 @@ def _width(value: Any) -> int:
     )
 
 
+def _noise(value: Any) -> float:
+    """κ; infinite for none."""
+    kappa = value.kappa if isinstance(value, Noise) and not value.common else value
+    if isinstance(kappa, (int, float)) and kappa == math.inf:
+        return math.inf
+    try:
+        return Noise(kappa).kappa
+    except InputError:
+        raise InputError(
+            f"noise must be a number κ > 0, with inf for none, got {check.brief(value)}"
+        ) from None
+
+
 def _matrix(name: str) -> Callable[[Any], Any]:
     return lambda value: laws.matrix(name, value)
 
@@ -173,6 +188,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "heads": lambda value: check.positive_int("heads", value),
     "d_head": lambda value: check.positive_int("d_head", value),
     "mlp": _width,
+    "noise": _noise,
     "start": laws.start,
     "c": lambda value: check.positive("c", value),
     "delta": lambda value: check.positive("delta", value),

@@ -15,7 +15,7 @@ from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model import sphere
 
-_STREAMS = ("start", "Q", "K", "V", "heads", "mlp")
+_STREAMS = ("start", "Q", "K", "V", "heads", "mlp", "noise")
 _LABEL_SIZE = 4  # larger matrices are not written out in labels
 _FISHER = "von Mises-Fisher"
 _STARTS = f"'uniform', ('{_FISHER}', kappa), ('mixture', components, spread) or (n, d) tokens"

@@ -21,6 +21,7 @@ from parkade.model.mlp import MLP
 from parkade.model.model import Model, from_dict
 from parkade.model.transformer import Transformer
 from parkade.solve.options import SumsOption
+from parkade.solve.solver import new_seed
 from parkade.sweeps import grid, laws
 from parkade.sweeps.grid import Axis
 from parkade.sweeps.measures import MEASURES, Variable
@@ -40,6 +41,7 @@ class Simulation(NamedTuple):
     tokens: Array
     deltas: tuple[float, ...]
     radius: float
+    seed: int  # of the noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +164,7 @@ class Recipe:
             # No angle exceeds π, so larger values change nothing.
             deltas=tuple(min(delta, math.pi) for delta in separations),
             radius=consumption_radius(beta) if self.radius is None else min(self.radius, math.pi),
+            seed=new_seed(laws.generator(self.seed, run, "noise")),
         )
 
     def _model(self, where: tuple[int, ...], value: dict[str, Any], run: int) -> Model:
@@ -176,6 +179,8 @@ class Recipe:
         for name in drawn:
             matrices[name] = gaussian(d, laws.generator(self.seed, run, name))
         parts = {"norm": value.get("norm", "post"), "mask": mask}
+        if math.isfinite(value.get("noise", math.inf)):
+            parts["noise"] = value["noise"]
         if width := value.get("mlp", 0):
             parts["mlp"] = MLP.random(d, width, laws.generator(self.seed, run, "mlp"))
         model: Model

@@ -14,7 +14,7 @@ from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.attention import Attention
 from parkade.model.model import Model
-from parkade.solve.options import Options
+from parkade.solve.options import NOISY_TOL, TOL, Options
 from parkade.sweeps import grid, laws
 from parkade.sweeps.grid import Axis
 from parkade.sweeps.measures import MEASURES
@@ -34,7 +34,8 @@ def make(model: Any, parameters: dict[str, Any], settings: Mapping[str, Any]) ->
     """
     given = {name: value for name, value in parameters.items() if value is not None}
     models: tuple[Model, ...] = ()
-    if isinstance(model, Attention):  # its parameters can be replaced and swept
+    plain = isinstance(model, Attention) and not (model.noise and model.noise.common)
+    if plain:  # its parameters can be replaced and swept
         given = {**_arguments(model), **given}
     elif model is not None:
         models = _models(model)
@@ -57,6 +58,8 @@ def make(model: Any, parameters: dict[str, Any], settings: Mapping[str, Any]) ->
     if seed >= _SEEDS:
         raise InputError(f"seed must be below 2^128, got {check.brief(seed)}")
     radius, batch = settings["radius"], settings["batch"]
+    noisy = "noise" in axes or any(one.noise for one in models)
+    usual = NOISY_TOL if noisy else TOL
     recipe = Recipe(
         axes=axes,
         runs=check.positive_int("runs", settings["runs"]),
@@ -65,7 +68,7 @@ def make(model: Any, parameters: dict[str, Any], settings: Mapping[str, Any]) ->
         times=tuple(_times(settings["times"], end).tolist()),
         measure=names,
         radius=None if radius is None else check.positive("radius", radius),
-        tol=check.positive("tol", settings["tol"]),
+        tol=check.positive("tol", settings["tol"] if settings["tol"] is not None else usual),
         batch=_MANY_RUNS if batch is None else check.positive_int("batch", batch),
         sums=check.choice("sums", settings["sums"], ("auto", "direct", "harmonic")),
         models=models,

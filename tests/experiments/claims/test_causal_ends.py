@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import parkade as pk
-from parkade.experiments.claims import causal_ends, variants
+from parkade.experiments.claims import causal_ends, noisy_ends, variants
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +16,7 @@ def small():
         values = {"N": 12, "BETA": 12.0, "SMALL": 8, "SHARP": 24.0, "FIRST": 5.0}
         for name, value in values.items():
             patch.setattr(causal_ends, name, value)
+        patch.setattr(noisy_ends, "KAPPAS", (100.0,))
         yield
 
 
@@ -32,7 +33,7 @@ def test_ends_are_as_derived(evidence, presentable):
     assert set(numbers["ends"]["pre-norm"]) == {"unfinished"}
     assert set(numbers["ends"]["hardmax"]) == {"elsewhere"}
     assert numbers["median ratio"] == pytest.approx(1, abs=0.05)
-    assert len(evidence.tables[0].rows) == len(variants.VARIANTS) + 1
+    assert len(evidence.tables[0].rows) == len(variants.VARIANTS) + 2
     presentable(causal_ends.CLAIM, evidence)
 
 

@@ -13,7 +13,8 @@ It fails if heads differ in V_h and in their weights. Let the first head act on 
 with sharp weights, and the second on the rest. At the mirror image of x_1 (with its first
 coordinate negated) the second head has nothing to correct, the first attends to the token itself,
 and the token is at rest. It fails with an MLP, which holds tokens at its sinks and brings them
-there in a time of order 1/ε, if ε is its size. With hardmax every token attends to itself.
+there in a time of order 1/ε, if ε is its size. With hardmax every token attends to itself. It
+fails with noise, and clusters live for a time of order κ then (`noisy_ends`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from parkade.analysis.clusters import cluster_labels
 from parkade.analysis.merging import merge_tree
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.claims import noisy_ends
 from parkade.experiments.claims.variants import AT, VARIANTS, Variant, at_rest, mirror, mlp
 from parkade.experiments.experiment import OURS, Effort
 from parkade.experiments.output import Table
@@ -96,6 +98,7 @@ def measure(effort: Effort) -> Evidence:
     ends = {variant.name: _ends(variant, starts, effort) for variant in VARIANTS}
     effort.report(0.9)
     caps = {size: [_cap(size, s, effort) for s in range(starts)] for size in SIZES}
+    noisy = noisy_ends.all_of(starts, effort, N, BETA)
     slow = _compare(lives)
     off = mirror(BETA)
     kept = {
@@ -110,6 +113,8 @@ def measure(effort: Effort) -> Evidence:
         for v in VARIANTS
         if not v.survives
     }
+    lost["noise"] = noisy_ends.is_lost(noisy)
+    wait = noisy_ends.medians(noisy)
     ratio = float(np.median(slow[:, 1] / slow[:, 0])) if len(slow) else 1.0
     products = [float(np.median(caps[size])) * size for size in SIZES]
     good = all(kept.values()) and all(lost.values()) and abs(ratio - 1) < SAME
@@ -117,7 +122,8 @@ def measure(effort: Effort) -> Evidence:
     return Evidence(
         verdict="contradicts" if not good else "agrees" if len(slow) else "undecided",
         measured=f"{sum(kept.values())} keep it, {sum(lost.values())} do not; "
-        f"pre: e^({ratio:.2f}t), MLP: {min(products):.0f}–{max(products):.0f}/ε",
+        f"pre e^({ratio:.2f}t), MLP {min(products):.0f}–{max(products):.0f}/ε, "
+        f"noise {max(wait):.1f}κ",
         false_alarm=0.0,  # it is for almost every start; bars are far from what is seen
         numbers={
             "starts": starts,
@@ -130,9 +136,14 @@ def measure(effort: Effort) -> Evidence:
             "median ratio": ratio,
             "distance from the mirror point": off,
             "last merge times ε": dict(zip(map(str, SIZES), products, strict=True)),
+            "noise, one cluster at (in κ)": {
+                f"{kappa:g}": [one.one for one in runs] for kappa, runs in noisy.items()
+            },
         },
         data={"lives": lives, "slow": slow, "caps": caps},
-        tables=[Table(_rows(lives, ends), "causal-ends.csv", delimiter=";")],
+        tables=[
+            Table([*_rows(lives, ends), *noisy_ends.rows(noisy)], "causal-ends.csv", delimiter=";")
+        ],
     )
 
 
@@ -278,7 +289,7 @@ CLAIM = Claim(
     title="What each part of a transformer does to the end of Theorem 4.1",
     paper=OURS,
     status="derived",
-    prediction="norms, masks, positions keep it; heads, MLPs do not",
+    prediction="norms, masks, positions keep it; heads, MLPs, noise do not",
     measure=measure,
     draw=draw,
     height=4.6,

@@ -24,6 +24,8 @@ from parkade.experiments.claims import (
     long_context,
     lost_middle,
     mlp_gradient,
+    noise_kind,
+    noise_threshold,
     norm_rates,
     norm_start,
     one_cluster,
@@ -68,12 +70,14 @@ CLAIMS: dict[str, Claim] = by_name(
         mlp_gradient.CLAIM,
         random_layers.CLAIM,
         lost_middle.CLAIM,
+        noise_kind.CLAIM,
         forecast.CLAIM,
         lifetime.CLAIM,
         drift.CLAIM,
         coarsening.CLAIM,
         last_merge.CLAIM,
         causal_ends.CLAIM,
+        noise_threshold.CLAIM,
     )
 )
 """Every claim by name, by paper: the first in its own order; ours come last."""

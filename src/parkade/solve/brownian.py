@@ -1,0 +1,46 @@
+"""The noise of a run, as the engine needs it, and its first and its longest step."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from parkade.engine.brownian import Noise
+from parkade.engine.jit import interpreted
+from parkade.engine.splitting import SHORTEST, longest
+from parkade.engine.vectors import REACH
+from parkade.model.model import Model
+
+_FIRST = 16.0  # steps in a root, at first
+
+
+def noise_of(model: Model, seed: int, piece: int) -> Noise:
+    """The noise of a model, without a scale if it has none; each piece of a run has its own.
+
+    A root is about the time in which forces or noise move a token by 1.
+    """
+    kappa = math.inf if model.noise is None else model.noise.kappa
+    slowest = min(1.0 / max(model.rate, 1e-60), kappa, 1e60)
+    key = np.random.SeedSequence(seed, spawn_key=(piece,)).generate_state(2)
+    return Noise(
+        scale=math.sqrt(2.0 / kappa),
+        common=model.noise is not None and model.noise.common,
+        root=2.0 ** math.floor(math.log2(slowest)),
+        key=key.astype(np.uint64),
+    )
+
+
+def first_step(model: Model, noise: Noise, tol: float, t_end: float) -> float:
+    """A step to begin with: no force moves a token far, and errors may halve it."""
+    most = min(longest_step(model, tol), t_end)
+    most = min(most, REACH / max(model.sharpness * model.rate, 1e-300))
+    h = noise.root / _FIRST
+    while h > most and h > SHORTEST * noise.root:
+        h *= 0.5
+    return h
+
+
+def longest_step(model: Model, tol: float) -> float:
+    """The longest step of a run with noise, however slowly tokens move."""
+    return interpreted(longest)(model.d, noise_of(model, 0, 0), tol)
