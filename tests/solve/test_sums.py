@@ -173,7 +173,7 @@ def test_positive_multiples_of_the_identity_have_sums_of_their_own():
         (pk.Attention(2, 9.0), SMALL, {}, "faster for n=10 tokens"),
         (pk.Attention(2, 9.0), LARGE, {"sums": "direct"}, "requested"),
         (pk.Attention(2, 9.0), LARGE, {"tol": 1e-12}, "tol=1e-12 needs more accuracy than"),
-        (pk.Attention(5, 9.0), pk.sphere.uniform(400, 5, seed=1), {}, "d=5 is not 2 or 3"),
+        (pk.Attention(4, 9.0), pk.sphere.uniform(400, 4, seed=1), {}, "d=4 is not 2 or 3"),
         (random_model(2), SMALL, {}, "faster for n=10 tokens"),
         (pk.Attention(2, 0.0), LARGE, {}, "β|KᵀQ| = 0 is too small"),
         (pk.Attention(2, 9.0, Q=0.0), LARGE, {}, "β|KᵀQ| = 0 is too small"),
@@ -184,7 +184,7 @@ def test_positive_multiples_of_the_identity_have_sums_of_their_own():
             "the implicit method needs all weights under full attention",
         ),
     ],
-    ids=["few", "requested", "tol", "d=5", "random", "β=0", "Q=0", "full"],
+    ids=["few", "requested", "tol", "d=4", "random", "β=0", "Q=0", "full"],
 )
 def test_where_direct_sums_are_better_or_needed_they_are_used(model, x0, options, reason):
     stats = brief_run(model, x0, **options)
