@@ -12,15 +12,13 @@ from support.reader import Reader
 BROWSERS = "chromium", "chromium-browser", "google-chrome"
 FLAGS = [
     "--no-sandbox",
-    # No graphics card is used or imitated, and no process waits for one: the page draws in 2D.
     "--disable-gpu",
-    "--disable-software-rasterizer",
-    "--in-process-gpu",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--enable-unsafe-swiftshader",
 ]
 USUAL = {
     "viewport": {"width": 1280, "height": 800},
