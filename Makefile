@@ -9,16 +9,22 @@ BIN := $(VENV)/bin
 help: ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
 
-$(VENV)/parkade: pyproject.toml
+# Bytecode is written when a module is first imported, not for all of them when they are installed.
+# Without it, each of the hundreds of processes that the tests start would be slower.
+unexport PYTHONDONTWRITEBYTECODE
+INSTALL = $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
+
+$(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("parkade needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; say make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable .
+
+$(VENV)/parkade: pyproject.toml | $(BIN)/python
+	$(INSTALL) --editable .
 	@touch $@
 
-$(VENV)/test: $(VENV)/parkade
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
-	@touch $@
+$(VENV)/test: pyproject.toml | $(BIN)/python
+	$(INSTALL) --editable '.[test]'
+	@touch $(VENV)/parkade $@
 
 reproduce: $(VENV)/parkade ## run the paper's simulations and draw its figures into results/
 	$(BIN)/parkade reproduce all --output results
@@ -26,12 +32,14 @@ reproduce: $(VENV)/parkade ## run the paper's simulations and draw its figures i
 findings: $(VENV)/parkade ## our own findings in full: 1000 lives for each β, about 15 minutes; resumable
 	$(BIN)/parkade reproduce findings --runs 1000 --output results
 
-test: $(VENV)/test browser ## linters, types and every test
+test: ## linters, types and every test
+	@# Side by side, since pip keeps one core busy.
+	@{ $(SYSTEM_BROWSER) || true; } & $(MAKE) --no-print-directory $(VENV)/test && wait $$!
+	@$(MAKE) --no-print-directory browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/lint-imports
 	@# One core is enough for types, and compiling leaves one free at its end.
-	$(BIN)/mypy & $(BIN)/python tests/compile.py && wait $$!
+	{ $(BIN)/lint-imports && $(BIN)/mypy; } & $(BIN)/python tests/compile.py && wait $$!
 	$(BIN)/pytest -n auto --dist worksteal
 
 FUZZ ?= 2000
@@ -40,13 +48,13 @@ fuzz: $(VENV)/test ## the campaigns of tests/fuzz with thousands of cases (FUZZ=
 
 # Debian's where it can be installed, or else Playwright's own.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
+SYSTEM_BROWSER = command -v chromium || command -v chromium-browser || command -v google-chrome \
+	|| { $(AS_ROOT) apt-get update && $(AS_ROOT) apt-get install --yes --no-install-recommends chromium fonts-liberation; }
 browser: $(VENV)/test ## see to a Chromium, which the tests of the explorer's page drive
-	@command -v chromium || command -v chromium-browser || command -v google-chrome \
-	|| { $(AS_ROOT) apt-get update && $(AS_ROOT) apt-get install --yes --no-install-recommends chromium fonts-liberation; } \
-	|| $(BIN)/playwright install chromium
+	@$(SYSTEM_BROWSER) || $(BIN)/playwright install chromium
 
 wheel: $(VENV)/parkade ## build a wheel with machine code for this platform into dist/
-	$(BIN)/python -m pip install --quiet 'hatchling>=1.25'
+	$(INSTALL) 'hatchling>=1.25'
 	PARKADE_PREBUILT=1 $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 bench: $(VENV)/parkade ## measure the speed against named baselines

@@ -39,11 +39,11 @@ def test_whoever_loads_the_code_gets_the_bits_of_whoever_compiled_it():
 
 
 def test_a_process_that_compiles_has_the_bits_of_all_others(tmp_path):
-    """All of it, inner functions first.
+    """All of it, inner functions first: those of explicit steps with direct sums.
 
     `test_store` has one with implicit steps, which compiles beside inner functions it has loaded.
     """
-    name, variables = "explicit-2-harmonic-causal", {"NUMBA_CACHE_DIR": str(tmp_path)}
+    name, variables = "explicit-2-direct-causal", {"NUMBA_CACHE_DIR": str(tmp_path)}
     first = digests("preload-few", name, **variables)
     assert any(tmp_path.rglob("explicit.advance-*.nbc"))
     assert digests(name, **variables) == digests(name) == first

@@ -18,7 +18,7 @@ EXPLICIT = Kind("explicit", 3, "direct")
 
 def test_another_process_fills_the_cache(tmp_path):
     subprocess.run(
-        [sys.executable, "-m", "parkade.solve.warmup", "explicit 4 direct"],
+        [sys.executable, "-m", "parkade.solve.warmup", "explicit 2 direct"],
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
         check=True,
         capture_output=True,

@@ -9,7 +9,7 @@ from support.explorer import explore
 
 def test_the_first_scene_is_there_before_the_compiler_is_done(browser, tmp_path):
     with explore(**copy_without(tmp_path / "cache", "explicit.advance")) as (_, origin):
-        page = browser.new_page()
+        page = browser.new_page(reduced_motion="reduce")
         page.goto(origin)
         text = page.locator("#progress-text")
         expect(text).to_contain_text("compiling")
