@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from parkade.base import check
 from parkade.base.types import Array
-from parkade.engine.field import GELU, NGPT, PERI, PRE, RELU, Field
+from parkade.engine.field import NGPT, PERI, PRE, Field
+from parkade.engine.field_mlp import activation_slopes, add_derivative
 from parkade.engine.field_room import Room, first_seen, make_room, project
 from parkade.engine.field_sums import weigh
 from parkade.engine.field_velocity import CHUNK, clock_of, forces
@@ -34,12 +35,10 @@ from parkade.engine.jit import FUSED, SUMS, njit
 from parkade.engine.linearization import padded
 from parkade.engine.system import LOG2E
 from parkade.engine.tangent import axis, matrix_to_tangent, to_tangent
+from parkade.engine.vectors import fast_dot, fast_sum
 
 LN2 = 1.0 / LOG2E
 """Scores are in base 2: this times a change of one is that of the logarithm of a weight."""
-
-_ROOT = 1.0 / math.sqrt(2.0 * math.pi)
-_HALF_ROOT = math.sqrt(0.5)
 
 
 class Linear(NamedTuple):
@@ -136,8 +135,8 @@ def linearize(field: Field, x: Array, lin: Linear) -> None:
         for h in range(field.slopes.size):
             _add_head(field, h, k, lin, scratch)
         if slopes.size > 0:
-            _activation_slopes(field, lin.room.tokens[k], slopes)
-            _add_network(field, slopes, scratch.matrix)
+            activation_slopes(field, lin.room.tokens[k], slopes)
+            add_derivative(field, slopes, scratch.matrix)
         _set_block(field, x, k, lin, scratch)
 
 
@@ -187,22 +186,6 @@ def scores(keys: Array, first: int, start: int, query: Array, out: Array) -> Non
 
 
 @njit(fastmath=SUMS)
-def _sum(values: Array) -> float:
-    total = 0.0
-    for value in values:
-        total += value
-    return total
-
-
-@njit(fastmath=SUMS)
-def _dot(left: Array, right: Array) -> float:
-    total = 0.0
-    for j in range(left.size):
-        total += left[j] * right[j]
-    return total
-
-
-@njit(fastmath=SUMS)
 def _spread(weights: Array, values: Array, own: float, out: Array) -> float:
     """Set out_j = p_j (v_j − own), and return the sum."""
     total = 0.0
@@ -244,7 +227,7 @@ def _add_head(field: Field, h: int, k: int, lin: Linear, scratch: _Scratch) -> N
     with_own = scratch.terms[0][: row.size + 1]
     scores(room.keys, h * m, first, query, with_own)
     own = weigh(field, h, k, query, with_own, first)
-    total = _sum(with_own)
+    total = fast_sum(with_own)
     for j in range(row.size):
         row[j] = with_own[j] / (total + own)
     own, others = own / (total + own), total / (total + own)
@@ -255,9 +238,9 @@ def _add_head(field: Field, h: int, k: int, lin: Linear, scratch: _Scratch) -> N
         mean[c] = _spread(row, values, room.values[h * r + c, k], scratch.terms[c][: row.size])
     for e in range(m):
         keys, key = room.keys[h * m + e][first:k], room.keys[h * m + e, k]
-        gamma = _dot(row, keys) - others * key
+        gamma = fast_dot(row, keys) - others * key
         for c in range(r):
-            moment = _dot(scratch.terms[c][: row.size], keys) - mean[c] * key
+            moment = fast_dot(scratch.terms[c][: row.size], keys) - mean[c] * key
             scratch.moment[c, e] = moment - mean[c] * gamma
     _turned(field.turns[h], k, field.queries[h * m : (h + 1) * m], LN2, scratch.query)
     _turned(field.turns[h], k, field.keys[h * m : (h + 1) * m], 1.0, scratch.key)
@@ -277,34 +260,6 @@ def _add_head(field: Field, h: int, k: int, lin: Linear, scratch: _Scratch) -> N
             factor = field.outputs[c, h * r + i]
             for e in range(d):
                 scratch.matrix[c, e] += factor * scratch.middle[i, e]
-
-
-@njit()
-def _activation_slopes(field: Field, x: Array, out: Array) -> None:
-    """Set σ′ at the hidden layer of one token."""
-    for i in range(out.size):
-        z = field.inner_bias[i]
-        for c in range(x.size):
-            z += field.inner[i, c] * x[c]
-        if field.activation == RELU:
-            out[i] = 1.0 if z > 0.0 else 0.0
-        elif field.activation == GELU:
-            out[i] = 0.5 * math.erfc(-_HALF_ROOT * z) + z * _ROOT * math.exp(-0.5 * z * z)
-        else:
-            half = 0.5 + 0.5 * math.tanh(0.5 * z)
-            out[i] = half * (1.0 + z * (1.0 - half))
-
-
-@njit(fastmath=SUMS)
-def _add_network(field: Field, slopes: Array, matrix: Array) -> None:
-    """Add G′ = W2 diag(σ′) W1."""
-    for c in range(matrix.shape[0]):
-        target = matrix[c]
-        for i in range(slopes.size):
-            factor, row = field.outer[c, i] * slopes[i], field.inner[i]
-            if factor != 0.0:
-                for e in range(target.size):
-                    target[e] += factor * row[e]
 
 
 @njit()

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.engine.field import GELU, NGPT, PERI, PRE, RELU, SQRT, Field
+from parkade.engine.field import NGPT, PERI, PRE, SQRT, Field
+from parkade.engine.field_mlp import add_network
 from parkade.engine.field_room import Room, make_room, project
 from parkade.engine.field_sums import means
 from parkade.engine.jit import njit
@@ -15,37 +16,6 @@ from parkade.engine.threads import share_out
 
 CHUNK = 128
 """Tokens per task; matrix products of other sizes might round differently."""
-
-_HALF_ROOT = math.sqrt(0.5)
-
-
-@njit()
-def activate(kind: int, z: Array) -> None:
-    """Apply the activation, in place."""
-    flat = z.reshape(z.size)
-    if kind == RELU:
-        for i in range(flat.size):
-            flat[i] = max(flat[i], 0.0)
-    elif kind == GELU:
-        for i in range(flat.size):
-            flat[i] *= 0.5 * math.erfc(-_HALF_ROOT * flat[i])
-    else:
-        for i in range(flat.size):
-            flat[i] *= 0.5 + 0.5 * math.tanh(0.5 * flat[i])
-
-
-@njit(allocates=True)
-def _network(field: Field, x: Array, out: Array) -> None:
-    """Add G(x) to rows of `out`."""
-    hidden = np.dot(x, field.inner.T)
-    for k in range(hidden.shape[0]):
-        for i in range(hidden.shape[1]):
-            hidden[k, i] += field.inner_bias[i]
-    activate(field.activation, hidden)
-    out += np.dot(hidden, field.outer.T)
-    for k in range(out.shape[0]):
-        for c in range(out.shape[1]):
-            out[k, c] += field.outer_bias[c]
 
 
 @njit(allocates=True)
@@ -58,7 +28,7 @@ def forces(field: Field, room: Room, lo: int, hi: int) -> Array:
         means(field, room, lo, hi, mean)
         force += np.dot(mean, field.outputs.T)
     if field.inner.shape[0] > 0:
-        _network(field, x, force)
+        add_network(field, x, force)
     return force
 
 

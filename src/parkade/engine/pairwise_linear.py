@@ -11,14 +11,7 @@ from parkade.engine.jit import FUSED, SUMS, njit
 from parkade.engine.linearization import Linearization, padded, set_blocks, set_keys
 from parkade.engine.simd import MAX_SCORE, exp2
 from parkade.engine.system import LOG2E, System
-
-
-@njit(fastmath=SUMS)
-def _sum(values: Array) -> float:
-    total = 0.0
-    for value in values:
-        total += value
-    return total
+from parkade.engine.vectors import fast_dot, fast_sum
 
 
 @njit()
@@ -53,16 +46,8 @@ def _weigh(weights: Array, delta: Array, out: Array) -> float:
 
 
 @njit(fastmath=SUMS)
-def _dot(left: Array, right: Array) -> float:
-    total = 0.0
-    for j in range(left.size):
-        total += left[j] * right[j]
-    return total
-
-
-@njit(fastmath=SUMS)
 def _dots(left: Array, rows: Array, e: int, out: Array) -> None:
-    """Four of `_dot` at once, with rows e … e+3: they share the loads of `left`."""
+    """Four of `fast_dot` at once, with rows e … e+3: they share the loads of `left`."""
     a, b, c, d = rows[e], rows[e + 1], rows[e + 2], rows[e + 3]
     ta, tb, tc, td = 0.0, 0.0, 0.0, 0.0
     for j in range(left.size):
@@ -87,7 +72,7 @@ def _add_moments(weights: Array, delta: Array, terms: Array, mean: Array, moment
             _dots(terms, delta, e, moment[c])
             e += 4
         while e <= c:
-            moment[c, e] += _dot(terms, delta[e])
+            moment[c, e] += fast_dot(terms, delta[e])
             e += 1
 
 
@@ -153,7 +138,7 @@ def _set_moments(
         _exponentiate(held, m, shift)
         for j in range(m):
             held[j] *= system.frozen_weights[j]
-        other = _sum(weights) + _sum(held)
+        other = fast_sum(weights) + fast_sum(held)
         self_weight = exp2(-shift)
         z = 1.0 / (self_weight + other)
         self_weight *= z

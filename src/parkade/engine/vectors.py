@@ -9,7 +9,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from parkade.base.types import Array
-from parkade.engine.jit import njit
+from parkade.engine.jit import SUMS, njit
 
 REACH = 4.0
 """How far, in units of 1/(β|KᵀQ|), the fastest token may go in the first step of a run.
@@ -124,3 +124,21 @@ def scalar(matrix: Array) -> float:
             if matrix[r, c] != (matrix[0, 0] if r == c else 0.0):
                 return 0.0
     return float(matrix[0, 0])
+
+
+@njit(fastmath=SUMS)
+def fast_sum(values: Array) -> float:
+    """The sum of all numbers, in any order."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+@njit(fastmath=SUMS)
+def fast_dot(left: Array, right: Array) -> float:
+    """The inner product, summed in any order."""
+    total = 0.0
+    for j in range(left.size):
+        total += left[j] * right[j]
+    return total

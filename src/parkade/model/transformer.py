@@ -6,33 +6,31 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.base.types import Array, Seed
+from parkade.base.types import Seed
 from parkade.model import depth as depths
 from parkade.model import mask as masks
 from parkade.model import noise as noises
 from parkade.model import norm as norms
 from parkade.model import weights
+from parkade.model.assembled import Assembled
 from parkade.model.depth import TIED, Depth, Resampled
 from parkade.model.head import Head, read_heads
 from parkade.model.mask import Mask
 from parkade.model.mlp import MLP
-from parkade.model.model import Model, Scores, from_dict
+from parkade.model.model import Model, from_dict
 from parkade.model.noise import Noise
 from parkade.model.norm import Norm
 from parkade.model.part import Part, Surroundings
 from parkade.model.position import Position
 
-_FEW = 2  # heads that `repr` writes out
 
-
-class Transformer(Model, kind="transformer"):
+class Transformer(Assembled, kind="transformer"):
     """Tokens that move by the sum of the forces of heads, an MLP and other parts.
 
         F_k = Σ_h Σ_{j∈N(k)} p^h_kj V_h θ_j + G(θ_k),
@@ -99,10 +97,10 @@ class Transformer(Model, kind="transformer"):
         if isinstance(self.depth, Resampled):
             _check_random(heads, seed, norm)
             seed = self.depth.generator(0)
-        self.heads: tuple[Head, ...] = read_heads(heads, d, d_head, beta, seed)
-        self.noise: Noise | None = noises.read(noise)
+        self.heads = read_heads(heads, d, d_head, beta, seed)
+        self.noise = noises.read(noise)
         self.mlp = mlp
-        self.parts: tuple[Part, ...] = tuple(parts)
+        self.parts = tuple(parts)
         for name, given, wanted in (("heads", self.heads, Head), ("parts", self.parts, Part)):
             for i, one in enumerate(given):
                 if not isinstance(one, wanted):
@@ -122,8 +120,8 @@ class Transformer(Model, kind="transformer"):
                 raise InputError(f"heads must all have d={self.d}, but number {i} has d={head.d}")
         if mlp is not None and mlp.d != self.d:
             raise InputError(f"mlp must have d={self.d} like the heads, got d={mlp.d}")
-        self.mask: Mask = masks.read(mask)
-        self.norm: Norm = norms.read(norm)
+        self.mask = masks.read(mask)
+        self.norm = norms.read(norm)
         self.attention = check.choice("attention", attention, tuple(weights.KINDS))
         if position is not None and not isinstance(position, Position):
             raise InputError(
@@ -133,58 +131,6 @@ class Transformer(Model, kind="transformer"):
         self._slopes = np.zeros(len(self.heads))
         if position is not None:
             self._slopes = position.slopes(len(self.heads))
-
-    def __repr__(self) -> str:
-        few = len(self.heads) <= _FEW
-        inside = [f"heads={list(self.heads)!r}" if few else f"heads=<{len(self.heads)}>"]
-        inside += [f"mlp={self.mlp!r}"] if self.mlp else []
-        inside += [f"parts={list(self.parts)!r}"] if self.parts else []
-        inside += [f"{name}={_shown(value)}" for name, value in self._choices().items()]
-        return f"{type(self).__name__}({', '.join(inside)}, mask={str(self.mask)!r})"
-
-    def _choices(self) -> dict[str, Any]:
-        """Normalisation, positions, weights, noise and depth, if they are not the usual ones."""
-        usual = {
-            "norm": norms.NORMS["post"],
-            "position": None,
-            "attention": "softmax",
-            "noise": None,
-            "depth": TIED,
-        }
-        return {name: now for name in usual if (now := getattr(self, name)) != usual[name]}
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Transformer) and (
-            (self.d, self.heads, self.mlp, self.parts, self.mask, self._choices())
-            == (other.d, other.heads, other.mlp, other.parts, other.mask, other._choices())
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # models contain arrays
-
-    @property
-    def _terms(self) -> tuple[Part, ...]:
-        return (*self.heads, *(() if self.mlp is None else (self.mlp,)), *self.parts)
-
-    @property
-    def plain(self) -> bool:  # type: ignore[override]
-        """Whether it is the model of the paper: one head and nothing else."""
-        return len(self._terms) == len(self.heads) == 1 and not self._choices()
-
-    @property
-    def triangular(self) -> bool:  # type: ignore[override]
-        """Whether no token depends on a later one."""
-        return self.mask.triangular and all(part.triangular for part in self._terms)
-
-    @property
-    def autonomous(self) -> bool:  # type: ignore[override]
-        """Whether neither the normalisation, nor a part, nor the heads depend on the time."""
-        changes = isinstance(self.depth, Resampled) or not self.norm.autonomous
-        return not changes and all(part.autonomous for part in self._terms)
-
-    @property
-    def radii(self) -> bool:  # type: ignore[override]
-        """Whether tokens have lengths."""
-        return self.norm.radii
 
     def with_beta(self, beta: float) -> Self:
         """The model with another β in all heads; both share their matrices."""
@@ -234,76 +180,6 @@ class Transformer(Model, kind="transformer"):
         for name in ("rate", "generator", "leading_space"):  # cached
             other.__dict__.pop(name, None)
         return other
-
-    @property
-    def sharpness(self) -> float:  # type: ignore[override]
-        """The largest β‖KᵀQ‖ of a head."""
-        return max((part.sharpness for part in self._terms), default=0.0)
-
-    @cached_property
-    def rate(self) -> float:  # type: ignore[override]
-        """The sum of the rates of the parts."""
-        return float(sum(part.rate for part in self._terms))
-
-    @property
-    def beta(self) -> float | None:  # type: ignore[override]
-        """β, if it is the same for all heads."""
-        found = {head.beta for head in self.heads}
-        return found.pop() if len(found) == 1 else None
-
-    @cached_property
-    def generator(self) -> Array | None:  # type: ignore[override]
-        """The sum of the value matrices, if all forces on a single token are linear."""
-        found = [part.generator for part in self._terms]
-        if isinstance(self.depth, Resampled):
-            return None
-        if not found or any(matrix is None for matrix in found):
-            return None
-        if len(found) == 1:
-            return found[0]
-        total: Array = np.sum(np.array(found), axis=0)
-        return total
-
-    @property
-    def product(self) -> Array | None:  # type: ignore[override]
-        """KᵀQ, if there is one head and its weights depend on nothing else."""
-        alone = len(self.heads) == 1 and self.position is None and self.attention == "softmax"
-        alone = alone and not isinstance(self.depth, Resampled)
-        return self.heads[0].product if alone else None
-
-    @property
-    def product_error(self) -> float:  # type: ignore[override]
-        """The rounding error of `product`."""
-        return self.heads[0].product_error if len(self.heads) == 1 else 0.0
-
-    @property
-    def scores(self) -> tuple[Scores, ...]:  # type: ignore[override]
-        """What the heads compute scores with, if their weights are the softmax."""
-        if self.attention != "softmax" or isinstance(self.depth, Resampled):
-            return ()
-        turns = [
-            np.empty(0) if self.position is None else self.position.frequencies(len(head.Q))
-            for head in self.heads
-        ]
-        return tuple(
-            Scores(head.beta * head.Q, head.K, turn, float(slope))
-            for head, turn, slope in zip(self.heads, turns, self._slopes, strict=True)
-        )
-
-    @property
-    def label(self) -> str:
-        """A short description of all of it."""
-        found = [head.label for head in self.heads]
-        if len(found) > 1:
-            found = [f"{len(found)} heads"]
-        found += [part.label for part in self._terms[len(self.heads) :]]
-        found += [f"{self.norm}-norm"] if self.norm.name != "post" else []
-        found += [self.position.label] if self.position else []
-        found += [f"{self.attention} attention"] if self.attention != "softmax" else []
-        if isinstance(self.depth, Resampled):
-            found.append(f"resampled every {self.depth.every:g}")
-        found += [self.noise.label] if self.noise else []
-        return ", ".join([*found, f"{self.mask} mask"])
 
     def velocity(
         self,
@@ -425,9 +301,3 @@ def _check_random(heads: Any, seed: Seed, norm: str | Norm) -> None:
             "norm='mix' and depth=pk.Resampled(…) both change the model with time; use one of "
             "both, or pk.Layers(times, models)"
         )
-
-
-def _shown(choice: str | Norm | Position | Noise | Depth) -> str:
-    """A choice for `repr`: 'pre', Mix(tau=5.0), Rope(base=100.0)."""
-    name = getattr(choice, "name", None)
-    return repr(name) if name is not None and norms.NORMS[name] == choice else repr(choice)

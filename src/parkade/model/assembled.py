@@ -1,0 +1,165 @@
+"""`Assembled`: what a model made of heads and other parts consists of, and its traits."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from parkade.base.types import Array
+from parkade.model import norm as norms
+from parkade.model.depth import TIED, Depth, Resampled
+from parkade.model.head import Head
+from parkade.model.mask import Mask
+from parkade.model.mlp import MLP
+from parkade.model.model import Model, Scores
+from parkade.model.noise import Noise
+from parkade.model.norm import Norm
+from parkade.model.part import Part
+from parkade.model.position import Position
+
+_FEW = 2  # heads that `repr` writes out
+
+
+class Assembled(Model):
+    """The parts of a transformer, and what the rest asks of them; see `Transformer`."""
+
+    heads: tuple[Head, ...]
+    mlp: MLP | None
+    parts: tuple[Part, ...]
+    mask: Mask
+    norm: Norm
+    position: Position | None
+    attention: str
+    noise: Noise | None
+    depth: Depth
+    _slopes: Array  # by which heads prefer near tokens
+
+    def __repr__(self) -> str:
+        few = len(self.heads) <= _FEW
+        inside = [f"heads={list(self.heads)!r}" if few else f"heads=<{len(self.heads)}>"]
+        inside += [f"mlp={self.mlp!r}"] if self.mlp else []
+        inside += [f"parts={list(self.parts)!r}"] if self.parts else []
+        inside += [f"{name}={_shown(value)}" for name, value in self._choices().items()]
+        return f"{type(self).__name__}({', '.join(inside)}, mask={str(self.mask)!r})"
+
+    def _choices(self) -> dict[str, Any]:
+        """Normalisation, positions, weights, noise and depth, if they are not the usual ones."""
+        usual = {
+            "norm": norms.NORMS["post"],
+            "position": None,
+            "attention": "softmax",
+            "noise": None,
+            "depth": TIED,
+        }
+        return {name: now for name in usual if (now := getattr(self, name)) != usual[name]}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Assembled) and (
+            (self.d, self.heads, self.mlp, self.parts, self.mask, self._choices())
+            == (other.d, other.heads, other.mlp, other.parts, other.mask, other._choices())
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # models contain arrays
+
+    @property
+    def _terms(self) -> tuple[Part, ...]:
+        return (*self.heads, *(() if self.mlp is None else (self.mlp,)), *self.parts)
+
+    @property
+    def plain(self) -> bool:  # type: ignore[override]
+        """Whether it is the model of the paper: one head and nothing else."""
+        return len(self._terms) == len(self.heads) == 1 and not self._choices()
+
+    @property
+    def triangular(self) -> bool:  # type: ignore[override]
+        """Whether no token depends on a later one."""
+        return self.mask.triangular and all(part.triangular for part in self._terms)
+
+    @property
+    def autonomous(self) -> bool:  # type: ignore[override]
+        """Whether neither the normalisation, nor a part, nor the heads depend on the time."""
+        changes = isinstance(self.depth, Resampled) or not self.norm.autonomous
+        return not changes and all(part.autonomous for part in self._terms)
+
+    @property
+    def radii(self) -> bool:  # type: ignore[override]
+        """Whether tokens have lengths."""
+        return self.norm.radii
+
+    @property
+    def sharpness(self) -> float:  # type: ignore[override]
+        """The largest β‖KᵀQ‖ of a head."""
+        return max((part.sharpness for part in self._terms), default=0.0)
+
+    @cached_property
+    def rate(self) -> float:  # type: ignore[override]
+        """The sum of the rates of the parts."""
+        return float(sum(part.rate for part in self._terms))
+
+    @property
+    def beta(self) -> float | None:  # type: ignore[override]
+        """β, if it is the same for all heads."""
+        found = {head.beta for head in self.heads}
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def generator(self) -> Array | None:  # type: ignore[override]
+        """The sum of the value matrices, if all forces on a single token are linear."""
+        found = [part.generator for part in self._terms]
+        if isinstance(self.depth, Resampled):
+            return None
+        if not found or any(matrix is None for matrix in found):
+            return None
+        if len(found) == 1:
+            return found[0]
+        total: Array = np.sum(np.array(found), axis=0)
+        return total
+
+    @property
+    def product(self) -> Array | None:  # type: ignore[override]
+        """KᵀQ, if there is one head and its weights depend on nothing else."""
+        alone = len(self.heads) == 1 and self.position is None and self.attention == "softmax"
+        alone = alone and not isinstance(self.depth, Resampled)
+        return self.heads[0].product if alone else None
+
+    @property
+    def product_error(self) -> float:  # type: ignore[override]
+        """The rounding error of `product`."""
+        return self.heads[0].product_error if len(self.heads) == 1 else 0.0
+
+    @property
+    def scores(self) -> tuple[Scores, ...]:  # type: ignore[override]
+        """What the heads compute scores with, if their weights are the softmax."""
+        if self.attention != "softmax" or isinstance(self.depth, Resampled):
+            return ()
+        turns = [
+            np.empty(0) if self.position is None else self.position.frequencies(len(head.Q))
+            for head in self.heads
+        ]
+        return tuple(
+            Scores(head.beta * head.Q, head.K, turn, float(slope))
+            for head, turn, slope in zip(self.heads, turns, self._slopes, strict=True)
+        )
+
+    @property
+    def label(self) -> str:
+        """A short description of all of it."""
+        found = [head.label for head in self.heads]
+        if len(found) > 1:
+            found = [f"{len(found)} heads"]
+        found += [part.label for part in self._terms[len(self.heads) :]]
+        found += [f"{self.norm}-norm"] if self.norm.name != "post" else []
+        found += [self.position.label] if self.position else []
+        found += [f"{self.attention} attention"] if self.attention != "softmax" else []
+        if isinstance(self.depth, Resampled):
+            found.append(f"resampled every {self.depth.every:g}")
+        found += [self.noise.label] if self.noise else []
+        return ", ".join([*found, f"{self.mask} mask"])
+
+
+def _shown(choice: str | Norm | Position | Noise | Depth) -> str:
+    """A choice for `repr`: 'pre', Mix(tau=5.0), Rope(base=100.0)."""
+    name = getattr(choice, "name", None)
+    return repr(name) if name is not None and norms.NORMS[name] == choice else repr(choice)
