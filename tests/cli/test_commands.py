@@ -195,6 +195,15 @@ def test_a_transformer_from_options() -> None:
     assert found[0] == found[1] != found[2]
 
 
+def test_noise_from_options() -> None:
+    """One seed makes the start and the noise; `run` with the same numbers is the same run."""
+    result = invoke(*SMALL, "--d", 2, "--noise", 8, "--seed", 3, "--json")
+    told = json.loads(result.stdout)
+    assert told["model"]["noise"] == {"kind": "noise", "kappa": 8.0, "common": False}
+    run = pk.simulate(pk.Attention(2, 9.0, noise=8.0), pk.sphere.uniform(5, 2, 3), 1, seed=3)
+    assert told["final"] == run.final.tolist()
+
+
 def test_reproduce_lists_the_figures() -> None:
     from parkade.experiments.figures.registry import FIGURES
 
@@ -316,6 +325,8 @@ def files(here: Path) -> Path:
         ("--heads 0", "heads must be a whole number ≥ 1, got 0"),
         ("--heads 2 --V 1,2", "--heads makes random heads instead of Q, K and V"),
         ("--norm pre --forecast --plot f.png", "forecast needs one attention head and nothing"),
+        ("--noise 0", "noise must be pk.Noise(kappa), a number κ > 0"),
+        ("--noise 8 --method implicit", "noise"),
         ("--method magic", "method must be one of 'auto'"),
         ("--schedule 0:4,5", "--schedule must be pairs such as 0:16,100:64, got '0:4,5'"),
         ("--schedule 0:4,x:5", "--schedule must be pairs"),

@@ -215,3 +215,10 @@ def test_check_names_what_is_bad(here):
     assert invoke("small.toml", "--check").exit_code == 0
     (here / "small.toml").write_text(SMALL.replace("runs = 4", "runs = 5"))
     assert "contains another ensemble: runs" in invoke("small.toml", "--check").stderr
+
+
+def test_noise_is_an_axis_of_a_file(here):
+    (here / "noisy.toml").write_text(SMALL.replace("beta = [1, 4, 16]", "noise = [4, inf]"))
+    assert invoke("noisy.toml").exit_code == 0
+    found = pk.load_ensemble("noisy")
+    assert found.noise.values.tolist() == [4.0, np.inf]
