@@ -1,0 +1,1 @@
+"""Trained transformers: read their weights, run them, measure their tokens."""
