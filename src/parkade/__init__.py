@@ -5,7 +5,7 @@ This file lists the public names and where they live. It is the only one that kn
 
 TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
-    from parkade import theory
+    from parkade import theory, trained
     from parkade.analysis import clusters
     from parkade.analysis.clusters import cluster_labels, consumption
     from parkade.base.errors import InputError, ParkadeError, TrustWarning, UnfinishedError
@@ -75,6 +75,7 @@ __all__ = [
     "sphere",
     "strong_renyi_centers",
     "theory",
+    "trained",
 ]
 
 # Each is imported on first use, so that the command line starts fast.
@@ -108,6 +109,7 @@ _MODULES = {
     "parking": "theory.parking",
     "sphere": "model.sphere",
     "theory": "theory",
+    "trained": "trained",
 }
 
 # Methods of a run that are implemented elsewhere; see `parkade.base.late`.

@@ -111,22 +111,25 @@ class MLP(Part, kind="mlp"):
 
     def force(self, tokens: Any, around: Surroundings) -> Any:
         """G(x) for each token, (..., n, d)."""
-        from array_api_compat import array_namespace
-
-        xp = array_namespace(tokens)
         hidden = tokens @ like(self.W1.T, tokens) + like(self.b1, tokens)
-        if self.activation == "relu":
-            active = xp.where(hidden > 0, hidden, 0 * hidden)
-        elif self.activation == "silu":
-            active = hidden * (1 + xp.tanh(hidden / 2)) / 2  # does not overflow
-        else:
-            active = hidden * _normal(hidden)
-        return active @ like(self.W2.T, tokens) + like(self.b2, tokens)
+        return activate(self.activation, hidden) @ like(self.W2.T, tokens) + like(self.b2, tokens)
 
     def data(self) -> dict[str, Any]:
         """Weights, biases and the activation."""
         names = ("W1", "W2", "b1", "b2", "activation")
         return {name: getattr(self, name) for name in names}
+
+
+def activate(name: str, x: Any) -> Any:
+    """σ(x) for each entry, for one of `ACTIVATIONS`."""
+    from array_api_compat import array_namespace
+
+    xp = array_namespace(x)
+    if name == "relu":
+        return xp.where(x > 0, x, 0 * x)
+    if name == "silu":
+        return x * (1 + xp.tanh(x / 2)) / 2  # does not overflow
+    return x * _normal(x)
 
 
 def _normal(z: Any) -> Any:

@@ -1,0 +1,159 @@
+"""The canonical form of a trained transformer: what every architecture is turned into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkade.base.types import Array
+
+Floats: TypeAlias = NDArray[np.floating[Any]]
+"""float32 or float64."""
+
+Order: TypeAlias = Literal["pre", "post", "parallel"]
+Activation: TypeAlias = Literal["gelu", "gelu_tanh", "silu", "relu"]
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """The sizes and choices of a transformer.
+
+    Attributes
+    ----------
+    family : str
+        The name of its architecture.
+    d, layers, heads, kv_heads, d_head, width, vocabulary : int
+        Sizes; heads h·(heads/kv_heads), … share the keys and values number h.
+    order : str
+        "pre": x ← x + F(N x), twice; "parallel": once, with the sum of both forces;
+        "post": x ← N(x + F(x)), twice.
+    activation : str
+        Of the MLP.
+    causal : bool
+        Whether tokens see only earlier ones.
+    turns : (p,) array
+        RoPE: angles per place of the planes (0, 1), (2, 3), … of queries and keys; empty without.
+    longest : int
+        The largest number of tokens.
+    distinct : int
+        The number of different layers; layer l has the weights of l·distinct // layers.
+    """
+
+    family: str
+    d: int
+    layers: int
+    heads: int
+    kv_heads: int
+    d_head: int
+    width: int
+    vocabulary: int
+    order: Order
+    activation: Activation
+    causal: bool
+    longest: int
+    turns: Array = field(default_factory=lambda: np.empty(0))
+    distinct: int = 0
+
+    def weights_of(self, layer: int) -> int:
+        """The number of the weights that a layer has."""
+        return layer * (self.distinct or self.layers) // self.layers
+
+
+@dataclass(frozen=True, eq=False)
+class Norm:
+    """gain·y/√(mean(y²) + eps) + bias, where y = x, or x − mean(x) if `centred`."""
+
+    gain: Floats
+    bias: Floats | None
+    eps: float
+    centred: bool
+
+    def __call__(self, x: Floats) -> Floats:
+        y = x - x.mean(axis=-1, keepdims=True) if self.centred else x
+        square = np.einsum("...i,...i->...", y, y)[..., None] / y.shape[-1]
+        y = y * (1 / np.sqrt(square + x.dtype.type(self.eps)))
+        y *= self.gain
+        if self.bias is not None:
+            y += self.bias
+        return y
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """All heads of a layer; matrices are (out, in), biases None where there are none.
+
+    Queries and keys are in the order for RoPE of the planes (0, 1), (2, 3), …
+    """
+
+    q: Floats
+    k: Floats
+    v: Floats
+    o: Floats
+    bq: Floats | None = None
+    bk: Floats | None = None
+    bv: Floats | None = None
+    bo: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """The MLP of a layer: down(σ(up x + b_up)) + b_down, or with a gate down(σ(gate x)·up x)."""
+
+    up: Floats
+    down: Floats
+    gate: Floats | None = None
+    b_up: Floats | None = None
+    b_down: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One layer; `norms` are those of the attention and of the MLP."""
+
+    attention: Attention | None
+    mlp: Network | None
+    norms: tuple[Norm, Norm]
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """What comes before the first layer and after the last.
+
+    Attributes
+    ----------
+    embedding : (vocabulary, e) array
+    positions : (longest, e) array or None
+        Added to embeddings.
+    constant : (e,) array or None
+        Added to all embeddings: the first of BERT's token types.
+    entry : Norm or None
+        Applied to embeddings.
+    enlarge : ((d, e) array, (d,) array) or None
+        From embeddings to tokens, where e < d.
+    exit : Norm or None
+        Applied after the last layer.
+    head : "Readout" or None
+        From tokens to logits.
+    """
+
+    embedding: Floats
+    positions: Floats | None = None
+    constant: Floats | None = None
+    entry: Norm | None = None
+    enlarge: tuple[Floats, Floats] | None = None
+    exit: Norm | None = None
+    head: Readout | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Readout:
+    """Logits: unembed · N(σ(W x + b)) + bias, or without the part in between."""
+
+    unembed: Floats
+    bias: Floats | None = None
+    dense: tuple[Floats, Floats] | None = None
+    activation: Activation = "gelu"
+    norm: Norm | None = None

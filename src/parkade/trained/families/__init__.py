@@ -1,0 +1,1 @@
+"""Architectures; each maps the tensors of its files to the canonical form."""

@@ -1,0 +1,36 @@
+"""`Family`: an architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from parkade.trained.block import Block, Ends, Shape
+from parkade.trained.families.take import Settings, Take
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """How the files of an architecture become the canonical form.
+
+    Attributes
+    ----------
+    name : str
+    types : tuple of str
+        What `model_type` in its config.json may be.
+    prefix : str
+        What the names of its tensors may begin with.
+    shape : function
+        From settings to sizes and choices.
+    block : function
+        From tensors, settings, shape and the number of distinct weights to a layer.
+    ends : function
+        From tensors, settings and shape to what comes before and after the layers.
+    """
+
+    name: str
+    types: tuple[str, ...]
+    prefix: str
+    shape: Callable[[Settings], Shape]
+    block: Callable[[Take, Settings, Shape, int], Block]
+    ends: Callable[[Take, Settings, Shape], Ends]

@@ -1,0 +1,87 @@
+"""GPT-NeoX, as in Pythia: LayerNorm, attention and MLP side by side, RoPE of some axes."""
+
+from __future__ import annotations
+
+from parkade.trained.block import Attention, Block, Ends, Network, Norm, Readout, Shape
+from parkade.trained.families import rope
+from parkade.trained.families.family import Family
+from parkade.trained.families.take import Settings, Take, divided
+
+
+def _turned(settings: Settings, d_head: int) -> int:
+    """How many axes of a head RoPE turns."""
+    extra = settings.config.get("rope_parameters")
+    inner = Settings(extra if isinstance(extra, dict) else {})
+    share = inner.number("partial_rotary_factor", settings.number("rotary_pct", 0.25))
+    return int(d_head * share)
+
+
+def _shape(settings: Settings) -> Shape:
+    d, heads = settings.size("hidden_size"), settings.size("num_attention_heads")
+    d_head = divided("hidden_size", d, heads)
+    base = settings.number("rotary_emb_base", 1e4)
+    return Shape(
+        family="neox",
+        d=d,
+        layers=settings.size("num_hidden_layers"),
+        heads=heads,
+        kv_heads=heads,
+        d_head=d_head,
+        width=settings.size("intermediate_size"),
+        vocabulary=settings.size("vocab_size"),
+        order="parallel" if settings.flag("use_parallel_residual", True) else "pre",
+        activation=settings.activation("hidden_act", "gelu"),
+        causal=True,
+        longest=settings.size("max_position_embeddings", 2048),
+        turns=rope.frequencies(settings, _turned(settings, d_head), base),
+    )
+
+
+def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
+    d, width, at = shape.d, shape.width, f"layers.{layer}."
+    size = _turned(settings, shape.d_head)
+    together = take(f"{at}attention.query_key_value.weight", 3 * d, d)
+    biases = take.maybe(f"{at}attention.query_key_value.bias", 3 * d)
+    # Each head has its rows of queries, keys and values one after the other.
+    q, k, v = together.reshape(shape.heads, 3, shape.d_head, d).transpose(1, 0, 2, 3)
+    q, k, v = (rows.reshape(d, d) for rows in (q, k, v))
+    bq = bk = bv = None
+    if biases is not None:
+        split = biases.reshape(shape.heads, 3, shape.d_head).transpose(1, 0, 2)
+        bq, bk, bv = (rows.reshape(d) for rows in split)
+        bq, bk = (rope.interleave(rows, shape.heads, size) for rows in (bq, bk))
+    attention = Attention(
+        q=rope.interleave(q, shape.heads, size),
+        k=rope.interleave(k, shape.heads, size),
+        v=v,
+        o=take(f"{at}attention.dense.weight", d, d),
+        bq=bq,
+        bk=bk,
+        bv=bv,
+        bo=take.maybe(f"{at}attention.dense.bias", d),
+    )
+    mlp = Network(
+        up=take(f"{at}mlp.dense_h_to_4h.weight", width, d),
+        down=take(f"{at}mlp.dense_4h_to_h.weight", d, width),
+        b_up=take(f"{at}mlp.dense_h_to_4h.bias", width),
+        b_down=take(f"{at}mlp.dense_4h_to_h.bias", d),
+    )
+    names = ("input_layernorm", "post_attention_layernorm")
+    first, second = (_norm(take, settings, f"{at}{name}", d) for name in names)
+    return Block(attention, mlp, (first, second))
+
+
+def _ends(take: Take, settings: Settings, shape: Shape) -> Ends:
+    embedding = take("embed_in.weight", shape.vocabulary, shape.d)
+    own = "embed_out.weight" in take and not settings.flag("tie_word_embeddings", False)
+    unembed = take("embed_out.weight", shape.vocabulary, shape.d) if own else embedding
+    exit_norm = _norm(take, settings, "final_layer_norm", shape.d)
+    return Ends(embedding, exit=exit_norm, head=Readout(unembed))
+
+
+def _norm(take: Take, settings: Settings, name: str, d: int) -> Norm:
+    eps = settings.number("layer_norm_eps", 1e-5)
+    return Norm(take(f"{name}.weight", d), take(f"{name}.bias", d), eps, centred=True)
+
+
+NEOX = Family("neox", ("gpt_neox",), "gpt_neox.", _shape, _block, _ends)

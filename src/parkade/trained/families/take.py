@@ -1,0 +1,126 @@
+"""Take tensors out of files, with checks; and read settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.trained.block import Activation, Floats
+from parkade.trained.formats.source import Stored
+
+_ACTIVATIONS: dict[str, Activation] = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "silu": "silu",
+    "swish": "silu",
+    "relu": "relu",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Take:
+    """A function from names and shapes to tensors.
+
+    Attributes
+    ----------
+    tensors : mapping of Stored
+    dtype : dtype
+        float32 or float64.
+    prefix : str
+        Names may begin with it.
+    dry : bool
+        Whether to check names and shapes only; tensors are zeros then.
+    """
+
+    tensors: Mapping[str, Stored]
+    dtype: np.dtype[Any]
+    prefix: str = ""
+    dry: bool = False
+
+    def __contains__(self, name: str) -> bool:
+        return self.prefix + name in self.tensors or name in self.tensors
+
+    def __call__(self, name: str, *shape: int) -> Floats:
+        """The tensor with this name, which must have this shape and finite entries."""
+        whole = self.prefix + name if self.prefix + name in self.tensors else name
+        if whole not in self.tensors:
+            raise InputError(
+                f"the weights have no tensor {self.prefix + name}, which a model with these "
+                "settings needs; the file may be of another architecture"
+            )
+        found = self.tensors[whole]
+        if found.shape != shape:
+            raise InputError(
+                f"the tensor {whole} has the shape {found.shape}, but the settings of the model "
+                f"ask for {shape}"
+            )
+        if self.dry:
+            return np.broadcast_to(np.zeros((), self.dtype), shape)
+        numbers = np.ascontiguousarray(found.read().astype(self.dtype, copy=False))
+        if not np.isfinite(numbers).all():
+            where = np.argwhere(~np.isfinite(numbers))[0].tolist()
+            place = ", ".join(map(str, where))
+            raise InputError(
+                f"the tensor {whole} must be finite, got {numbers[tuple(where)]} at index {place}; "
+                "the file is damaged"
+            )
+        numbers.flags.writeable = False
+        return numbers
+
+    def maybe(self, name: str, *shape: int) -> Floats | None:
+        """The tensor with this name, or None if there is none."""
+        return self(name, *shape) if name in self else None
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The settings of a model, checked where they are read."""
+
+    config: Mapping[str, Any]
+
+    def size(self, name: str, default: int | None = None) -> int:
+        """A whole number ≥ 1."""
+        value = self.config.get(name)
+        if value is None and default is not None:
+            return default
+        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 2**31:
+            return value
+        raise InputError(
+            f"the setting {name} of the model must be a whole number ≥ 1, got {check.brief(value)}"
+        )
+
+    def number(self, name: str, default: float) -> float:
+        """A number > 0."""
+        value = self.config.get(name)
+        return check.positive(
+            f"the setting {name} of the model", default if value is None else value
+        )
+
+    def flag(self, name: str, default: bool) -> bool:
+        """Yes or no."""
+        value = self.config.get(name)
+        return default if value is None else bool(value)
+
+    def activation(self, name: str, default: str) -> Activation:
+        """The activation of the MLP."""
+        value = self.config.get(name, default)
+        if isinstance(value, str) and value in _ACTIVATIONS:
+            return _ACTIVATIONS[value]
+        known = ", ".join(_ACTIVATIONS)
+        raise InputError(
+            f"the setting {name} of the model must be one of {known}, got {check.brief(value)}"
+        )
+
+
+def divided(what: str, whole: int, parts: int) -> int:
+    """The size of each of equal parts."""
+    if whole % parts:
+        raise InputError(f"{what} cannot be divided into {parts} equal parts, got {whole}")
+    return whole // parts

@@ -1,0 +1,86 @@
+"""`load`: a trained transformer from a file, a folder, or by its name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from parkade.base import check, files
+from parkade.base.errors import InputError
+from parkade.trained import catalogue
+from parkade.trained.families.registry import family_of
+from parkade.trained.families.take import Settings, Take
+from parkade.trained.formats import folder, gguf, llama2c
+from parkade.trained.formats.source import Source
+from parkade.trained.model import Trained
+
+
+def load(path: str | os.PathLike[str], *, dtype: str = "float32") -> Trained:
+    """Load a trained transformer, without PyTorch.
+
+    Parameters
+    ----------
+    path : str or path
+        A folder of Hugging Face's (config.json, weights in .safetensors or pytorch_model.bin), a
+        file .gguf, a file of llama2.c, or a name: of the catalogue (`parkade.trained.catalogue`),
+        or of the Hugging Face hub, such as "EleutherAI/pythia-70m".
+    dtype : "float32" or "float64"
+        In which the weights are held and the forward pass is computed.
+
+    Returns
+    -------
+    Trained
+        Weights are read when they are first needed.
+    """
+    kind = np.dtype(check.choice("dtype", dtype, ("float32", "float64")))
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"path must be a path or a name, got {check.brief(path)}")
+    place = Path(path)
+    name = None
+    if not place.exists():
+        place, name = catalogue.find(str(path)), str(path)
+    source = open_source(place)
+    return from_source(source, kind, name or source.name)
+
+
+def open_source(place: Path) -> Source:
+    """What a file or a folder contains."""
+    if place.is_dir():
+        return folder.read(place)
+    with files.reading(place, "a file of weights"), place.open("rb") as file:
+        start = file.read(64)
+        size = os.fstat(file.fileno()).st_size
+    if start[:4] == b"GGUF":
+        with files.reading(place, "a GGUF file"):
+            return gguf.read(place)
+    if place.name.endswith((".safetensors", "pytorch_model.bin")) or start[:2] == b"PK":
+        return folder.read(place.parent)
+    if llama2c.is_one(start, size):
+        with files.reading(place, "a file of llama2.c"):
+            return llama2c.read(place, start)
+    raise InputError(
+        f"{place} has no known format, or it is truncated; known are folders of Hugging Face's "
+        "with a config.json, files .gguf and files of llama2.c"
+    )
+
+
+def from_source(source: Source, dtype: np.dtype[np.floating], name: str) -> Trained:
+    """The model in a source; names and shapes of all tensors are checked."""
+    family = family_of(source.config)
+    settings = Settings(source.config)
+    shape = family.shape(settings)
+    take = Take(source.tensors, dtype, family.prefix)
+    dry = Take(source.tensors, dtype, family.prefix, dry=True)
+    family.ends(dry, settings, shape)
+    for i in range(shape.distinct or shape.layers):
+        family.block(dry, settings, shape, i)
+    return Trained(
+        name,
+        shape,
+        dtype,
+        lambda i: family.block(take, settings, shape, i),
+        lambda: family.ends(take, settings, shape),
+        source.tokenizer,
+    )

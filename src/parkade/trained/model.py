@@ -1,0 +1,303 @@
+"""`Trained`: a trained transformer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parkade.base import check, progress
+from parkade.base.errors import InputError
+from parkade.base.types import Array, Seed
+from parkade.model.transformer import Transformer
+from parkade.runs.path import Path
+from parkade.trained import changes, flows, forward
+from parkade.trained.block import Block, Ends, Floats, Shape
+from parkade.trained.reading import Reading
+from parkade.trained.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    import xarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trained:
+    """A trained transformer: made by `parkade.trained.load`.
+
+    Attributes
+    ----------
+    name : str
+    shape : Shape
+        Sizes and choices.
+    dtype : dtype
+        float32 or float64: of the weights and of the forward pass.
+    tokenizer : Tokenizer or None
+    """
+
+    name: str
+    shape: Shape
+    dtype: np.dtype[Any]
+    make_block: Callable[[int], Block] = field(repr=False)
+    make_ends: Callable[[], Ends] = field(repr=False)
+    tokenizer: Tokenizer | None = None
+    _blocks: dict[int, Block] = field(default_factory=dict)
+    _ends: list[Ends] = field(default_factory=list)
+    _rates: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def family(self) -> str:
+        """The name of its architecture."""
+        return self.shape.family
+
+    @property
+    def d(self) -> int:
+        """The dimension of tokens."""
+        return self.shape.d
+
+    @property
+    def layers(self) -> int:
+        """How many."""
+        return self.shape.layers
+
+    @property
+    def head_count(self) -> int:
+        """Heads per layer."""
+        return self.shape.heads
+
+    @property
+    def causal(self) -> bool:
+        """Whether tokens see only earlier ones."""
+        return self.shape.causal
+
+    def __repr__(self) -> str:
+        kind = "causal" if self.causal else "encoder"
+        return (
+            f"Trained({self.name!r}: {self.family}, {kind}, {self.layers} layers of "
+            f"{self.head_count} heads, d={self.d})"
+        )
+
+    def number(self, layer: Any) -> int:
+        """The number of a layer, checked; negative ones count from the end."""
+        whole = isinstance(layer, (int, np.integer)) and not isinstance(layer, bool)
+        if not whole or not -self.layers <= layer < self.layers:
+            raise InputError(
+                f"layer must be a whole number from 0 to {self.layers - 1}, got "
+                f"{check.brief(layer)}"
+            )
+        return int(layer) % self.layers
+
+    def block(self, layer: int) -> Block:
+        """The weights of a layer in canonical form; read when first asked for."""
+        return self.block_of(self.shape.weights_of(self.number(layer)))
+
+    def block_of(self, which: int) -> Block:
+        """The weights with this number, which some layers may share."""
+        if which not in self._blocks:
+            self._blocks[which] = self.make_block(which)
+        return self._blocks[which]
+
+    @property
+    def ends(self) -> Ends:
+        """What comes before the first layer and after the last."""
+        if not self._ends:
+            self._ends.append(self.make_ends())
+        return self._ends[0]
+
+    def ends_with_head(self) -> Ends:
+        """The same, if logits can be computed."""
+        if self.ends.head is None:
+            raise InputError(f"{self.name} has no weights for logits: it was trained without")
+        return self.ends
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text."""
+        if self.tokenizer is None:
+            raise InputError(f"{self.name} has no tokenizer; pass ids instead of text")
+        if not isinstance(text, str):
+            raise InputError(f"text must be a string, got {check.brief(text)}")
+        return self.tokenizer.encode(text)
+
+    def decode(self, ids: ArrayLike) -> str:
+        """The text of ids."""
+        if self.tokenizer is None:
+            raise InputError(f"{self.name} has no tokenizer, so ids have no text")
+        return self.tokenizer.decode(self._checked(ids).tolist())
+
+    def _checked(self, ids: Any) -> NDArray[np.int64]:
+        numbers = np.asarray(ids)
+        top = self.shape.vocabulary - 1
+        if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iu":
+            raise InputError(f"ids must be a list of whole numbers, got {check.brief(ids)}")
+        if numbers.min() < 0 or numbers.max() > top:
+            wrong = numbers[(numbers < 0) | (numbers > top)][0]
+            raise InputError(f"ids must lie in 0 … {top}, got {wrong}")
+        return numbers.astype(np.int64)
+
+    def read(
+        self, text: str | ArrayLike, *, attention: bool = False, progress: bool = False
+    ) -> Reading:
+        """Pass a text through the model and keep the tokens after every layer.
+
+        Parameters
+        ----------
+        text : str or list of int
+            A text, or the ids of its tokens.
+        attention : bool
+            Whether to keep the weights of all heads, which takes layers·heads·n² numbers.
+        progress : bool
+            Whether to show a bar.
+        """
+        ids = self._checked(self.encode(text) if isinstance(text, str) else text)
+        n, shape = len(ids), self.shape
+        if n > shape.longest:
+            raise InputError(
+                f"{self.name} reads at most {shape.longest} tokens, got {n}; shorten the text"
+            )
+        size = self.dtype.itemsize
+        states = (2.0 * shape.layers + 1) * n * shape.d
+        weights = float(shape.layers * shape.heads) * n * n if attention else 0.0
+        remedy = "use attention=False, or a shorter text" if attention else "use a shorter text"
+        check.fits_in_memory(size * (states + weights), f"{n} tokens in all layers", remedy)
+        hidden = np.empty((shape.layers + 1, n, shape.d), self.dtype)
+        middle = np.empty((shape.layers, n, shape.d), self.dtype)
+        hidden[0] = forward.embed(self.ends, ids)
+        kept = np.empty((shape.layers, shape.heads, n, n), self.dtype) if attention else None
+        with _bar(f"reading with {self.name}", progress) as report:
+            for i in range(shape.layers):
+                middle[i], hidden[i + 1] = forward.layer(self.block(i), shape, hidden[i])
+                if kept is not None:
+                    kept[i] = self.attention_at(i, hidden[i])
+                report((i + 1) / shape.layers)
+        if not np.isfinite(hidden[-1]).all():
+            raise InputError(f"numbers overflow in {self.name}; load it with dtype='float64'")
+        return Reading(self, ids, hidden, middle, kept)
+
+    def read_many(
+        self, texts: Iterable[str | ArrayLike], *, progress: bool = False
+    ) -> list[Reading]:
+        """`read` for each of several texts."""
+        listed = list(texts)
+        with _bar(f"reading {len(listed)} texts with {self.name}", progress) as report:
+            found = []
+            for i, text in enumerate(listed):
+                found.append(self.read(text))
+                report((i + 1) / len(listed))
+        return found
+
+    def attention_at(self, layer: int, states: Floats) -> Floats:
+        """The weights of all heads of a layer, (heads, n, n), at the tokens before it."""
+        block = self.block(layer)
+        if block.attention is None:
+            raise InputError(f"{self.name} has no attention")
+        n = len(states)
+        size = float(self.dtype.itemsize) * self.head_count * n * n
+        check.fits_in_memory(size, f"the weights of {n} tokens", "use a shorter text")
+        seen = states if self.shape.order == "post" else block.norms[0](states)
+        return forward.attention_matrix(block.attention, self.shape, seen)
+
+    def heads(
+        self, *, draws: int | None = None, seed: Seed = 0, progress: bool = False
+    ) -> xarray.Dataset:
+        """One row per head: spectrum of V, row of Table 1, effective β, and random ones beside.
+
+        See `parkade.trained.heads.table`.
+        """
+        from parkade.trained import heads
+
+        return heads.table(self, draws, seed, progress)
+
+    def layer(self, layer: int, *, attention: bool = True, mlp: bool = True) -> Transformer:
+        """A layer as a parkade model of unit tokens; see `parkade.trained.flows`."""
+        return flows.layer(self, self.number(layer), attention, mlp)
+
+    def tied(self, layer: int | None = None, *, mlp: bool = False) -> Transformer:
+        """A layer as a flow on the sphere that goes on for ever; see `parkade.trained.flows`."""
+        return flows.tied(self, self.number(self._repeated(layer)), mlp)
+
+    def _repeated(self, layer: int | None) -> int:
+        if layer is None:
+            if self.shape.distinct == 1 or self.layers == 1:
+                return self.layers - 1
+            raise InputError(
+                f"{self.name} has {self.layers} different layers; say which one to repeat, layer=0 "
+                f"to {self.layers - 1}"
+            )
+        return layer
+
+    def directions(self, states: ArrayLike) -> Array:
+        """The unit vectors that the model's norm makes of states, (..., d), before its gain."""
+        return flows.directions(self, np.asarray(states))
+
+    def sum_of_values(self, layer: int) -> Array:
+        """Σ_h V_h of a layer, (d, d), with the gain of the norm before it."""
+        return flows.sum_of_values(self, self.number(layer))
+
+    def rate(self, layer: int) -> float:
+        """√d·Re λ_max(Σ_h V_h) of a layer: per length |x|, this is the τ of the layer."""
+        which = self.number(layer)
+        if which not in self._rates:
+            top = np.linalg.eigvals(self.sum_of_values(which)).real.max()
+            self._rates[which] = math.sqrt(self.d) * float(top)
+        return self._rates[which]
+
+    def without(self, what: str) -> Trained:
+        """The model without its MLPs, or without its attention."""
+        return changes.without(self, what)
+
+    def shuffled(self, seed: Seed = 0) -> Trained:
+        """The model with the entries of each matrix of its layers permuted."""
+        return changes.shuffled(self, seed)
+
+    def redrawn(self, seed: Seed = 0, what: str = "all") -> Trained:
+        """The model with Gaussian matrices in its layers, with the same second moments.
+
+        `what` is "all", "mlp", or "values": the matrices V and O of attention.
+        """
+        return changes.redrawn(self, seed, what)
+
+    def iterate(
+        self, start: str | ArrayLike, layer: int | None = None, times: int = 400
+    ) -> Path:
+        """A layer applied again and again, as trained.
+
+        Parameters
+        ----------
+        start : str, ids, or (n, d) array
+            A text, or states such as `reading.hidden[0]`.
+        layer : int, optional
+            Which; not needed if all layers are the same.
+        times : int
+            How often.
+
+        Returns
+        -------
+        Path
+            Directions and lengths before the first time and after each.
+        """
+        which, count = self.number(self._repeated(layer)), check.positive_int("times", times)
+        if isinstance(start, str) or np.ndim(start) == 1:
+            states = self.read(start).hidden[which if layer is not None else 0]
+        else:
+            states = check.array("start", start).astype(self.dtype)
+        if states.ndim != 2 or states.shape[1] != self.d or not len(states):
+            raise InputError(f"start must be a text, or (n, {self.d}) states, got {states.shape}")
+        check.fits_in_memory(8.0 * (count + 1) * states.size, f"{count} times", "use fewer")
+        found = np.empty((count + 1, *states.shape))
+        block = self.block(which)
+        for i in range(count + 1):
+            found[i] = states
+            if i < count:
+                states = forward.layer(block, self.shape, states)[1]
+        lengths = np.linalg.norm(found, axis=-1)
+        if not np.isfinite(lengths).all() or not (lengths > 0).all():
+            raise InputError(f"tokens overflow or vanish when layer {which} is repeated {count} times")
+        steps = np.arange(count + 1, dtype=np.float64)
+        return Path(steps, found / lengths[..., None], radii=lengths)
+
+
+def _bar(label: str, show: bool) -> Any:
+    return progress.bar(label, show=show, remind=True)

@@ -1,0 +1,133 @@
+"""`Reading`: a text as a trained transformer reads it, layer by layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array
+from parkade.runs.path import Path
+from parkade.trained import forward
+from parkade.trained.block import Floats
+
+if TYPE_CHECKING:
+    from parkade.trained.model import Trained
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reading:
+    """A text as a trained transformer reads it.
+
+    Attributes
+    ----------
+    model : Trained
+    ids : (n,) array
+        The tokens' ids.
+    hidden : (layers + 1, n, d) array
+        The tokens before the first layer and after each.
+    middle : (layers, n, d) array
+        The tokens after the attention of each layer, before its MLP.
+    attention : (layers, heads, n, n) array or None
+        The weights of all heads, if they were asked for.
+    """
+
+    model: Trained
+    ids: NDArray[np.int64]
+    hidden: Floats
+    middle: Floats
+    attention: Floats | None = field(default=None)
+
+    def __repr__(self) -> str:
+        return f"Reading({len(self.ids)} tokens by {self.model.name}, {len(self.middle)} layers)"
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The text of each token, or its id if there is no tokenizer."""
+        tokenizer = self.model.tokenizer
+        return [str(i) if tokenizer is None else tokenizer.word(int(i)) for i in self.ids]
+
+    @cached_property
+    def radii(self) -> Array:
+        """The length of each token before the first layer and after each, (layers + 1, n)."""
+        lengths: Array = np.linalg.norm(self.hidden, axis=-1).astype(np.float64)
+        return lengths
+
+    def attention_of(self, layer: int) -> Floats:
+        """The weights of all heads of a layer, (heads, n, n)."""
+        layer = self.model.number(layer)
+        if self.attention is not None:
+            weights: Floats = self.attention[layer]
+            return weights
+        return self.model.attention_at(layer, self.hidden[layer])
+
+    @cached_property
+    def logits(self) -> Floats:
+        """The logits of the next token, or of a masked one, (n, vocabulary)."""
+        return forward.logits(self.model.ends_with_head(), self.hidden[-1])
+
+    @cached_property
+    def losses(self) -> Array | None:
+        """The surprise of each token after the first, in nats, (n − 1,); None for encoders."""
+        if not self.model.causal:
+            return None
+        found = np.empty(len(self.ids) - 1)
+        rows = max(1, 2**25 // self.model.shape.vocabulary)
+        ends = self.model.ends_with_head()
+        for start in range(0, len(found), rows):  # without all logits at once
+            part = slice(start, min(start + rows, len(found)))
+            scores = forward.logits(ends, self.hidden[-1, part]).astype(np.float64)
+            top = scores.max(axis=-1)
+            total = top + np.log(np.exp(scores - top[:, None]).sum(axis=-1))
+            found[part] = total - scores[np.arange(len(scores)), self.ids[1:][part]]
+        return found
+
+    @property
+    def loss(self) -> float | None:
+        """The mean of `losses`; None for encoders and for a single token."""
+        losses = self.losses
+        return None if losses is None or not len(losses) else float(losses.mean())
+
+    def path(self, clock: str = "layer", centre: ArrayLike | None = None) -> Path:
+        """The directions of the tokens, layer by layer.
+
+        Parameters
+        ----------
+        clock : "layer" or "tau"
+            The times: numbers of layers, or sums of τ_l = √d·Re λ_max(Σ_h V_h)/|x_l|, with the
+            median length of the tokens.
+        centre : (d,) or (layers + 1, d) array, optional
+            Subtracted first, for example the mean over other texts.
+        """
+        kind = check.choice("clock", clock, ("layer", "tau"))
+        states: Any = self.hidden.astype(np.float64)
+        if centre is not None:
+            middle = check.array("centre", centre)
+            layers, _, d = states.shape
+            if middle.shape not in ((d,), (layers, d)):
+                raise InputError(
+                    f"centre must have the shape ({d},) or ({layers}, {d}), got {middle.shape}"
+                )
+            states = states - (middle if middle.ndim == 1 else middle[:, None])
+        lengths = np.linalg.norm(states, axis=-1)
+        if not (lengths > 0).all():
+            raise InputError("a token equals the centre, so it has no direction; use another one")
+        times = np.arange(len(states), dtype=np.float64) if kind == "layer" else self.clock
+        return Path(times, states / lengths[..., None], radii=lengths)
+
+    @cached_property
+    def clock(self) -> Array:
+        """The sums of τ_l = √d·Re λ_max(Σ_h V_h)/|x_l| before each layer, (layers + 1,)."""
+        rates = np.array([self.model.rate(layer) for layer in range(self.model.layers)])
+        if not (rates > 0).all():
+            layer = int(np.flatnonzero(rates <= 0)[0])
+            raise InputError(
+                f"layer {layer} has Re λ_max ≤ 0, so it has no clock τ; use clock='layer'"
+            )
+        ticks = rates / np.median(self.radii[:-1], axis=1)
+        return np.concatenate([[0.0], np.cumsum(ticks)])
