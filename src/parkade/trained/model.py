@@ -259,9 +259,7 @@ class Trained:
         """
         return changes.redrawn(self, seed, what)
 
-    def iterate(
-        self, start: str | ArrayLike, layer: int | None = None, times: int = 400
-    ) -> Path:
+    def iterate(self, start: str | ArrayLike, layer: int | None = None, times: int = 400) -> Path:
         """A layer applied again and again, as trained.
 
         Parameters
@@ -294,7 +292,9 @@ class Trained:
                 states = forward.layer(block, self.shape, states)[1]
         lengths = np.linalg.norm(found, axis=-1)
         if not np.isfinite(lengths).all() or not (lengths > 0).all():
-            raise InputError(f"tokens overflow or vanish when layer {which} is repeated {count} times")
+            raise InputError(
+                f"tokens overflow or vanish when layer {which} is repeated {count} times"
+            )
         steps = np.arange(count + 1, dtype=np.float64)
         return Path(steps, found / lengths[..., None], radii=lengths)
 

@@ -82,7 +82,9 @@ def _name(name: str) -> str:
     if stem.startswith("blk."):
         _, layer, part = stem.split(".", 2)
         return f"model.layers.{layer}.{_NAMES.get(part, part)}.{end}"
-    return f"{_ENDS.get(stem, 'unused.' + stem)}.{end}" if stem != "rope_freqs" else f"unused.{stem}"
+    return (
+        f"{_ENDS.get(stem, 'unused.' + stem)}.{end}" if stem != "rope_freqs" else f"unused.{stem}"
+    )
 
 
 def _stored(gguf: Any, tensor: Any) -> Stored:

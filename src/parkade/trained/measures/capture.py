@@ -25,6 +25,9 @@ CAPTURE_RULES = {
 }
 """Which earlier token a token is said to go to."""
 
+ALIKE = 0.1
+"""How much the distance of the matched token may differ from that of the centre, relative."""
+
 
 def capture(
     texts: Sequence[ArrayLike],
@@ -38,7 +41,7 @@ def capture(
 
     A rule names an earlier token for each token by the states in layer `start`. Its error is the
     share of all earlier tokens that are nearer in layer `end`: 0 is a perfect prediction, 1/2 that
-    of a random one. Centres and the first token are left out.
+    of a random one. Centres are left out, and tokens without a matched one.
 
     Parameters
     ----------
@@ -94,10 +97,13 @@ def _errors(
         return {}
     center = int(led[np.argmin(before[k, led])])
     plain = np.setdiff1d(np.arange(k), led)
+    gaps = np.abs(before[k, plain] - before[k, center])
+    if gaps.min() > ALIKE * before[k, center]:
+        return {}
     named = {
         "centre": center,
         "token": int(np.argmin(before[k, :k])),
-        "matched": int(plain[np.argmin(np.abs(before[k, plain] - before[k, center]))]),
+        "matched": int(plain[np.argmin(gaps)]),
         "previous": k - 1,
     }
     nearer = {
