@@ -72,7 +72,8 @@ class Norm:
     centred: bool
 
     def __call__(self, x: Floats) -> Floats:
-        y = x - x.mean(axis=-1, keepdims=True) if self.centred else x
+        """The tokens x, (..., d), normalised."""
+        y: Floats = x - x.mean(axis=-1, keepdims=True) if self.centred else x
         square = np.einsum("...i,...i->...", y, y)[..., None] / y.shape[-1]
         y = y * (1 / np.sqrt(square + x.dtype.type(self.eps)))
         y *= self.gain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,7 +49,8 @@ def redrawn(model: Trained, seed: Seed, what: str) -> Trained:
 
     def draw(matrix: Floats, rng: np.random.Generator) -> Floats:
         size = np.sqrt(np.mean(np.square(matrix, dtype=np.float64)))
-        return (size * rng.standard_normal(matrix.shape)).astype(matrix.dtype)
+        drawn: Floats = (size * rng.standard_normal(matrix.shape)).astype(matrix.dtype)
+        return drawn
 
     return _remade(model, f"random {kind}", seed, chosen, draw)
 
@@ -64,14 +65,15 @@ def _remade(
     """The model with some matrices replaced; the same layer always gets the same ones."""
     root = int(check.generator(seed).integers(2**62))
 
+    def remake(part: Any, names: tuple[str, ...], rng: np.random.Generator) -> Any:
+        given = {name: getattr(part, name, None) for name in names}
+        new = {name: make(m, rng) for name, m in given.items() if m is not None}
+        return replace(part, **new) if new else part
+
     def block(i: int) -> Block:
         rng, old = np.random.default_rng([root, i]), model.block_of(i)
-        parts = []
-        for part, names in zip((old.attention, old.mlp), chosen, strict=True):
-            given = {name: getattr(part, name, None) for name in names}
-            new = {name: make(m, rng) for name, m in given.items() if m is not None}
-            parts.append(part if part is None else replace(part, **new))
-        return Block(parts[0], parts[1], old.norms)
+        attention, mlp = remake(old.attention, chosen[0], rng), remake(old.mlp, chosen[1], rng)
+        return Block(attention, mlp, old.norms)
 
     return _changed(model, note, block)
 

@@ -59,7 +59,7 @@ def layer(model: Trained, number: int, attention: bool, mlp: bool) -> Transforme
         for wanted, name in ((attention, "attention"), (mlp, "mlp")):
             norm = norm_before(model, number, name)
             if wanted:
-                others.append(Gain(norm.gain))
+                others.append(Gain(norm.gain.astype(np.float64)))
                 constant += _free(_bias(norm), norm) / math.sqrt(d)
     if constant.any():
         others.append(Constant(constant))
@@ -140,18 +140,18 @@ def _heads(
         k0 = np.zeros_like(k0)
     found: list[Head | BiasedHead] = []
     constant = np.zeros(shape.d) if part.bo is None else _free(part.bo.astype(np.float64), norm)
-    for h, (Q, K, V, O) in enumerate(zip(*head_matrices(model, number), strict=True)):
+    for h, (Q, K, V, out) in enumerate(zip(*head_matrices(model, number), strict=True)):
         beta = effective_beta(Q, K, shape.d)
         # Scores are ⟨√d Qθ + q, √d Kθ + k⟩/√m; β is outside, where Q and K are like I.
         unit = math.sqrt(beta * math.sqrt(m))
         both = math.sqrt(shape.d) / unit
         g = h // share
         if biases and (q0[h].any() or k0[g].any()):
-            given = (both * Q, both * K, scale * O @ V, beta, q0[h] / unit, k0[g] / unit)
+            given = (both * Q, both * K, scale * out @ V, beta, q0[h] / unit, k0[g] / unit)
             found.append(BiasedHead(*given))
         else:
-            found.append(Head(both * Q, both * K, scale * O @ V, beta))
-        constant = constant + O @ v0[g]
+            found.append(Head(both * Q, both * K, scale * out @ V, beta))
+        constant = constant + out @ v0[g]
     return found, constant
 
 

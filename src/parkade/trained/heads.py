@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from parkade.base import check
 from parkade.base import progress as bars
 from parkade.base.types import Array, Seed
+from parkade.engine.threads import single_threaded_blas
 from parkade.trained.flows import head_matrices
 
 if TYPE_CHECKING:
@@ -52,12 +53,10 @@ def table(model: Trained, draws: int | None, seed: Seed, progress: bool) -> xarr
     """
     import xarray
 
-    from threadpoolctl import threadpool_limits
-
     shape = model.shape
     rows: dict[str, Any] = {}
     with (
-        threadpool_limits(1),  # threads only slow down small matrices
+        single_threaded_blas(),  # threads only slow down small matrices
         bars.bar(f"heads of {model.name}", show=progress, remind=True) as report,
     ):
         each = []
@@ -91,13 +90,13 @@ def table(model: Trained, draws: int | None, seed: Seed, progress: bool) -> xarr
     )
 
 
-def _layer(Q: Array, K: Array, V: Array, O: Array) -> dict[str, NDArray[Any]]:
+def _layer(Q: Array, K: Array, V: Array, out: Array) -> dict[str, NDArray[Any]]:
     """The rows of a layer, from the matrices of its heads."""
     d, m = V.shape[2], V.shape[1]
-    values = spectrum(V @ O)
+    values = spectrum(V @ out)
     square, share = _symmetric(Q, K)
-    # O V has the singular values of R Sᵀ, where O = (…)R and Vᵀ = (…)S with orthonormal columns.
-    left, right = np.linalg.qr(O).R, np.linalg.qr(V.transpose(0, 2, 1)).R
+    # The product has the singular values of R Sᵀ: out = (…)R, Vᵀ = (…)S, orthonormal columns.
+    left, right = np.linalg.qr(out).R, np.linalg.qr(V.transpose(0, 2, 1)).R
     sizes = np.linalg.svd(left @ right.transpose(0, 2, 1), compute_uv=False)
     return {
         "spectrum": values,

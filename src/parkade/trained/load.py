@@ -9,7 +9,7 @@ import numpy as np
 
 from parkade.base import check, files
 from parkade.base.errors import InputError
-from parkade.trained import catalogue
+from parkade.trained import packages
 from parkade.trained.families.registry import family_of
 from parkade.trained.families.take import Settings, Take
 from parkade.trained.formats import folder, gguf, llama2c
@@ -17,7 +17,9 @@ from parkade.trained.formats.source import Source
 from parkade.trained.model import Trained
 
 
-def load(path: str | os.PathLike[str], *, dtype: str = "float32") -> Trained:
+def load(
+    path: str | os.PathLike[str], *, dtype: str = "float32", download: bool = False
+) -> Trained:
     """Load a trained transformer, without PyTorch.
 
     Parameters
@@ -28,11 +30,23 @@ def load(path: str | os.PathLike[str], *, dtype: str = "float32") -> Trained:
         or of the Hugging Face hub, such as "EleutherAI/pythia-70m".
     dtype : "float32" or "float64"
         In which the weights are held and the forward pass is computed.
+    download : bool
+        Whether to `fetch` a model of the catalogue that is not on this machine yet.
 
     Returns
     -------
     Trained
         Weights are read when they are first needed.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> model = pk.trained.load("ALBERT-rxn", download=True)
+    >>> model
+    Trained('ALBERT-rxn': albert, encoder, 12 layers of 8 heads, d=256)
+    >>> reading = model.read("CCO.CC(=O)O>>CC(=O)OCC")
+    >>> reading
+    Reading(20 tokens by ALBERT-rxn, 12 layers)
     """
     kind = np.dtype(check.choice("dtype", dtype, ("float32", "float64")))
     if not isinstance(path, (str, os.PathLike)):
@@ -40,7 +54,7 @@ def load(path: str | os.PathLike[str], *, dtype: str = "float32") -> Trained:
     place = Path(path)
     name = None
     if not place.exists():
-        place, name = catalogue.find(str(path)), str(path)
+        place, name = packages.find(str(path), download), str(path)
     source = open_source(place)
     return from_source(source, kind, name or source.name)
 

