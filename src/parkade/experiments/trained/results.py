@@ -45,7 +45,7 @@ class Results:
     ----------
     model : Trained
     heads : Dataset
-        See `Trained.heads`.
+        See `Trained.heads`; layers that share their weights once.
     survey : Survey
         Hidden states over depth.
     ablations : dict of Measured
@@ -112,7 +112,7 @@ def study(
     def part(low: float, high: float) -> Report:
         return lambda fraction: report(low + (high - low) * fraction)
 
-    heads = model.heads(seed=seed)
+    heads = different(model, model.heads(seed=seed))
     report(0.1)
     end = 1.0 - 0.25 * bool(ablations) - 0.25 * bool(times)
     found = survey(model, texts, seed=seed, report=part(0.1, end))
@@ -125,6 +125,13 @@ def study(
         iterated = iterations(precise or model, few, times, report=part(0.75, 1.0))
     report(1.0)
     return Results(model, heads, found, changed, iterated, times, seed)
+
+
+def different(model: Trained, heads: xarray.Dataset) -> xarray.Dataset:
+    """The heads of layers with different weights: tied layers count once."""
+    firsts = dict.fromkeys(model.shape.weights_of(i) for i in range(model.layers))
+    which = [model.shape.weights_of(i) for i in range(model.layers)]
+    return heads.isel(layer=[which.index(first) for first in firsts])
 
 
 def kinds(heads: xarray.Dataset) -> dict[str, tuple[float, float]]:
@@ -171,7 +178,7 @@ def heads_rows(heads: xarray.Dataset) -> list[list[str]]:
         ["balance beyond chance (Holm, 5%)", f"{far:.2f}", "≤ 0.05 of such tables"],
         ["effective β, 10, 50, 90%", quantiles(heads["beta"].values), "–"],
         ["symmetric share of QᵀK, 10, 50, 90%", quantiles(heads["symmetric"].values),
-         f"0.5 ± {float(heads['random_symmetric'].std()):.2f}"],
+         f"0.5 ± {float(heads['random_symmetric'].std()):.3f}"],
     ]  # fmt: skip
 
 

@@ -52,7 +52,7 @@ export class AttentionPanel {
     if (!stored) return;
     const option = (value, textContent) => make('option', { value, textContent });
     byId('head').replaceChildren(
-      option('', `mean of ${stored.heads} heads`),
+      option('', 'mean'),
       ...Array.from({ length: stored.heads }, (_, h) => option(String(h), `head ${h + 1}`)),
     );
   }
@@ -71,7 +71,8 @@ export class AttentionPanel {
     if (!pair) {
       const shade = document.documentElement.dataset.theme === 'dark' ? 'brighter' : 'darker';
       const k = () => make('i', { textContent: 'k' });
-      const many = (this.host.scene()?.heads?.length ?? 1) > 1 ? ', as the mean of its heads' : '';
+      const heads = this.host.scene()?.attention?.heads ?? this.host.scene()?.heads?.length ?? 1;
+      const many = heads > 1 && byId('head').value === '' ? ', as the mean of its heads' : '';
       text.replaceChildren('Row ', k(), ': what token ', k(), ` attends to${many}; ${shade} is more.`);
       return;
     }

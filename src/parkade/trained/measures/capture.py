@@ -58,7 +58,7 @@ def capture(
     Measured
         The error of the rule "centre", (texts,), beside the other `CAPTURE_RULES` as nulls. "token"
         is nearer at the start than the centre. "matched" is as far away, so it tells whether being
-        a centre matters.
+        a centre matters. Texts without tokens that can be judged are left out.
 
     Examples
     --------
@@ -79,11 +79,13 @@ def capture(
         found = [_errors(before, after, centers, k, rng) for k in range(2, len(before))]
         known = [one for one in found if one]
         if not known:
-            raise InputError(
-                f"capture needs tokens that are no centres, got none with delta={d:.3g}; use a "
-                "larger one"
-            )
+            continue  # a short text
         rows.append({rule: float(np.mean([one[rule] for one in known])) for rule in CAPTURE_RULES})
+    if not rows:
+        raise InputError(
+            "capture needs tokens that are no centres, got none in any text; use longer texts or a "
+            "larger delta"
+        )
     columns = {rule: np.array([row[rule] for row in rows]) for rule in CAPTURE_RULES}
     return Measured("error of the nearest earlier centre", columns.pop("centre"), columns)
 
