@@ -14,6 +14,11 @@ TILE = 2**22
 """The largest number of scores that are held at a time."""
 
 
+_QUIET = np.errstate(over="ignore", invalid="ignore", divide="ignore")
+"""Readers check that results are finite, and say so in a sentence."""
+
+
+@_QUIET
 def embed(ends: Ends, ids: NDArray[np.int64]) -> Floats:
     """The tokens before the first layer, (n, d)."""
     x: Floats = ends.embedding[ids]
@@ -25,6 +30,7 @@ def embed(ends: Ends, ids: NDArray[np.int64]) -> Floats:
     return x if ends.enlarge is None else x @ ends.enlarge[0].T + ends.enlarge[1]
 
 
+@_QUIET
 def layer(block: Block, shape: Shape, x: Floats) -> tuple[Floats, Floats]:
     """The tokens after the attention of a layer, and after the layer."""
     first, second = block.norms
@@ -50,14 +56,12 @@ def _attend(part: Attention | None, shape: Shape, x: Floats) -> Floats | None:
     if part is None:
         return None
     mixed = np.empty((len(x), shape.heads * shape.d_head), x.dtype)
-    share = shape.heads // shape.kv_heads
     v = _split(linear(x, part.v, part.bv), shape.kv_heads)
     for rows, p in weights(part, shape, x):
         seen = p.shape[-1]
         grouped = p.reshape(shape.kv_heads, -1, seen)  # heads that share values
         out = (grouped @ v[:, :seen]).reshape(shape.heads, -1, shape.d_head)
         mixed[rows] = out.transpose(1, 0, 2).reshape(-1, shape.heads * shape.d_head)
-    assert share * shape.kv_heads == shape.heads
     return linear(mixed, part.o, part.bo)
 
 
@@ -66,7 +70,7 @@ def weights(part: Attention, shape: Shape, x: Floats) -> Iterator[tuple[slice, F
 
     Keys are the first ones, as far as any of the rows sees.
     """
-    n, share = len(x), shape.heads // shape.kv_heads
+    n = len(x)
     q = _split(linear(x, part.q, part.bq), shape.heads)
     k = _split(linear(x, part.k, part.bk), shape.kv_heads)
     q, k = _turned(q, shape), _turned(k, shape)
@@ -85,9 +89,9 @@ def weights(part: Attention, shape: Shape, x: Floats) -> Iterator[tuple[slice, F
         np.exp(p, out=p)
         p /= p.sum(axis=-1, keepdims=True)
         yield slice(start, stop), p
-    assert share > 0
 
 
+@_QUIET
 def attention_matrix(part: Attention, shape: Shape, x: Floats) -> Floats:
     """The weights of all heads, (heads, n, n), for tokens after their norm."""
     full = np.zeros((shape.heads, len(x), len(x)), x.dtype)
@@ -96,6 +100,7 @@ def attention_matrix(part: Attention, shape: Shape, x: Floats) -> Floats:
     return full
 
 
+@_QUIET
 def logits(ends: Ends, x: Floats) -> Floats:
     """The logits of tokens after the last layer, (n, vocabulary)."""
     if ends.exit is not None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from parkade.trained.model import Trained
 
 _RANK = 1e-6  # singular values below this, relative to the largest, are zero (float32 weights)
+_MIDDLE = {"balance": 0.0, "symmetric": 0.5}
+"""Where the law of random heads is centred: V and −V are equally likely."""
 _ZERO = 1e-9  # eigenvalues below this, relative to the largest, are zero
 
 
@@ -75,7 +77,7 @@ def table(model: Trained, draws: int | None, seed: Seed, progress: bool) -> xarr
         for name, values in rows.items()
     }
     for name in ("balance", "symmetric"):
-        p = p_values(rows[name].ravel(), random[name])
+        p = p_values(rows[name].ravel(), random[name], _MIDDLE[name])
         unique = p.reshape(shape.layers, shape.heads)
         firsts = [shape.weights_of(i) for i in range(shape.layers)]
         kept = [firsts.index(which) for which in sorted(set(firsts))]
@@ -159,14 +161,8 @@ def _chunks(total: int, size: int) -> Iterator[tuple[int, int]]:
         yield start, min(size, total - start)
 
 
-def p_values(observed: Array, random: Array) -> Array:
-    """Two-sided Monte-Carlo p-values, (1 + #)/(1 + draws): exact for any number of draws.
-
-    The distance is from the mean of the law of random heads, which the symmetry of Gaussians gives:
-    a head and its negative are equally likely, for the balance; for the symmetric part, it and the
-    antisymmetric one.
-    """
-    centre = 0.5 if random.min() >= 0 else 0.0
+def p_values(observed: Array, random: Array, centre: float) -> Array:
+    """Two-sided Monte-Carlo p-values, (1 + #)/(1 + draws): exact for any number of draws."""
     far = np.sort(np.abs(random - centre))
     beyond = len(far) - np.searchsorted(far, np.abs(observed - centre) - 1e-12)
     found: Array = (1 + beyond) / (1 + len(far))

@@ -46,7 +46,7 @@ def load(
     Trained('ALBERT-rxn': albert, encoder, 12 layers of 8 heads, d=256)
     >>> reading = model.read("CCO.CC(=O)O>>CC(=O)OCC")
     >>> reading
-    Reading(20 tokens by ALBERT-rxn, 12 layers)
+    Reading(23 tokens by ALBERT-rxn, 12 layers)
     """
     kind = np.dtype(check.choice("dtype", dtype, ("float32", "float64")))
     if not isinstance(path, (str, os.PathLike)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from parkade.base import check, progress
 from parkade.base.errors import InputError
 from parkade.base.types import Array, Seed
+from parkade.engine.threads import single_threaded_blas
 from parkade.model.transformer import Transformer
 from parkade.runs.path import Path
 from parkade.trained import changes, flows, forward
@@ -22,6 +24,8 @@ from parkade.trained.tokens import Tokenizer
 
 if TYPE_CHECKING:
     import xarray
+
+_SMALL = 2**25  # multiplications
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,7 +170,10 @@ class Trained:
         middle = np.empty((shape.layers, n, shape.d), self.dtype)
         hidden[0] = forward.embed(self.ends, ids)
         kept = np.empty((shape.layers, shape.heads, n, n), self.dtype) if attention else None
-        with _bar(f"reading with {self.name}", progress) as report:
+        # Threads only slow down small products.
+        small = n * shape.d * shape.width < _SMALL
+        alone = single_threaded_blas() if small else nullcontext()
+        with alone, _bar(f"reading with {self.name}", progress) as report:
             for i in range(shape.layers):
                 middle[i], hidden[i + 1] = forward.layer(self.block(i), shape, hidden[i])
                 if kept is not None:

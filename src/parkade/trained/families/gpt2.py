@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from parkade.base.errors import InputError
-from parkade.trained.block import Attention, Block, Ends, Network, Norm, Readout, Shape
+from parkade.trained.block import Attention, Block, Ends, Network, Norm, Shape
 from parkade.trained.families.family import Family
-from parkade.trained.families.take import Settings, Take, divided
+from parkade.trained.families.take import Settings, Take, divided, readout
 
 _UNKNOWN = {"scale_attn_by_inverse_layer_idx": False, "scale_attn_weights": True}
 
@@ -50,13 +50,11 @@ def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
 
 def _ends(take: Take, settings: Settings, shape: Shape) -> Ends:
     embedding = take("wte.weight", shape.vocabulary, shape.d)
-    own = "lm_head.weight" in take and not settings.flag("tie_word_embeddings", True)
-    unembed = take("lm_head.weight", shape.vocabulary, shape.d) if own else embedding
     return Ends(
         embedding,
         positions=take("wpe.weight", shape.longest, shape.d),
         exit=_norm(take, settings, "ln_f", shape.d),
-        head=Readout(unembed),
+        head=readout(take, settings, embedding, ("lm_head.weight",), tied=True),
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from parkade.trained.block import Attention, Block, Ends, Floats, Network, Norm, Readout, Shape
+from parkade.trained.block import Attention, Block, Ends, Floats, Network, Norm, Shape
 from parkade.trained.families import rope
 from parkade.trained.families.family import Family
-from parkade.trained.families.take import Settings, Take, divided
+from parkade.trained.families.take import Settings, Take, divided, readout
 
 
 def _shape(settings: Settings) -> Shape:
@@ -67,9 +67,8 @@ def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
 
 def _ends(take: Take, settings: Settings, shape: Shape) -> Ends:
     embedding = take("embed_tokens.weight", shape.vocabulary, shape.d)
-    own = "lm_head.weight" in take and not settings.flag("tie_word_embeddings", False)
-    unembed = take("lm_head.weight", shape.vocabulary, shape.d) if own else embedding
-    return Ends(embedding, exit=_norm(take, settings, "norm", shape.d), head=Readout(unembed))
+    head = readout(take, settings, embedding, ("lm_head.weight",), tied=False)
+    return Ends(embedding, exit=_norm(take, settings, "norm", shape.d), head=head)
 
 
 def _norm(take: Take, settings: Settings, name: str, d: int) -> Norm:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from parkade.trained.block import Attention, Block, Ends, Network, Norm, Readout, Shape
+from parkade.trained.block import Attention, Block, Ends, Network, Norm, Shape
 from parkade.trained.families import rope
 from parkade.trained.families.family import Family
-from parkade.trained.families.take import Settings, Take, divided
+from parkade.trained.families.take import Settings, Take, divided, readout
 
 
 def _turned(settings: Settings, d_head: int) -> int:
@@ -73,10 +73,10 @@ def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
 
 def _ends(take: Take, settings: Settings, shape: Shape) -> Ends:
     embedding = take("embed_in.weight", shape.vocabulary, shape.d)
-    own = "embed_out.weight" in take and not settings.flag("tie_word_embeddings", False)
-    unembed = take("embed_out.weight", shape.vocabulary, shape.d) if own else embedding
+    names = ("embed_out.weight", "lm_head.weight")  # old and new
+    head = readout(take, settings, embedding, names, tied=False)
     exit_norm = _norm(take, settings, "final_layer_norm", shape.d)
-    return Ends(embedding, exit=exit_norm, head=Readout(unembed))
+    return Ends(embedding, exit=exit_norm, head=head)
 
 
 def _norm(take: Take, settings: Settings, name: str, d: int) -> Norm:

@@ -10,7 +10,7 @@ import numpy as np
 
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.trained.block import Activation, Floats
+from parkade.trained.block import Activation, Floats, Readout
 from parkade.trained.formats.source import Stored
 
 _ACTIVATIONS: dict[str, Activation] = {
@@ -117,6 +117,16 @@ class Settings:
         raise InputError(
             f"the setting {name} of the model must be one of {known}, got {check.brief(value)}"
         )
+
+
+def readout(
+    take: Take, settings: Settings, embedding: Floats, names: tuple[str, ...], tied: bool
+) -> Readout | None:
+    """Logits by the embedding, if the settings (by default `tied`) say so, or by one of `names`."""
+    if settings.flag("tie_word_embeddings", tied):
+        return Readout(embedding)
+    found = [name for name in names if name in take]
+    return Readout(take(found[0], *embedding.shape)) if found else None
 
 
 def divided(what: str, whole: int, parts: int) -> int:

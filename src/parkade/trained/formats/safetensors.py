@@ -25,6 +25,8 @@ def read(path: Path) -> dict[str, Stored]:
             continue
         begin, end = entry["data_offsets"]
         first = 8 + size
+        if begin < 0:
+            raise ValueError(f"{name[:60]} begins before the first number")
         shape = tuple(entry["shape"])
         tensors[name] = stored(memory, entry["dtype"], shape, first + begin, first + end)
     return tensors

@@ -173,6 +173,8 @@ def _bytes(storage: _Storage) -> int:
 def _stored(memory: NDArray[np.uint8], tensor: _Tensor, start: int) -> Stored:
     steps = zip(tensor.shape, tensor.strides, strict=True)
     last = tensor.offset + sum((size - 1) * step for size, step in steps if size)
+    if math.prod(tensor.shape) > tensor.storage.count:
+        raise ValueError("a tensor is larger than its numbers")
     if math.prod(tensor.shape) and last >= tensor.storage.count:
         raise ValueError("a tensor reaches beyond its numbers")
     whole = stored(memory, tensor.storage.code, (tensor.storage.count,), start)

@@ -1,0 +1,143 @@
+"""Forward passes of all architectures and formats, against naive twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support import trained as tiny
+
+import parkade as pk
+from parkade.trained import forward
+
+IDS = [3, 1, 4, 1, 5, 9, 2, 6]
+
+
+def made(tmp_path, family, form="safetensors", dtype="float64", **extra):
+    config, tensors = tiny.FAMILIES[family](np.random.default_rng(7), **extra)
+    folder = tiny.write_folder(tmp_path / f"{family}-{form}", config, tensors, form)
+    return pk.trained.load(folder, dtype=dtype), config, tensors
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_forward_pass_equals_loops(tmp_path, family):
+    model, config, tensors = made(tmp_path, family)
+    logits, hidden = tiny.naive(config, tensors, IDS)
+    reading = model.read(IDS)
+    assert model.family == family
+    np.testing.assert_allclose(reading.hidden, hidden, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(reading.logits, logits, rtol=1e-10, atol=1e-10)
+
+
+def test_sequential_neox_equals_loops(tmp_path):
+    model, config, tensors = made(tmp_path, "neox", use_parallel_residual=False)
+    _, hidden = tiny.naive(config, tensors, IDS)
+    np.testing.assert_allclose(model.read(IDS).hidden, hidden, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_float32_is_close(tmp_path, family):
+    model, config, tensors = made(tmp_path, family, dtype="float32")
+    reading = model.read(IDS)
+    logits, _ = tiny.naive(config, tensors, IDS)
+    assert reading.hidden.dtype == reading.logits.dtype == np.float32
+    assert np.abs(reading.logits - logits).max() < 1e-4 * np.abs(logits).max()
+
+
+@pytest.mark.parametrize("form", ["bfloat16", "float16", "shards", "zip", "legacy"])
+def test_same_weights_in_every_form(tmp_path, form):
+    model, _, _ = made(tmp_path, "bert", form)
+    reference, _, _ = made(tmp_path, "bert")
+    for part in ("q", "k", "v", "o", "bq"):
+        one, other = (getattr(m.block(1).attention, part) for m in (model, reference))
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(model.read(IDS).logits, reference.read(IDS).logits)
+
+
+@pytest.mark.parametrize("form", ["gguf", "llama2c"])
+def test_llama_in_other_formats(tmp_path, form):
+    config, tensors = tiny.llama(np.random.default_rng(7))
+    reference = pk.trained.load(
+        tiny.write_folder(tmp_path / "hf", config, tensors), dtype="float64"
+    )
+    write = tiny.write_gguf if form == "gguf" else tiny.write_llama2c
+    model = pk.trained.load(write(tmp_path / f"model.{form}", config, tensors), dtype="float64")
+    want, got = reference.read(IDS), model.read(IDS)
+    np.testing.assert_allclose(got.logits, want.logits, rtol=1e-7, atol=1e-7)
+    x = pk.sphere.uniform(6, model.d, seed=1)
+    np.testing.assert_allclose(
+        model.layer(1).velocity(x), reference.layer(1).velocity(x), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_gguf_quantised(tmp_path):
+    """Q8_0 rounds to 1/254 of the largest of 32 entries; blocks must land in their places."""
+    import gguf
+
+    rng = np.random.default_rng(1)
+    values = rng.standard_normal((4, 64)).astype(np.float32)
+    writer = gguf.GGUFWriter(tmp_path / "q.gguf", "llama")
+    kind = gguf.GGMLQuantizationType.Q8_0
+    writer.add_tensor("token_embd.weight", gguf.quantize(values, kind), raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    from parkade.trained.formats import gguf as ours
+
+    found = ours.read(tmp_path / "q.gguf").tensors["model.embed_tokens.weight"]
+    assert found.shape == (4, 64)
+    assert np.abs(found.read() - values).max() < np.abs(values).max() / 250
+
+
+def test_tiles_do_not_matter(tmp_path, monkeypatch):
+    for family in ("llama", "bert"):
+        model, _, _ = made(tmp_path, family)
+        whole = model.read(IDS, attention=True)
+        monkeypatch.setattr(forward, "TILE", 1)
+        np.testing.assert_allclose(model.read(IDS).hidden, whole.hidden, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(whole.attention_of(1), whole.attention[1])
+        monkeypatch.undo()
+        np.testing.assert_allclose(whole.attention.sum(axis=-1), 1.0)
+        np.testing.assert_allclose(model.read(IDS).attention_of(-1), whole.attention[-1])
+
+
+def test_causal_models_do_not_look_ahead(tmp_path):
+    for family in ("llama", "gpt2", "neox"):
+        model, _, _ = made(tmp_path, family)
+        other = [*IDS[:5], 7, 8, 0]
+        same = model.read(IDS).hidden[:, :5], model.read(other).hidden[:, :5]
+        np.testing.assert_allclose(*same, rtol=1e-12, atol=1e-12)
+        assert not np.triu(model.read(IDS, attention=True).attention, 1).any()
+
+
+def test_loss_is_that_of_the_logits(tmp_path):
+    model, _, _ = made(tmp_path, "gpt2")
+    reading = model.read(IDS)
+    p = np.exp(reading.logits) / np.exp(reading.logits).sum(axis=1, keepdims=True)
+    each = [-np.log(p[i, IDS[i + 1]]) for i in range(len(IDS) - 1)]
+    np.testing.assert_allclose(reading.losses, each)
+    assert reading.loss == pytest.approx(np.mean(each))
+    assert made(tmp_path, "bert")[0].read(IDS).loss is None
+
+
+def test_rope_of_llama3_and_linear(tmp_path):
+    """Fast planes keep their angles, slow ones are slowed by the factor."""
+    from parkade.trained.families.rope import frequencies
+    from parkade.trained.families.take import Settings
+
+    plain = frequencies(Settings({"rope_theta": 5e5}), 64)
+    three = {
+        "rope_type": "llama3",
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 8192,
+    }
+    slowed = frequencies(Settings({"rope_theta": 5e5, "rope_scaling": three}), 64)
+    assert slowed[0] == plain[0]
+    assert slowed[-1] == pytest.approx(plain[-1] / 8)
+    assert (np.diff(slowed) < 0).all()
+    linear = {"rope_type": "linear", "factor": 4.0, "rope_theta": 5e5}
+    np.testing.assert_allclose(frequencies(Settings({"rope_parameters": linear}), 64), plain / 4)
+    with pytest.raises(pk.InputError, match="the kind of RoPE 'yarn' is unknown"):
+        frequencies(Settings({"rope_scaling": {"type": "yarn"}}), 64)

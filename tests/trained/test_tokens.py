@@ -1,0 +1,98 @@
+"""Tokenizers."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from support import trained as tiny
+
+import parkade as pk
+from parkade.trained.pieces import Pieces
+from parkade.trained.tokens import Vocabulary
+
+SPECIAL = [(b"<unk>", 0.0), (b"<s>", 0.0), (b"</s>", 0.0)]
+WORDS = [(b" ", -9.0), (b"a", -8.0), (b"b", -7.0), (b"ab", -1.0), (b" a", -2.0), (b"bb", -3.0)]
+
+
+def slow(pieces, text):
+    """The greedy algorithm as it is usually told: join the best pair, again and again."""
+    ids = {piece: i for i, piece in enumerate(pieces.pieces)}
+    parts = [c.encode() for c in " " + text]
+    while True:
+        pairs = [(a + b, i) for i, (a, b) in enumerate(pairwise(parts))]
+        known = [(-pieces.scores[ids[pair]], i, pair) for pair, i in pairs if pair in ids]
+        if not known:
+            break
+        _, i, pair = min(known)
+        parts[i : i + 2] = [pair]
+    found = [1]
+    for part in parts:
+        found += [ids[part]] if part in ids else [byte + 3 for byte in part]
+    return found
+
+
+def full():
+    single = [(bytes([byte]), -1e6) for byte in range(256)]
+    listed = SPECIAL + single + WORDS
+    return Pieces(tuple(p for p, _ in listed), tuple(s for _, s in listed))
+
+
+def test_pieces_equal_the_slow_algorithm():
+    pieces, rng = full(), np.random.default_rng(1)
+    for _ in range(200):
+        text = "".join(rng.choice(list("ab ü"), rng.integers(1, 12)))
+        assert pieces.encode(text) == slow(pieces, text)
+        assert pieces.decode(pieces.encode(text)) == text
+
+
+def test_pieces_in_a_file_of_llama2c(tmp_path):
+    config, tensors = tiny.llama(np.random.default_rng(1))
+    pieces = SPECIAL + WORDS + [(b"<0x%02X>" % (65 + i), 0.0) for i in range(10)]
+    path = tiny.write_llama2c(tmp_path / "model.bin", config, tensors, pieces)
+    model = pk.trained.load(path)
+    reading = model.read("abB")
+    assert reading.words == ["<s>", " ", "ab", "B"]
+    assert model.decode(reading.ids) == "abB"
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(pk.InputError, match=r"its tokenizer is (truncated|damaged)"):
+        pk.trained.load(path)
+
+
+def test_gguf_has_its_tokenizer(tmp_path):
+    path = tiny.write_gguf(tmp_path / "model.gguf", *tiny.llama(np.random.default_rng(1)))
+    model = pk.trained.load(path)
+    assert model.encode("abc c12<|endoftext|>") == [9, 8, 5, 6, 0]  # digits are split
+    assert model.decode([9, 8, 5]) == "abc c1"
+    assert model.read("abc c").words == ["abc", " c"]
+
+
+def test_folders_have_theirs(tmp_path):
+    import tokenizers
+
+    words = {word: i for i, word in enumerate(["[UNK]", "the", "cat", "sat"])}
+    inner = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))
+    inner.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    inner.enable_padding(length=12)
+    folder = tiny.write_folder(tmp_path / "model", *tiny.llama(np.random.default_rng(1)))
+    inner.save(str(folder / "tokenizer.json"))
+    model = pk.trained.load(folder)
+    assert model.encode("the cat sat down") == [1, 2, 3, 0]
+    assert model.read("the cat").words == ["the", "cat"]
+    (folder / "tokenizer.json").write_text(json.dumps({"version": "1.0"}))
+    with pytest.raises(pk.InputError, match="is not a tokenizer"):
+        pk.trained.load(folder)
+
+
+def test_lists_of_words(tmp_path):
+    given = Vocabulary(("[UNK]", "[CLS]", "[SEP]", "C", "Cl", "[C@H]", "(", ")"))
+    ids = given.encode("CCl([C@H])?")
+    assert ids == [1, 3, 4, 6, 5, 7, 0, 2]
+    assert given.decode(ids[:-2]) == "CCl([C@H])"
+    folder = tiny.write_folder(tmp_path / "model", *tiny.bert(np.random.default_rng(1)))
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "walk", "##ed", "##ing", "we"]
+    (folder / "vocab.txt").write_text("\n".join(pieces))
+    model = pk.trained.load(folder)
+    assert model.encode("We walked") == [2, 8, 5, 6, 3]
