@@ -125,7 +125,7 @@ def _text(found: Results, written: Sequence[Path]) -> str:
     if found.ablations:
         parts.append(_table(tables.ablation_rows(found.ablations)))
     if found.iterated:
-        parts.append(_table(tables.iteration_rows(found.iterated)))
+        parts.append(_table(tables.iteration_rows(found.iterated, found.times)))
     parts.append("p: flips of sign over texts, not corrected for the number of rows.")
     if written:
         parts.append(f"wrote    {written[0]} and {len(written) - 1} files beside it")

@@ -90,7 +90,7 @@ def _tables(results: Results, name: str) -> list[list[list[str]]]:
         "depth": lambda: [tables.depth_rows(found)],
         "centers": lambda: [tables.capture_rows(found)],
         "ablations": lambda: [tables.ablation_rows(results.ablations)],
-        "iterated": lambda: [tables.iteration_rows(results.iterated)],
+        "iterated": lambda: [tables.iteration_rows(results.iterated, results.times)],
     }[name]()
 
 

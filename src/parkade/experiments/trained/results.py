@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import parkade
+from parkade.base import check
 from parkade.base.progress import Report
 from parkade.trained.measures.capture import CAPTURE_RULES
 from parkade.trained.measures.measured import Measured
-from parkade.trained.study import Iterated, Survey, ablate, iterations, survey
+from parkade.trained.study import ABLATIONS, Iterated, Survey, ablate, iterations, survey
 
 if TYPE_CHECKING:
     import xarray
@@ -112,6 +113,7 @@ def study(
     def part(low: float, high: float) -> Report:
         return lambda fraction: report(low + (high - low) * fraction)
 
+    check.chosen("the ablation", list(ablations), ABLATIONS)
     heads = different(model, model.heads(seed=seed))
     report(0.1)
     end = 1.0 - 0.25 * bool(ablations) - 0.25 * bool(times)
@@ -184,7 +186,7 @@ def heads_rows(heads: xarray.Dataset) -> list[list[str]]:
 
 def depth_rows(found: Survey) -> list[list[str]]:
     """A table of the measures over depth: at the start, in the middle, and at the end."""
-    rows = [["over depth, mean of texts", "first", "middle", "last", "null, last layer", "p"]]
+    rows = [["over depth", "first", "middle", "last", "null, last layer", "p"]]
     measured = {
         **found.curves,
         "strong centres, share": found.centers["strong"],
@@ -226,11 +228,11 @@ def ablation_rows(ablations: Mapping[str, Measured]) -> list[list[str]]:
     return rows
 
 
-def iteration_rows(iterated: Sequence[Iterated]) -> list[list[str]]:
-    """A table of iterated layers."""
-    rows = [["layer", "text", "tokens", "end", "cosine > 0.9"]]
+def iteration_rows(iterated: Sequence[Iterated], times: int) -> list[list[str]]:
+    """A table of iterated layers; the last column counts clusters."""
+    rows = [["layer", "text", "tokens", f"end, after {times} times", "cos > 0.9"]]
     rows += [
-        [str(one.layer), str(one.text + 1), str(one.tokens), one.sentence, f"{one.close} clusters"]
+        [str(one.layer), str(one.text + 1), str(one.tokens), one.sentence, str(one.close)]
         for one in iterated
     ]
     return rows
