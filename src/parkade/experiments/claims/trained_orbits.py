@@ -45,8 +45,8 @@ def measure(models: list[Trained], effort: Effort) -> Evidence:
     moving = periods.count(None)
     return Evidence(
         verdict=verdict_on(found),
-        measured=f"{clusters[0]}–{clusters[-1]} points; {moving} of {len(ends)} texts without a period"
-        + (f", others {', '.join(map(str, known))}" if known else ""),
+        measured=f"{clusters[0]}–{clusters[-1]} points; {moving} of {len(ends)} texts move on"
+        + (f", periods {', '.join(map(str, known))}" if known else ""),
         false_alarm=0.0,  # a map from a given start has one end
         numbers={"times": times, "texts": [one.to_dict() for one in found]},
         data={"found": found},
