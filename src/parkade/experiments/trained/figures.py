@@ -78,7 +78,7 @@ def depth(results: Results, figure: Figure) -> None:
     """The measures over depth, with bands over texts and nulls."""
     panels = [
         *results.survey.curves.items(),
-        ("attention to the first token", results.survey.attention),
+        ("attention to token 1", results.survey.attention),
     ]
     rows = -(-len(panels) // 4)
     axes = figure.subplots(rows, 4, squeeze=False).ravel()
