@@ -13,6 +13,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from support import trained as tiny
+from support import trained_files as written
 
 import parkade as pk
 from parkade.trained.formats import torch
@@ -61,7 +62,7 @@ def marker(tmp_path):
     ],
 )
 def test_pickles_that_call_are_refused(tmp_path, llama, form, make):
-    folder = tiny.write_folder(tmp_path / "model", *llama, form="zip")
+    folder = written.write_folder(tmp_path / "model", *llama, form="zip")
     file = folder / "pytorch_model.bin"
     content = pickle.dumps(make(tmp_path), 2)
     if form == "zip":
@@ -75,7 +76,7 @@ def test_pickles_that_call_are_refused(tmp_path, llama, form, make):
 
 def test_pickles_by_hand_are_refused(tmp_path, llama):
     """Opcodes that reach for names, attributes, state and memory in other ways."""
-    folder = tiny.write_folder(tmp_path / "model", *llama, form="zip")
+    folder = written.write_folder(tmp_path / "model", *llama, form="zip")
     file = folder / "pytorch_model.bin"
     attacks = {
         "stack global": b"\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x04true\x85R.",
@@ -87,6 +88,7 @@ def test_pickles_by_hand_are_refused(tmp_path, llama):
         "build on a type": b"ccollections\nOrderedDict\n}X\x01\x00\x00\x00aK\x01sb.",
         "huge string": b"\x80\x04\x8d" + struct.pack("<Q", 2**60) + b".",
         "huge memo": b"\x80\x02Nr\xff\xff\xff\x7f.",
+        "large memo": b"\x80\x02Nr\x00\x00\x00\x08.",
         "deep": b"\x80\x02" + b"(" * 100_000 + b"t" * 100_000 + b".",
         "endless": b"\x80\x02" + b"]" * 10,
         "tensor of nothing": b"ctorch._utils\n_rebuild_tensor_v2\n(NK\x00))tR.",
@@ -102,7 +104,7 @@ def test_tensors_beyond_their_numbers_are_refused(tmp_path):
     for strides, shape in (((10**9, 1), (2, 3)), ((3, 1), (10**6, 3)), ((0, 0), (2**40, 2**20))):
         bad = np.lib.stride_tricks.as_strided(values, (2, 3), (12, 4))
         path = tmp_path / "bad.bin"
-        tiny.write_zip(path, {"a": bad})
+        written.write_zip(path, {"a": bad})
         with zipfile.ZipFile(path) as archive:
             content = archive.read("archive/data.pkl")
         inside = torch._Unpickler(io.BytesIO(content)).load()["a"]
@@ -113,7 +115,7 @@ def test_tensors_beyond_their_numbers_are_refused(tmp_path):
 
 @pytest.mark.parametrize("form", ["safetensors", "zip", "legacy", "shards"])
 def test_truncated_folders(tmp_path, llama, form):
-    folder = tiny.write_folder(tmp_path / "model", *llama, form=form)
+    folder = written.write_folder(tmp_path / "model", *llama, form=form)
     file = max(folder.glob("*.bin"), default=None) or max(folder.glob("*.safetensors"))
     whole = file.read_bytes()
     for share in (0.0, 0.001, 0.1, 0.5, 0.9, 0.999):
@@ -125,7 +127,7 @@ def test_truncated_folders(tmp_path, llama, form):
 
 @pytest.mark.parametrize("form", ["gguf", "llama2c"])
 def test_truncated_and_damaged_files(tmp_path, llama, form):
-    write = tiny.write_gguf if form == "gguf" else tiny.write_llama2c
+    write = written.write_gguf if form == "gguf" else written.write_llama2c
     path = write(tmp_path / "model.x", *llama)
     whole = path.read_bytes()
     for share in (0.0, 0.001, 0.1, 0.5, 0.9, 0.99):
@@ -142,7 +144,7 @@ def test_truncated_and_damaged_files(tmp_path, llama, form):
 
 
 def test_damaged_headers_of_safetensors(tmp_path, llama):
-    folder = tiny.write_folder(tmp_path / "model", *llama)
+    folder = written.write_folder(tmp_path / "model", *llama)
     file = folder / "model.safetensors"
 
     def write(header, size=None, data=b"\0" * 64):
@@ -171,7 +173,7 @@ def test_damaged_headers_of_safetensors(tmp_path, llama):
 
 
 def test_shards_stay_in_their_folder(tmp_path, llama):
-    folder = tiny.write_folder(tmp_path / "model", *llama, form="shards")
+    folder = written.write_folder(tmp_path / "model", *llama, form="shards")
     index = folder / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"a": "../other.safetensors"}}))
     refused(folder, "names files outside its folder")
@@ -183,7 +185,7 @@ def test_missing_wrong_and_infinite_tensors_are_named(tmp_path, llama):
 
     def write(**changes):
         given = {k: v for k, v in (tensors | changes).items() if v is not None}
-        return tiny.write_folder(tmp_path / "model", config, given)
+        return written.write_folder(tmp_path / "model", config, given)
 
     refused(write(**{name: None}), f"the weights have no tensor {name}")
     refused(write(**{name: np.zeros((3, 2), np.float32)}), rf"{name} has the shape \(3, 2\)")
@@ -195,7 +197,7 @@ def test_missing_wrong_and_infinite_tensors_are_named(tmp_path, llama):
 def test_unknown_things(tmp_path, llama):
     config, tensors = llama
     path = tmp_path / "model"
-    write = tiny.write_folder
+    write = written.write_folder
     known = "the architecture 'mamba' is unknown; known are llama, mistral, qwen2, gpt2, gpt_neox"
     refused(write(path, config | {"model_type": "mamba"}, tensors), known)
     refused(write(path, config | {"hidden_size": -3}, tensors), "hidden_size of the model must be")
@@ -216,7 +218,7 @@ def test_unknown_things(tmp_path, llama):
 
 
 def test_wrong_input(tmp_path, llama):
-    model = pk.trained.load(tiny.write_folder(tmp_path / "model", *llama))
+    model = pk.trained.load(written.write_folder(tmp_path / "model", *llama))
     for ids, words in (
         ([], "ids must be a list of whole numbers"),
         ([0.5], "ids must be a list of whole numbers"),
@@ -233,7 +235,7 @@ def test_wrong_input(tmp_path, llama):
 
 
 def test_little_memory(tmp_path, llama, little_memory):
-    model = pk.trained.load(tiny.write_folder(tmp_path / "model", *llama))
+    model = pk.trained.load(written.write_folder(tmp_path / "model", *llama))
     with pytest.raises(pk.InputError, match="16 tokens in all layers needs"):
         model.read(list(range(16)), attention=True)
 
@@ -242,7 +244,7 @@ def test_files_are_read_when_needed(tmp_path, llama):
     """Loading checks names and shapes; a damaged number shows when its layer is read."""
     config, tensors = llama
     tensors["model.layers.1.mlp.up_proj.weight"][0, 0] = np.inf
-    model = pk.trained.load(tiny.write_folder(tmp_path / "model", config, tensors))
+    model = pk.trained.load(written.write_folder(tmp_path / "model", config, tensors))
     model.block(0)
     with pytest.raises(pk.InputError, match=r"layers\.1\.mlp\.up_proj"):
         model.block(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support import trained as tiny
+from support import trained_files as written
 
 import parkade as pk
 from parkade.trained import flows
@@ -16,7 +17,9 @@ def made(tmp_path, family, **extra):
     """A tiny model whose norms have (nearly) no eps, since directions have none."""
     config, tensors = tiny.FAMILIES[family](np.random.default_rng(3), **extra)
     config |= dict.fromkeys(("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"), 1e-24)
-    return pk.trained.load(tiny.write_folder(tmp_path / family, config, tensors), dtype="float64")
+    return pk.trained.load(
+        written.write_folder(tmp_path / family, config, tensors), dtype="float64"
+    )
 
 
 def free(model, states):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support import trained as tiny
+from support import trained_files as written
+from support import trained_twins as twins
 
 import parkade as pk
 from parkade.trained import forward
@@ -14,14 +16,14 @@ IDS = [3, 1, 4, 1, 5, 9, 2, 6]
 
 def made(tmp_path, family, form="safetensors", dtype="float64", **extra):
     config, tensors = tiny.FAMILIES[family](np.random.default_rng(7), **extra)
-    folder = tiny.write_folder(tmp_path / f"{family}-{form}", config, tensors, form)
+    folder = written.write_folder(tmp_path / f"{family}-{form}", config, tensors, form)
     return pk.trained.load(folder, dtype=dtype), config, tensors
 
 
 @pytest.mark.parametrize("family", tiny.FAMILIES)
 def test_forward_pass_equals_loops(tmp_path, family):
     model, config, tensors = made(tmp_path, family)
-    logits, hidden = tiny.naive(config, tensors, IDS)
+    logits, hidden = twins.naive(config, tensors, IDS)
     reading = model.read(IDS)
     assert model.family == family
     np.testing.assert_allclose(reading.hidden, hidden, rtol=1e-10, atol=1e-10)
@@ -30,7 +32,7 @@ def test_forward_pass_equals_loops(tmp_path, family):
 
 def test_sequential_neox_equals_loops(tmp_path):
     model, config, tensors = made(tmp_path, "neox", use_parallel_residual=False)
-    _, hidden = tiny.naive(config, tensors, IDS)
+    _, hidden = twins.naive(config, tensors, IDS)
     np.testing.assert_allclose(model.read(IDS).hidden, hidden, rtol=1e-10, atol=1e-10)
 
 
@@ -38,7 +40,7 @@ def test_sequential_neox_equals_loops(tmp_path):
 def test_float32_is_close(tmp_path, family):
     model, config, tensors = made(tmp_path, family, dtype="float32")
     reading = model.read(IDS)
-    logits, _ = tiny.naive(config, tensors, IDS)
+    logits, _ = twins.naive(config, tensors, IDS)
     assert reading.hidden.dtype == reading.logits.dtype == np.float32
     assert np.abs(reading.logits - logits).max() < 1e-4 * np.abs(logits).max()
 
@@ -57,9 +59,9 @@ def test_same_weights_in_every_form(tmp_path, form):
 def test_llama_in_other_formats(tmp_path, form):
     config, tensors = tiny.llama(np.random.default_rng(7))
     reference = pk.trained.load(
-        tiny.write_folder(tmp_path / "hf", config, tensors), dtype="float64"
+        written.write_folder(tmp_path / "hf", config, tensors), dtype="float64"
     )
-    write = tiny.write_gguf if form == "gguf" else tiny.write_llama2c
+    write = written.write_gguf if form == "gguf" else written.write_llama2c
     model = pk.trained.load(write(tmp_path / f"model.{form}", config, tensors), dtype="float64")
     want, got = reference.read(IDS), model.read(IDS)
     np.testing.assert_allclose(got.logits, want.logits, rtol=1e-7, atol=1e-7)

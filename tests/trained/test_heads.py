@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from support import trained as tiny
+from support import trained_files as written
 
 import parkade as pk
 from parkade.trained import heads
@@ -13,7 +14,7 @@ from parkade.trained import heads
 
 def made(tmp_path, family, **extra):
     config, tensors = tiny.FAMILIES[family](np.random.default_rng(3), **extra)
-    folder = tiny.write_folder(tmp_path / family, config, tensors)
+    folder = written.write_folder(tmp_path / family, config, tensors)
     return pk.trained.load(folder, dtype="float64"), tensors
 
 
@@ -86,7 +87,7 @@ def test_p_values_of_random_heads_are_uniform(tmp_path):
         name: np.ones_like(x) if x.ndim == 1 else rng.standard_normal(x.shape).astype(np.float32)
         for name, x in tensors.items()
     }
-    model = pk.trained.load(tiny.write_folder(tmp_path / "random", config, tensors))
+    model = pk.trained.load(written.write_folder(tmp_path / "random", config, tensors))
     table = model.heads(draws=999, seed=2)
     for name in ("balance_p", "symmetric_p"):
         assert stats.kstest(table[name].values.ravel(), "uniform").pvalue > 1e-3

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from support import trained as tiny
+from support import trained_files as written
 
 import parkade as pk
 from parkade.trained.pieces import Pieces
@@ -51,7 +52,7 @@ def test_pieces_equal_the_slow_algorithm():
 def test_pieces_in_a_file_of_llama2c(tmp_path):
     config, tensors = tiny.llama(np.random.default_rng(1))
     pieces = SPECIAL + WORDS + [(b"<0x%02X>" % (65 + i), 0.0) for i in range(10)]
-    path = tiny.write_llama2c(tmp_path / "model.bin", config, tensors, pieces)
+    path = written.write_llama2c(tmp_path / "model.bin", config, tensors, pieces)
     model = pk.trained.load(path)
     reading = model.read("abB")
     assert reading.words == ["<s>", " ", "ab", "B"]
@@ -62,7 +63,7 @@ def test_pieces_in_a_file_of_llama2c(tmp_path):
 
 
 def test_gguf_has_its_tokenizer(tmp_path):
-    path = tiny.write_gguf(tmp_path / "model.gguf", *tiny.llama(np.random.default_rng(1)))
+    path = written.write_gguf(tmp_path / "model.gguf", *tiny.llama(np.random.default_rng(1)))
     model = pk.trained.load(path)
     assert model.encode("abc c12<|endoftext|>") == [9, 8, 5, 6, 0]  # digits are split
     assert model.decode([9, 8, 5]) == "abc c1"
@@ -76,7 +77,7 @@ def test_folders_have_theirs(tmp_path):
     inner = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))
     inner.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     inner.enable_padding(length=12)
-    folder = tiny.write_folder(tmp_path / "model", *tiny.llama(np.random.default_rng(1)))
+    folder = written.write_folder(tmp_path / "model", *tiny.llama(np.random.default_rng(1)))
     inner.save(str(folder / "tokenizer.json"))
     model = pk.trained.load(folder)
     assert model.encode("the cat sat down") == [1, 2, 3, 0]
@@ -91,7 +92,7 @@ def test_lists_of_words(tmp_path):
     ids = given.encode("CCl([C@H])?")
     assert ids == [1, 3, 4, 6, 5, 7, 0, 2]
     assert given.decode(ids[:-2]) == "CCl([C@H])"
-    folder = tiny.write_folder(tmp_path / "model", *tiny.bert(np.random.default_rng(1)))
+    folder = written.write_folder(tmp_path / "model", *tiny.bert(np.random.default_rng(1)))
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "walk", "##ed", "##ing", "we"]
     (folder / "vocab.txt").write_text("\n".join(pieces))
     model = pk.trained.load(folder)

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parkade.engine.threads import single_threaded_blas
 from parkade.trained.block import Attention, Block, Ends, Floats, Network, Shape
 
 TILE = 2**22
 """The largest number of scores that are held at a time."""
 
 
+_SMALL = 2**25  # multiplications
+
 _QUIET = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 """Readers check that results are finite, and say so in a sentence."""
+
+
+def cores(shape: Shape, n: int) -> AbstractContextManager[None]:
+    """A context in which small products of n tokens use one core: threads only slow them down."""
+    small = n * shape.d * shape.width < _SMALL
+    return single_threaded_blas() if small else nullcontext()
 
 
 @_QUIET

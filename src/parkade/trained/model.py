@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from parkade.base import check, progress
 from parkade.base.errors import InputError
 from parkade.base.types import Array, Seed
-from parkade.engine.threads import single_threaded_blas
 from parkade.model.transformer import Transformer
 from parkade.runs.path import Path
 from parkade.trained import changes, flows, forward
@@ -24,8 +22,6 @@ from parkade.trained.tokens import Tokenizer
 
 if TYPE_CHECKING:
     import xarray
-
-_SMALL = 2**25  # multiplications
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,6 +36,17 @@ class Trained:
     dtype : dtype
         float32 or float64: of the weights and of the forward pass.
     tokenizer : Tokenizer or None
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> model = pk.trained.load("ALBERT-rxn", download=True)
+    >>> model.d, model.layers, model.head_count, model.causal
+    (256, 12, 8, False)
+    >>> model.tied().label
+    '8 heads, full mask'
+    >>> model.iterate("CCO.CC(=O)O>>CC(=O)OCC", times=20)
+    Path(23 tokens in d=256, t=0…20, 21 times)
     """
 
     name: str
@@ -170,10 +177,7 @@ class Trained:
         middle = np.empty((shape.layers, n, shape.d), self.dtype)
         hidden[0] = forward.embed(self.ends, ids)
         kept = np.empty((shape.layers, shape.heads, n, n), self.dtype) if attention else None
-        # Threads only slow down small products.
-        small = n * shape.d * shape.width < _SMALL
-        alone = single_threaded_blas() if small else nullcontext()
-        with alone, _bar(f"reading with {self.name}", progress) as report:
+        with forward.cores(shape, n), _bar(f"reading with {self.name}", progress) as report:
             for i in range(shape.layers):
                 middle[i], hidden[i + 1] = forward.layer(self.block(i), shape, hidden[i])
                 if kept is not None:
@@ -223,9 +227,10 @@ class Trained:
 
     def tied(self, layer: int | None = None, *, mlp: bool = False) -> Transformer:
         """A layer as a flow on the sphere that goes on for ever; see `parkade.trained.flows`."""
-        return flows.tied(self, self.number(self._repeated(layer)), mlp)
+        return flows.tied(self, self.number(self.repeated(layer)), mlp)
 
-    def _repeated(self, layer: int | None) -> int:
+    def repeated(self, layer: int | None) -> int:
+        """The layer to repeat: the one asked for, or the only one."""
         if layer is None:
             if self.shape.distinct == 1 or self.layers == 1:
                 return self.layers - 1
@@ -283,27 +288,9 @@ class Trained:
         Path
             Directions and lengths before the first time and after each.
         """
-        which, count = self.number(self._repeated(layer)), check.positive_int("times", times)
-        if isinstance(start, str) or np.ndim(start) == 1:
-            states = self.read(start).hidden[which if layer is not None else 0]
-        else:
-            states = check.array("start", start).astype(self.dtype)
-        if states.ndim != 2 or states.shape[1] != self.d or not len(states):
-            raise InputError(f"start must be a text, or (n, {self.d}) states, got {states.shape}")
-        check.fits_in_memory(8.0 * (count + 1) * states.size, f"{count} times", "use fewer")
-        found = np.empty((count + 1, *states.shape))
-        block = self.block(which)
-        for i in range(count + 1):
-            found[i] = states
-            if i < count:
-                states = forward.layer(block, self.shape, states)[1]
-        lengths = np.linalg.norm(found, axis=-1)
-        if not np.isfinite(lengths).all() or not (lengths > 0).all():
-            raise InputError(
-                f"tokens overflow or vanish when layer {which} is repeated {count} times"
-            )
-        steps = np.arange(count + 1, dtype=np.float64)
-        return Path(steps, found / lengths[..., None], radii=lengths)
+        from parkade.trained import repeat
+
+        return repeat.iterate(self, start, layer, times)
 
 
 def _bar(label: str, show: bool) -> Any:

@@ -149,6 +149,12 @@ def fetch(name: str) -> Path:
     ----------
     name : str
         See `catalogue`.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.trained.fetch("ALBERT-rxn").name
+    'ALBERT-rxn'
     """
     entry = catalogue()[check.choice("name", name, tuple(catalogue()))]
     kept = _kept(entry)

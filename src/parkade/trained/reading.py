@@ -35,6 +35,16 @@ class Reading:
         The tokens after the attention of each layer, before its MLP.
     attention : (layers, heads, n, n) array or None
         The weights of all heads, if they were asked for.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> model = pk.trained.load("ALBERT-rxn", download=True)
+    >>> reading = model.read("CCO.CC(=O)O>>CC(=O)OCC")
+    >>> reading.words[:4], reading.hidden.shape, reading.attention_of(0).shape
+    (['[CLS]', 'C', 'C', 'O'], (13, 23, 256), (8, 23, 23))
+    >>> reading.path()
+    Path(23 tokens in d=256, t=0…12, 13 times)
     """
 
     model: Trained
@@ -69,7 +79,10 @@ class Reading:
     @cached_property
     def logits(self) -> Floats:
         """The logits of the next token, or of a masked one, (n, vocabulary)."""
-        return forward.logits(self.model.ends_with_head(), self.hidden[-1])
+        ends, n = self.model.ends_with_head(), len(self.ids)
+        size = float(self.hidden.itemsize) * n * self.model.shape.vocabulary
+        check.fits_in_memory(size, f"the logits of {n} tokens", "use losses, or a shorter text")
+        return forward.logits(ends, self.hidden[-1])
 
     @cached_property
     def losses(self) -> Array | None:

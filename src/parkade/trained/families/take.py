@@ -24,6 +24,9 @@ _ACTIVATIONS: dict[str, Activation] = {
 }
 
 
+_LARGEST = 2**24  # of a setting: larger ones are no model's, and would fill the memory
+
+
 @dataclass(frozen=True, eq=False)
 class Take:
     """A function from names and shapes to tensors.
@@ -90,10 +93,11 @@ class Settings:
         value = self.config.get(name)
         if value is None and default is not None:
             return default
-        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 2**31:
+        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value < _LARGEST:
             return value
         raise InputError(
-            f"the setting {name} of the model must be a whole number ≥ 1, got {check.brief(value)}"
+            f"the setting {name} of the model must be a whole number from 1 to {_LARGEST - 1}, got "
+            f"{check.brief(value)}"
         )
 
     def number(self, name: str, default: float) -> float:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import math
 import pickle
+import pickletools
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ _STORAGES = {
     "ByteStorage": ("U8", 1),
     "BoolStorage": ("BOOL", 1),
 }
+_MEMORY = 2**20  # objects that a pickle may remember
 _LARGEST = 10_000_000  # bytes of a pickle: names and shapes, no numbers
 
 
@@ -73,6 +75,10 @@ class _Unpickler(pickle.Unpickler):
         ("torch._utils", "_rebuild_parameter"): _parameter,
     }
 
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__(stream)
+        self.seen: dict[str, _Storage] = {}
+
     def find_class(self, module: str, name: str) -> Any:
         """What a name stands for."""
         if (module, name) in self._names:
@@ -86,7 +92,8 @@ class _Unpickler(pickle.Unpickler):
         kind, name, key, _, count, *_ = number
         if kind != "storage" or name not in _STORAGES or not isinstance(count, int):
             raise pickle.UnpicklingError("it has numbers of an unknown kind")
-        return _Storage(str(key), _STORAGES[name][0], count)
+        storage = _Storage(str(key), _STORAGES[name][0], count)
+        return self.seen.setdefault(storage.key, storage)
 
 
 def read(path: Path) -> dict[str, Stored]:
@@ -96,7 +103,8 @@ def read(path: Path) -> dict[str, Stored]:
     if zipfile.is_zipfile(path):
         found, places = _read_zip(path, memory)
     else:
-        found, places = _read_old(memory)
+        with path.open("rb") as file:
+            found, places = _read_old(file, len(memory))
     if isinstance(found, dict) and isinstance(found.get("state_dict"), dict):
         found = found["state_dict"]
     if not isinstance(found, dict):
@@ -115,7 +123,7 @@ def _read_zip(path: Path, memory: NDArray[np.uint8]) -> tuple[Any, Callable[[_St
         if not name or inside[name].file_size > _LARGEST:
             raise ValueError("it has no list of tensors")
         with archive.open(name) as stream:
-            found = _Unpickler(io.BytesIO(stream.read(_LARGEST))).load()
+            found, _ = _load(io.BytesIO(stream.read(_LARGEST)))
     folder = name.removesuffix("data.pkl")
 
     def place(storage: _Storage) -> int:
@@ -131,20 +139,18 @@ def _read_zip(path: Path, memory: NDArray[np.uint8]) -> tuple[Any, Callable[[_St
     return found, place
 
 
-def _read_old(memory: NDArray[np.uint8]) -> tuple[Any, Callable[[_Storage], int]]:
+def _read_old(stream: BinaryIO, size: int) -> tuple[Any, Callable[[_Storage], int]]:
     """Three small pickles, the tensors, the keys, and then for each key a count and numbers."""
-    stream = io.BytesIO(memory.data)
-    if _Unpickler(stream).load() != _MAGIC:
+    if _load(stream)[0] != _MAGIC:
         raise ValueError("it does not begin like a file of PyTorch")
     for _ in range(2):  # the version of the format and the sizes of numbers
-        _Unpickler(stream).load()
-    reader = _Keeping(stream)
-    found, keys = reader.load(), _Unpickler(stream).load()
-    if not isinstance(keys, list) or len(keys) > len(memory) or not set(keys) >= set(reader.seen):
+        _load(stream)
+    (found, seen), (keys, _) = _load(stream), _load(stream)
+    if not isinstance(keys, list) or len(keys) > size or not set(keys) >= set(seen):
         raise ValueError("it does not list its numbers")
     starts = {}
     for key in keys:
-        storage = reader.seen.get(str(key))
+        storage = seen.get(str(key))
         count = int.from_bytes(stream.read(8), "little")
         if storage is None or count != storage.count:
             raise ValueError("it has other numbers than its tensors need")
@@ -153,17 +159,16 @@ def _read_old(memory: NDArray[np.uint8]) -> tuple[Any, Callable[[_Storage], int]
     return found, lambda storage: starts[storage.key]
 
 
-class _Keeping(_Unpickler):
-    """An unpickler that remembers which numbers were asked for."""
-
-    def __init__(self, stream: io.BytesIO) -> None:
-        super().__init__(stream)
-        self.seen: dict[str, _Storage] = {}
-
-    def persistent_load(self, number: Any) -> _Storage:
-        """Numbers that the file has elsewhere."""
-        storage = super().persistent_load(number)
-        return self.seen.setdefault(storage.key, storage)
+def _load(stream: BinaryIO) -> tuple[Any, dict[str, _Storage]]:
+    """What a pickle describes, and the numbers it asks for."""
+    start = stream.tell()
+    for opcode, argument, _ in pickletools.genops(stream):
+        # The unpickler would make room for as many objects as this number says.
+        if "PUT" in opcode.name and isinstance(argument, int) and argument > _MEMORY:
+            raise pickle.UnpicklingError("it asks for a huge memory")
+    stream.seek(start)
+    reader = _Unpickler(stream)
+    return reader.load(), reader.seen
 
 
 def _bytes(storage: _Storage) -> int:
