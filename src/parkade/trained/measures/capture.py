@@ -64,7 +64,7 @@ def capture(
     --------
     >>> import numpy as np
     >>> from parkade.trained.measures import capture
-    >>> states = np.random.default_rng(0).standard_normal((3, 2, 40, 8))
+    >>> states = np.random.default_rng(0).standard_normal((3, 2, 60, 3))
     >>> found = capture(states)
     >>> found.values.shape, sorted(found.nulls)
     ((3,), ['matched', 'previous', 'random', 'token'])
