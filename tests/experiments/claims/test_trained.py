@@ -88,9 +88,14 @@ def test_planted_heads_end_as_the_table_says():
 
 
 def test_verdicts_on_leaders():
-    assert trained_leaders.judge(0.01, 0.2) == "agrees"
-    assert trained_leaders.judge(-0.1, 0.01) == "contradicts"
-    assert trained_leaders.judge(-0.1, 0.1) == "undecided"
+    assert trained_leaders.judge(0.02, 0.2, 0.01) == "agrees"
+    assert trained_leaders.judge(0.001, 0.005, 0.01) == "contradicts"
+    assert trained_leaders.judge(-0.1, 0.1, 0.01) == "undecided"
+
+
+def test_the_flow_of_the_paper_has_leaders_and_without_a_mask_it_has_none():
+    assert trained_leaders.control() > 0.03
+    assert abs(trained_leaders.control("full")) < 0.01
 
 
 def test_an_encoder_is_only_a_control(albert, quick, presentable, monkeypatch):

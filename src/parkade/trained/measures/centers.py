@@ -177,7 +177,8 @@ def center_counts(
     Measured
         The nulls are "reversed" and "permuted" orders of the same tokens. Text is local: tokens
         that are near in the text are near in space, so there are fewer centres than in a random
-        order, in both directions. Only a difference from "reversed" says that *early* tokens lead.
+        order, in both directions. Without a difference from "reversed" this says nothing about
+        *early* tokens; `earlier_pull` tells more.
 
     Examples
     --------
