@@ -1,9 +1,9 @@
 """Whether early tokens lead in forward passes of trained models.
 
-Where early tokens lead, tokens move to earlier ones rather than to later ones. The flow of the paper
-shows this within a unit of time (`control`), and without a mask it does not. The number of centres
-forward and reversed, which is kept as well, shows nothing even there: in the middle of a run a cloud
-with leaders has about as many in both orders.
+Where early tokens lead, tokens move to earlier ones rather than to later ones. The flow of the
+paper shows this within a unit of time (`control`), and without a mask it does not. The number of
+centres forward and reversed, which is kept as well, shows nothing even there: in the middle of a
+run a cloud with leaders has about as many in both orders.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def measure(models: list[Trained], effort: Effort) -> Evidence:
             "centers": centers.to_dict(),
         }
         effort.report((i + 1) / len(models))
-    verdicts = [judge(*rows[model.name]["interval"], little) for model in causal]
+    bounds = [rows[model.name]["interval"] for model in causal]
+    verdicts = [judge(low, high, little) for low, high in bounds]
     shown = causal or models
     words = ", ".join(f"{rows[m.name]['led']:.3f}" for m in shown)
     return Evidence(

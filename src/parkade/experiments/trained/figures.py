@@ -43,18 +43,24 @@ def band(ax: Axes, one: Measured, *, color: str = style.BLUE, label: str = "text
 
 def heads(results: Results, figure: Figure) -> None:
     """The map of heads, their leading eigenvalues, and their balance beside random ones."""
+    from matplotlib.ticker import MaxNLocator
+
     data = results.heads
     where, spectra, law = figure.subplots(1, 3, width_ratios=(1.1, 1, 1))
     balance = data["balance"].values
     image = where.imshow(balance, cmap="RdBu", vmin=-1, vmax=1, aspect="auto", origin="lower")
     figure.colorbar(image, ax=where, location="top", label="balance Σλ/Σ|λ|", shrink=0.9)
-    negative = np.argwhere(data["kind"].values == "two clouds")
+    values = data["spectrum"].values
+    negative = np.argwhere(values[..., 0].real < 0)
     if len(negative):
         where.scatter(negative[:, 1], negative[:, 0], s=9, marker="x", color=style.BLACK,
-                      linewidths=0.8, label="λ_max < 0")  # fmt: skip
+                      linewidths=0.8, label="Re λ < 0")  # fmt: skip
         where.legend(loc="lower left", bbox_to_anchor=(0, -0.32), handletextpad=0.1)
     where.set(xlabel="head", ylabel="layer")
-    values = data["spectrum"].values
+    where.yaxis.set_major_locator(MaxNLocator(integer=True))
+    if len(balance) < 10:
+        where.set_yticks(range(len(balance)))
+    where.xaxis.set_major_locator(MaxNLocator(integer=True))
     lead = values[..., 0] / np.abs(values).max(axis=-1)
     for name in KINDS:
         chosen = lead[data["kind"].values == name]
@@ -63,7 +69,7 @@ def heads(results: Results, figure: Figure) -> None:
                             linewidths=0, label=f"{WORDS[name]} ({chosen.size})")  # fmt: skip
     spectra.axhline(0, color=style.PALE, linewidth=0.6, zorder=0)
     spectra.axvline(0, color=style.PALE, linewidth=0.6, zorder=0)
-    spectra.set(xlabel="Re λ₁/max|λ|", ylabel="Im λ₁/max|λ|", ylim=(-0.05, 1.5))
+    spectra.set(xlabel="Re λ₁/max|λ|", ylabel="Im λ₁/max|λ|", ylim=(-0.05, 1.2))
     spectra.legend(loc="upper left", handletextpad=0.1)
     bins = np.linspace(-1, 1, 41)
     law.hist(data["random_balance"].values, bins, density=True, color=style.PALE, label="random")
@@ -152,7 +158,7 @@ def figures(results: Results) -> Mapping[str, tuple[Callable[[Results, Figure], 
             heads,
             2.9,
             "Heads of the model and random heads of the same shape. Crosses: the leading "
-            "eigenvalue of V on its range is negative. Middle: leading eigenvalues.",
+            "eigenvalue of V on its range has a negative real part. Middle: leading eigenvalues.",
         ),
         "depth": (
             depth,

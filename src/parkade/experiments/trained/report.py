@@ -28,8 +28,8 @@ _NOTES = {
     "minus the mean of the other texts in the same layer. p by flips of sign over texts, not "
     "corrected for the number of rows.",
     "centers": "Where early tokens lead, tokens move to earlier ones rather than to later ones: by "
-    "about 0.04 more in the flow of the paper. Numbers of centres alone do not tell: text is local, so "
-    "there are fewer than in a random order, in both directions.",
+    "about 0.04 more in the flow of the paper. Numbers of centres alone do not tell: text is "
+    "local, so there are fewer than in a random order, in both directions.",
     "ablations": "Changed models are off the distribution that the weights were trained for: this "
     "shows what parts do in this model, not what other models would learn.",
     "iterated": "A layer of a trained model was not trained to be repeated, except in a model with "
