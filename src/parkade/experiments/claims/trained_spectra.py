@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from parkade.trained.model import Trained
 
 DRAWS = 4000
-"""Random heads of each shape."""
+"""Random heads of each shape, at least."""
 
 
 def count(model: Trained, effort: Effort) -> dict[str, float]:
     """Heads by the sign and the kind of the leading eigenvalue, trained and random."""
     from parkade.trained.heads import table
 
-    heads = table(model, DRAWS, effort.seed, False)
+    # So many that a head can be beyond chance after Holm's correction for all of them.
+    different = (model.shape.distinct or model.layers) * model.head_count
+    draws = max(DRAWS, 40 * different - 1)
+    heads = table(model, draws, effort.seed, False)
     which = [model.shape.weights_of(i) for i in range(model.layers)]
     once = heads.isel(layer=[which.index(w) for w in sorted(set(which))])
     lead, kinds = once["spectrum"].values[..., 0], once["kind"].values
