@@ -8,6 +8,7 @@ import pytest
 
 import parkade as pk
 from parkade.experiments.trained import results as tables
+from parkade.experiments.trained import summary
 from parkade.experiments.trained.report import write_report
 from parkade.experiments.trained.results import study
 from parkade.trained.study import ABLATIONS, ablate, iterations, survey
@@ -98,6 +99,11 @@ def test_a_report_is_one_page_that_needs_nothing(found, tmp_path):
     assert data == json.loads(json.dumps(found.to_dict()))
     assert all(one["texts"] == 3 for one in data["survey"]["curves"].values())
     assert all(one["nulls"] for one in data["survey"]["curves"].values())
+    table = summary.main(tmp_path).read_text(encoding="utf-8").splitlines()
+    assert table[0] == "| | ALBERT-rxn |"
+    assert "| heads | 8 |" in table
+    ends = found.ablations["no-mlp"].mean[-1], found.ablations["no-mlp"].null_mean("trained")[-1]
+    assert f"| cosine at the end without MLPs (trained) | {ends[0]:.2f} ({ends[1]:.2f}) |" in table
 
 
 def test_one_text_alone_cannot_be_centred(albert):
