@@ -35,6 +35,10 @@ def _curve(name: str, null: str) -> Callable[[Report], str]:
     return cell
 
 
+def _short(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 10 else f"{value + 0.0:.2f}".replace("-0.00", "0.00")
+
+
 def _kind(*names: str) -> Callable[[Report], str]:
     def cell(report: Report) -> str:
         kinds = report["heads"]["kinds"]
