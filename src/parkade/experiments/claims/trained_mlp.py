@@ -37,7 +37,7 @@ def measure(models: list[Trained], effort: Effort) -> Evidence:
     )
     return Evidence(
         verdict=worst(verdicts),
-        measured=f"cosine without/with: {ends}",
+        measured=f"without/with: {ends}",
         false_alarm=ALARM,
         numbers={"models": rows},
     )

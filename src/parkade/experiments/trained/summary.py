@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from parkade.base.files import reading
 from parkade.experiments.output import write
 
@@ -28,9 +30,8 @@ def table(reports: Sequence[Report]) -> str:
 def _curve(name: str, null: str) -> Callable[[Report], str]:
     def cell(report: Report) -> str:
         one = report["survey"]["curves"][name]
-        return (
-            f"{one['mean'][0]:.2g} → {one['mean'][-1]:.2g} ({one['nulls'][null]['mean'][-1]:.2g})"
-        )
+        first, last, chance = one["mean"][0], one["mean"][-1], one["nulls"][null]["mean"][-1]
+        return f"{_short(first)} → {_short(last)} ({_short(chance)})"
 
     return cell
 
@@ -81,8 +82,8 @@ def _balance(report: Report) -> str:
 
 
 def _beta(report: Report) -> str:
-    values = sorted(value for row in report["heads"]["beta"] for value in row)
-    return ", ".join(f"{values[round(q * (len(values) - 1))]:.0f}" for q in (0.1, 0.5, 0.9))
+    found = np.quantile(report["heads"]["beta"], [0.1, 0.5, 0.9])
+    return ", ".join(f"{value:.0f}" for value in found)
 
 
 _ROWS: dict[str, Callable[[Report], str]] = {
