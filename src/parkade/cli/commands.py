@@ -25,6 +25,8 @@ from parkade.cli.sweep import FILE as FILE_SWEEP
 from parkade.cli.sweep import sweep
 from parkade.cli.timeline import EXAMPLES as EXAMPLES_TIMELINE
 from parkade.cli.timeline import timeline
+from parkade.cli.trained import EXAMPLES as EXAMPLES_TRAINED
+from parkade.cli.trained import trained
 from parkade.cli.verify import EXAMPLES as EXAMPLES_VERIFY
 from parkade.cli.verify import verify
 from parkade.cli.warmup import EXAMPLES as EXAMPLES_WARMUP
@@ -56,6 +58,7 @@ app.command(help=_help(export.__doc__, EXAMPLES_EXPORT))(export)
 app.command(help=_help(sweep.__doc__, EXAMPLES_SWEEP, FILE_SWEEP))(sweep)
 app.command(help=_help(reproduce.__doc__, EXAMPLES_REPRODUCE))(reproduce)
 app.command(help=_help(verify.__doc__, EXAMPLES_VERIFY))(verify)
+app.command(help=_help(trained.__doc__, EXAMPLES_TRAINED))(trained)
 app.command(help=_help(bench.__doc__, EXAMPLES_BENCH))(bench)
 app.command(help=_help(warmup.__doc__, EXAMPLES_WARMUP))(warmup)
 

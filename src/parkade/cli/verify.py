@@ -35,7 +35,7 @@ def verify(
     papers: Annotated[
         list[str] | None,
         typer.Option(
-            "--paper", metavar="NUMBER", help="Only claims of this arXiv paper, or of 'ours'."
+            "--paper", metavar="NUMBER", help="Only claims of a paper (arXiv), 'ours' or 'trained'."
         ),
     ] = None,
     quick: Annotated[

@@ -26,6 +26,9 @@ CAUSAL_CLUSTERING = "2411.04990"
 OURS = "ours"
 """The `paper` of an experiment whose subject is our own."""
 
+TRAINED = "trained"
+"""The `paper` of an experiment on trained models."""
+
 T = TypeVar("T")
 
 

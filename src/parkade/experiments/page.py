@@ -1,4 +1,4 @@
-"""One self-contained HTML page with all exhibits."""
+"""Self-contained HTML pages: one with all exhibits, and the pieces of others."""
 
 from __future__ import annotations
 
@@ -40,13 +40,20 @@ def page(folder: Path, records: Sequence[dict[str, Any]]) -> str:
         f'<a href="#{_(record["name"])}">{_(record["name"])}</a>' for record in records
     )
     sections = "\n".join(_section(folder, record) for record in records)
+    return document(
+        "Clustering in causal attention, reproduced",
+        f'{_INTRO}<p>{links}</p>\n<p class="soft">parkade '
+        f"{_(records[0]['settings']['parkade'])}, {seconds:.0f} s of computing.</p>\n{sections}",
+    )
+
+
+def document(title: str, body: str) -> str:
+    """A whole page with this title and body (HTML)."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Clustering in causal attention, reproduced</title>\n<style>{_STYLE}</style>"
-        f"</head>\n<body>\n<h1>Clustering in causal attention, reproduced</h1>{_INTRO}"
-        f'<p>{links}</p>\n<p class="soft">parkade {_(records[0]["settings"]["parkade"])}, '
-        f"{seconds:.0f} s of computing.</p>\n{sections}\n</body></html>\n"
+        f"<title>{_(title)}</title>\n<style>{_STYLE}</style></head>\n"
+        f"<body>\n<h1>{_(title)}</h1>{body}\n</body></html>\n"
     )
 
 
@@ -56,8 +63,8 @@ def _section(folder: Path, record: dict[str, Any]) -> str:
         f"<div><dt>{_(name)}</dt><dd>{_(value)}</dd></div>"
         for name, value in made["parameters"].items()
     )
-    pictures = "\n".join(_picture(folder, **picture) for picture in made["pictures"])
-    tables = "\n".join(_table(table) for table in made["tables"])
+    pictures = "\n".join(picture(folder, **one) for one in made["pictures"])
+    tables = "\n".join(table(rows) for rows in made["tables"])
     files = ", ".join(f'<a href="{_(file)}">{_(file)}</a>' for file in made["files"])
     return (
         f'<section id="{_(record["name"])}">\n<h2>{_(record["title"])}</h2>\n'
@@ -68,7 +75,8 @@ def _section(folder: Path, record: dict[str, Any]) -> str:
     )
 
 
-def _picture(folder: Path, path: str, caption: str) -> str:
+def picture(folder: Path, path: str, caption: str) -> str:
+    """A PNG file of the folder inside the page, with a link to its PDF."""
     data = base64.b64encode((folder / path).read_bytes()).decode("ascii")
     vector = Path(path).with_suffix(".pdf").as_posix()
     return (
@@ -77,8 +85,9 @@ def _picture(folder: Path, path: str, caption: str) -> str:
     )
 
 
-def _table(table: Sequence[Sequence[str]]) -> str:
-    head, *rows = table
+def table(rows_of_text: Sequence[Sequence[str]]) -> str:
+    """Rows of text; the first is the heading."""
+    head, *rows = rows_of_text
     heading = "".join(f"<th>{_(cell)}</th>" for cell in head)
     body = "\n".join(
         "<tr>" + "".join(f"<td>{_(cell)}</td>" for cell in row) + "</tr>" for row in rows

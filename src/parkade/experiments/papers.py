@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, OURS
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, OURS, TRAINED
 
 
 class Paper(NamedTuple):
@@ -74,6 +74,8 @@ def heading(number: str) -> str:
     """The line above the claims of a paper: authors, year and arXiv number; or "ours"."""
     if number == OURS:
         return "Ours"
+    if number == TRAINED:
+        return "Trained models"
     if number not in PAPERS:
         return f"arXiv {number}"
     paper = PAPERS[number]

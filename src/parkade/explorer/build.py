@@ -22,6 +22,7 @@ from parkade.explorer.forecast import forecast
 from parkade.explorer.frames import frame_times
 from parkade.explorer.settings import Settings
 from parkade.explorer.theory_line import theory_line
+from parkade.explorer.words import Words
 from parkade.model.model import Model
 from parkade.runs.path import Path
 from parkade.runs.trajectory import Trajectory
@@ -37,6 +38,7 @@ def build(
     run: Path,
     settings: Settings | None = None,
     *,
+    words: Words | None = None,
     checkpoint: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """The scene of a run.
@@ -46,6 +48,8 @@ def build(
     run : Path
     settings : Settings, optional
         Those the run was made with, if it was made by the explorer.
+    words : Words, optional
+        Words and attention of a text, whose layers are the times of the path.
     checkpoint : function
         Called now and then; what it raises ends the computation.
 
@@ -64,7 +68,7 @@ def build(
     theory = theory_line(run)
     whole = _put_back(run, held)
     checkpoint()
-    radius = default_radius(model)
+    radius = default_radius(model) if words is None else words.radius
     tree = merge_tree(whole, radius, halvings=_HALVINGS)
     checkpoint()
     told = forecast(run, tree)
@@ -105,6 +109,7 @@ def build(
         "stats": _stats(run),
         "trusted_until": finite(run.trusted_until),
         "phase_known_until": finite(run.phase_known_until),
+        **({} if words is None else words.to_scene(shown)),
     }
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from parkade.base.errors import ParkadeError
 from parkade.explorer.build import build
 from parkade.explorer.bundle import bundle
+from parkade.explorer.words import Words
 from parkade.runs.path import Path as Run
 
 PAGE = Path(__file__).parent / "page"
@@ -42,9 +43,9 @@ class Page:
         )
 
 
-def show(run: Run) -> Page:
-    """A run as a page."""
-    return Page(page(build(run)))
+def show(run: Run, words: Words | None = None) -> Page:
+    """A run as a page; with `words`, the path of a text through the layers of a model."""
+    return Page(page(build(run, words=words)))
 
 
 def page(scene: dict[str, Any]) -> str:

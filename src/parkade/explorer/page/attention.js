@@ -2,7 +2,7 @@
 
 import { byId, make } from './dom.js';
 import { AttentionImage } from './matrix.js';
-import { percent, tokenName } from './format.js';
+import { percent } from './format.js';
 
 const square = ({ w, h }) => ({ x: 0, y: 0, w: Math.min(w, h), h: Math.min(w, h) });
 
@@ -17,6 +17,11 @@ export class AttentionPanel {
     canvas.addEventListener('pointermove', (event) => this.explain(this.pick(event)));
     canvas.addEventListener('pointerleave', () => this.explain(null));
     canvas.addEventListener('click', (event) => { const pair = this.pick(event); if (pair) host.chosen(pair[0]); });
+    byId('head').addEventListener('change', ({ target: { value } }) => {
+      host.scene().weights.head = value === '' ? null : Number(value);
+      this.renew();
+      host.changed();
+    });
   }
 
   draw({ pen, box }, theme, playing) {
@@ -40,6 +45,18 @@ export class AttentionPanel {
     this.explain(null);
   }
 
+  /** Offer the heads of stored weights; others are shown as their mean. */
+  offerHeads(scene) {
+    const stored = scene.attention;
+    byId('head').hidden = !stored;
+    if (!stored) return;
+    const option = (value, textContent) => make('option', { value, textContent });
+    byId('head').replaceChildren(
+      option('', 'mean'),
+      ...Array.from({ length: stored.heads }, (_, h) => option(String(h), `head ${h + 1}`)),
+    );
+  }
+
   pick(event) {
     if (!this.host.scene()?.hasAttention) return null;
     const box = event.target.getBoundingClientRect();
@@ -54,7 +71,8 @@ export class AttentionPanel {
     if (!pair) {
       const shade = document.documentElement.dataset.theme === 'dark' ? 'brighter' : 'darker';
       const k = () => make('i', { textContent: 'k' });
-      const many = (this.host.scene()?.heads?.length ?? 1) > 1 ? ', as the mean of its heads' : '';
+      const heads = this.host.scene()?.attention?.heads ?? this.host.scene()?.heads?.length ?? 1;
+      const many = heads > 1 && byId('head').value === '' ? ', as the mean of its heads' : '';
       text.replaceChildren('Row ', k(), ': what token ', k(), ` attends to${many}; ${shade} is more.`);
       return;
     }
@@ -62,8 +80,8 @@ export class AttentionPanel {
     const scene = this.host.scene();
     const weight = scene.attentionRow(scene.tokensAt(this.host.view().u), k, new Float64Array(scene.n))[j];
     const hidden = !scene.weights.sees(k, j) && !scene.frozenSet.has(j);
-    text.textContent = scene.frozenSet.has(k) ? `${tokenName(k)} is frozen and attends to no token.`
-      : hidden ? `${tokenName(j)} ${j > k ? 'comes after' : 'is too far before'} ${tokenName(k)}, which cannot attend to it.`
-        : `${tokenName(k)} attends to ${tokenName(j)} by ${percent(weight)}.`;
+    text.textContent = scene.frozenSet.has(k) ? `${scene.name(k)} is frozen and attends to no token.`
+      : hidden ? `${scene.name(j)} ${j > k ? 'comes after' : 'is too far before'} ${scene.name(k)}, which cannot attend to it.`
+        : `${scene.name(k)} attends to ${scene.name(j)} by ${percent(weight)}.`;
   }
 }

@@ -3,7 +3,6 @@
 import { Stage, SANS, SERIF, clusterSizes, disc, ring, star, square, rimmedText, trailPieces } from './look.js';
 import { drawGround, drawGraticule, drawLeading, drawCaps, drawTrails, drawAxes } from './sphere.js';
 import { drawRim, drawDecades, drawPast, drawArcs } from './circle.js';
-import { tokenName } from './format.js';
 
 const NAMED = 14; // with more clusters than this, names would cover the picture
 
@@ -48,8 +47,8 @@ export function drawBall(pen, box, show, view) {
   }
   drawPoints(pen, stage, scene, theme);
   drawCenters(pen, places, scene, view, theme);
-  if (view.names) drawNames(pen, stage, places, labels, colors, margin, palette);
-  if (token !== null && token < scene.n) drawChosen(pen, stage, places, token, theme, view.names && labels[token] === token);
+  if (view.names) drawNames(pen, stage, places, labels, colors, margin, show);
+  if (token !== null && token < scene.n) drawChosen(pen, stage, places, token, theme, view.names && labels[token] === token ? null : scene.name(token));
   return places;
 }
 
@@ -153,7 +152,7 @@ function outward(stage, x, y, gap) {
   return [(x - stage.x) / length, (y - stage.y) / length].map((c, i) => (i ? y : x) + c * gap);
 }
 
-function drawNames(pen, stage, places, labels, colors, margin, palette) {
+function drawNames(pen, stage, places, labels, colors, margin, { scene, colors: palette }) {
   const { theme } = palette;
   const sizes = [...clusterSizes(labels)].filter(([leader, size]) => size > 1 && palette.leaders[leader]);
   if (sizes.length > NAMED) return;
@@ -172,7 +171,7 @@ function drawNames(pen, stage, places, labels, colors, margin, palette) {
     pen.textAlign = lean > 0.35 ? 'left' : lean < -0.35 ? 'right' : 'center';
     pen.globalAlpha = front ? 1 : 0.6;
     pen.font = `italic 15px ${SERIF}`;
-    const name = tokenName(leader);
+    const name = scene.name(leader);
     const width = pen.measureText(name).width;
     const count = ` ×${size}`;
     pen.font = `11px ${SANS}`;
@@ -190,13 +189,14 @@ function drawNames(pen, stage, places, labels, colors, margin, palette) {
   }
 }
 
-function drawChosen(pen, stage, places, token, theme, named) {
+/** A ring around a token, and its name unless it is null. */
+function drawChosen(pen, stage, places, token, theme, name) {
   const [x, y] = [places[3 * token], places[3 * token + 1]];
   ring(pen, x, y, 11, theme.paper, 4.5);
   ring(pen, x, y, 11, theme.accent, 2.2);
-  if (named) return;
+  if (name === null) return;
   pen.font = `italic 600 16px ${SERIF}`;
   pen.textBaseline = 'middle';
   pen.textAlign = x < stage.x ? 'left' : 'right';
-  rimmedText(pen, tokenName(token), x + (x < stage.x ? 16 : -16), y, theme.accent, theme.paper);
+  rimmedText(pen, name, x + (x < stage.x ? 16 : -16), y, theme.accent, theme.paper);
 }

@@ -29,6 +29,17 @@ export function decadeTicks(scene, width) {
   return ticks;
 }
 
+/** Ticks of the time axis: powers of ten, or layers. */
+function timeTicks(scene, width) {
+  if (!scene.linear) return decadeTicks(scene, width).map((k) => ({ t: 10 ** k, text: tenTo(k) }));
+  const room = Math.max(2, Math.floor(width / 40));
+  const length = scene.end - scene.times[0];
+  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((s) => length / s <= room) ?? 1000;
+  const ticks = [];
+  for (let t = Math.ceil(scene.times[0] / step) * step; t <= scene.end; t += step) ticks.push({ t, text: String(t) });
+  return ticks;
+}
+
 function drawTimeAxis(pen, box, y, scene, theme, labels = true) {
   const { left, right } = timeSpan(box);
   pen.strokeStyle = theme.faint;
@@ -36,9 +47,9 @@ function drawTimeAxis(pen, box, y, scene, theme, labels = true) {
   pen.beginPath();
   pen.moveTo(left, y);
   pen.lineTo(right, y);
-  const ticks = decadeTicks(scene, right - left);
-  for (const k of ticks) {
-    const x = placeOf(box, scene.moment(10 ** k));
+  const ticks = timeTicks(scene, right - left);
+  for (const { t } of ticks) {
+    const x = placeOf(box, scene.moment(t));
     pen.moveTo(x, y);
     pen.lineTo(x, y + 4);
   }
@@ -48,9 +59,9 @@ function drawTimeAxis(pen, box, y, scene, theme, labels = true) {
   pen.fillStyle = theme.soft;
   pen.textBaseline = 'top';
   pen.textAlign = 'center';
-  for (const k of ticks) {
-    const x = placeOf(box, scene.moment(10 ** k));
-    if (x - left > 24) pen.fillText(tenTo(k), x, y + 7);
+  for (const { t, text } of ticks) {
+    const x = placeOf(box, scene.moment(t));
+    if (x - left > 24) pen.fillText(text, x, y + 7);
   }
   pen.fillText(short(scene.count > 1 ? scene.times[0] : 0), left, y + 7);
 }

@@ -29,6 +29,7 @@ const depthOf = (stage, u, moment) => stage.radius * (1 - (DEPTH * (u - moment))
 
 /** Rings inside the circle at powers of ten of the past. */
 export function drawDecades(pen, stage, scene, u, theme) {
+  if (scene.linear) return;
   const last = Math.floor(Math.log10(scene.time(u)));
   const step = Math.max(1, Math.ceil(scene.decades / 5));
   pen.font = `10px ${SANS}`;

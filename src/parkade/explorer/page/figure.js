@@ -4,7 +4,7 @@ import { drawBall } from './ball.js';
 import { drawStaircase } from './charts.js';
 import { SANS, SERIF } from './look.js';
 import { SvgPen } from './pen.js';
-import { counted, short, typeset } from './format.js';
+import { counted, typeset } from './format.js';
 
 export const FIGURE = { width: 960, height: 1080 };
 
@@ -22,7 +22,7 @@ export function drawFigure(pen, show, view) {
   pen.textAlign = 'left';
   pen.fillStyle = theme.ink;
   pen.font = `30px ${SERIF}`;
-  pen.fillText(`t = ${short(scene.time(view.u))}`, 36, 50);
+  pen.fillText(scene.when(scene.time(view.u)), 36, 50);
   pen.textAlign = 'right';
   pen.font = `20px ${SANS}`;
   pen.fillText(counted(scene.clustersAt(view.u), 'cluster'), width - 36, 50);
@@ -37,7 +37,7 @@ export function drawFigure(pen, show, view) {
 export function figureSvg(show, view) {
   const pen = new SvgPen(FIGURE.width, FIGURE.height);
   drawFigure(pen, show, view);
-  return new Blob([pen.toString(`${typeset(show.scene.caption)}, t = ${short(show.scene.time(view.u))}`)], { type: 'image/svg+xml' });
+  return new Blob([pen.toString(`${typeset(show.scene.caption)}, ${show.scene.when(show.scene.time(view.u))}`)], { type: 'image/svg+xml' });
 }
 
 export function figureCanvas(scale, options = {}) {

@@ -11,6 +11,7 @@ export function showScene(scene) {
   const known = {
     attention: scene.hasAttention, centers: scene.centers, caps: scene.hasCaps,
     consumption: scene.consumption, theory: scene.theory, forecast: scene.forecast,
+    words: scene.words, flow: !scene.words, law: scene.hasAttention && !scene.words,
   };
   for (const element of document.querySelectorAll('[data-needs]')) element.hidden = !known[element.dataset.needs];
   byId('token').max = String(scene.n);
@@ -74,17 +75,18 @@ function showStatus(scene) {
 export function showMoment(scene, view, playing) {
   const t = scene.time(view.u);
   const clusters = counted(scene.clustersAt(view.u), 'cluster');
+  byId('clock').replaceChildren(scene.linear ? `${scene.unit} ` : make('i', { textContent: 't' }), scene.linear ? '' : ' = ');
   byId('t').textContent = short(t);
   byId('clusters').textContent = clusters;
   const line = byId('timeline');
   line.setAttribute('aria-valuenow', String(Math.round(1000 * view.u)));
-  line.setAttribute('aria-valuetext', `t = ${short(t)}: ${clusters}`);
+  line.setAttribute('aria-valuetext', `${scene.when(t)}: ${clusters}`);
   if (scene.consumption) {
     const { frame } = scene.frameAt(view.u);
     byId('consumed-renyi').textContent = percent(scene.consumption.renyi[frame]);
     byId('consumed-strong').textContent = percent(scene.consumption.strong[frame]);
   }
-  announce(`t = ${short(t)}: ${clusters}`, playing);
+  announce(`${scene.when(t)}: ${clusters}`, playing);
 }
 
 const announced = { timer: null };

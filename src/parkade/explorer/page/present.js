@@ -31,6 +31,7 @@ export function present(state, scene, play, parts) {
   };
   if (view.token !== null && view.token >= scene.n) view.token = null;
   view.hover = null;
+  attention.offerHeads(scene);
   attention.renew();
   say(null);
   showTip(scene, view, null);

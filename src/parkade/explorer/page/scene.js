@@ -1,12 +1,15 @@
 // A run, unpacked, and what can be computed from it for any moment.
 //
 // A moment is a number u in [0, 1]: t = 0 at u = 0, then equal ratios of t take equal lengths.
+// Where the unit of time is a layer, equal steps do.
 //
 // Always there: n, d, times, frames, labels, clusters. The rest may be null or missing:
 // a path need not have a model (mask, A or heads, V), lengths, centres, merges, a prediction, a forecast or statistics.
 
 import { UPRIGHT, facing } from './turn.js';
 import { Weights } from './weights.js';
+import { StoredWeights } from './stored.js';
+import { short, tokenName } from './format.js';
 
 const HEAD = 0.04; // share of the time line between t = 0 and the first frame after it
 
@@ -29,13 +32,15 @@ export class Scene {
     // A saved run may begin late, or contain its end only.
     this.head = this.times[0] > 0 ? 0 : HEAD;
     this.first = this.times.find((t) => t > 0) ?? 1;
-    this.decades = Math.log10(this.end / this.first);
+    this.linear = Boolean(this.unit); // layers
+    this.decades = this.linear ? 0 : Math.log10(this.end / this.first);
     this.moments = this.times.map((t) => this.moment(t));
     this.frozenSet = new Set(this.frozen_tokens);
     // Frozen points that are not among the n tokens; all tokens attend to them.
     const weights = this.frozen_weights ?? [];
     this.points = this.frozenSet.size ? [] : this.frozen.map((place, i) => ({ place, weight: weights[i] ?? 1 }));
-    this.weights = new Weights(this);
+    this.frameOf = new WeakMap(); // the frame of tokens that were asked for
+    this.weights = data.attention ? new StoredWeights(this, bytes(data.attention.roots)) : new Weights(this);
     this.renyi = new Set(this.centers?.renyi ?? []);
     this.strong = new Set(this.centers?.strong ?? []);
     this.arrivals = (this.merges ?? []).map((m) => m.t).sort((a, b) => a - b);
@@ -55,6 +60,12 @@ export class Scene {
   /** Whether there are centres with caps. */
   get hasCaps() { return Number.isFinite(this.centers?.delta); }
 
+  /** The name of token k: its word, if there are words. */
+  name(k) { return this.words ? `“${this.words[k].trim() || this.words[k]}”` : tokenName(k); }
+
+  /** A time in words. */
+  when(t) { return this.linear ? `${this.unit} ${short(t)}` : `t = ${short(t)}`; }
+
   /** One line that says what is shown. */
   get caption() { return this.label ?? `${this.n} tokens, d = ${this.d}`; }
 
@@ -62,12 +73,14 @@ export class Scene {
   moment(t) {
     if (t >= this.end) return 1;
     if (t <= 0) return 0;
+    if (this.linear) return (t - this.times[0]) / (this.end - this.times[0]);
     if (t <= this.first) return this.head * (t / this.first);
     return Math.min(1, this.head + (1 - this.head) * (Math.log10(t / this.first) / this.decades));
   }
 
   time(u) {
     if (u >= 1 || this.count === 1) return this.end;
+    if (this.linear) return this.times[0] + Math.max(u, 0) * (this.end - this.times[0]);
     if (u < this.head) return (this.first * Math.max(u, 0)) / this.head;
     return this.first * 10 ** (((Math.max(u, 0) - this.head) / (1 - this.head)) * this.decades);
   }
@@ -87,7 +100,10 @@ export class Scene {
 
   /** All tokens at u, n × d: between frames they follow great circles. */
   tokensAt(u) {
-    return between(this.frames, this.n, this.d, this.frameAt(u), true);
+    const place = this.frameAt(u);
+    const tokens = between(this.frames, this.n, this.d, place, true);
+    this.frameOf.set(tokens, place.frame);
+    return tokens;
   }
 
   /** The tokens as drawn: two or three coordinates, for d > 3 along the principal axes. */

@@ -2,7 +2,7 @@
 
 import { timeSpan } from './charts.js';
 import { byId, make } from './dom.js';
-import { short, tokenName } from './format.js';
+import { short } from './format.js';
 
 const REACH = 6; // pixels from a merge to the pointer
 
@@ -28,10 +28,10 @@ export class TimeTip {
     const nearest = merges.reduce((best, merge) => (away(merge) <= away(best) ? merge : best), merges[0]);
     if (!nearest || away(nearest) > REACH) return;
     const token = nearest.absorbed;
-    const told = (what, found) => `${what}: ${found ? `joins ${tokenName(found.into)} at t = ${short(found.t)}` : 'no merge'}`;
+    const told = (what, found) => `${what}: ${found ? `joins ${scene.name(found.into)} at t = ${short(found.t)}` : 'no merge'}`;
     const of = (list) => list.find((merge) => merge.absorbed === token);
     tip.replaceChildren(
-      make('b', { textContent: tokenName(token) }), make('br'),
+      make('b', { textContent: scene.name(token) }), make('br'),
       told('seen', of(scene.merges)), make('br'), told('forecast', of(scene.forecast.merges)),
     );
     tip.hidden = false;

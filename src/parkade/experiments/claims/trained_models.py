@@ -1,0 +1,94 @@
+"""What claims on trained models share: models that are on this machine, texts, and their level.
+
+A claim never downloads. Where a model is missing it is undecided and says what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from parkade.base.errors import InputError
+from parkade.base.types import Array
+from parkade.experiments.claim import Evidence
+from parkade.experiments.experiment import Effort
+
+if TYPE_CHECKING:
+    from parkade.trained.model import Trained
+
+ALL = ("stories15M", "SmolLM2-135M", "MiniLM-L6", "ALBERT-rxn")
+SMALL = ("ALBERT-rxn",)
+"""The models of full and of quick experiments."""
+
+ALARM = 1e-3
+"""The largest probability that such a claim is contradicted although it is true: texts are few."""
+
+Measure: TypeAlias = "Callable[[list[Trained], Effort], Evidence]"
+
+
+def missing(names: Sequence[str]) -> list[str]:
+    """The models that are not on this machine."""
+    from parkade.trained.packages import find
+
+    absent = []
+    for name in names:
+        try:
+            find(name)
+        except InputError:
+            absent.append(name)
+    return absent
+
+
+def on_models(
+    measure: Measure, *, small: Sequence[str] = SMALL, all_: Sequence[str] = ALL
+) -> Callable[[Effort], Evidence]:
+    """The experiment on these models, or the command that gets the first missing one."""
+
+    def run(effort: Effort) -> Evidence:
+        from parkade.trained import load
+        from parkade.trained.study.survey import one_thread
+
+        names = effort.choose(small, all_)
+        absent = missing(names)
+        if absent:
+            return Evidence(
+                verdict="undecided",
+                measured=f"first: parkade trained --get {absent[0]}",
+                false_alarm=0.0,
+                numbers={"missing": absent},
+            )
+        with one_thread():
+            return measure([load(name, dtype="float64") for name in names], effort)
+
+    return run
+
+
+def texts_for(model: Trained, count: int | None = None) -> list[str]:
+    """Texts that suit a model."""
+    from parkade.trained.texts import kind_for, texts
+
+    return list(texts(kind_for(model.shape.vocabulary)))[:count]
+
+
+def states_of(model: Trained, texts: Sequence[str]) -> list[Array]:
+    """Hidden states of texts, centred by the mean of the others, without sinks."""
+    from parkade.trained.study.survey import clipped, clouds
+
+    read = [model.read(clipped(model, text)).hidden.astype(np.float64) for text in texts]
+    return clouds(read)[2]
+
+
+def interval(sample: Array, probability: float) -> tuple[float, float]:
+    """An interval that misses the mean of independent normal numbers with this probability."""
+    from scipy.stats import t
+
+    error = float(sample.std(ddof=1)) / len(sample) ** 0.5
+    reach = float(t.isf(probability / 2, len(sample) - 1)) * error
+    return float(sample.mean()) - reach, float(sample.mean()) + reach
+
+
+def empty(evidence: Evidence) -> bool:
+    """Whether there is nothing to draw, since a model is missing."""
+    return "missing" in evidence.numbers

@@ -1,0 +1,110 @@
+"""Write a report: figures, `report.json`, `report.html`, and `explorer.html` beside it."""
+
+from __future__ import annotations
+
+import html
+import json
+from functools import partial
+from pathlib import Path
+
+from parkade.base.files import directory
+from parkade.experiments import page
+from parkade.experiments.output import save_picture, write
+from parkade.experiments.trained import results as tables
+from parkade.experiments.trained.figures import figures
+from parkade.experiments.trained.results import Results
+from parkade.explorer.export import show
+from parkade.explorer.words import Words
+from parkade.trained.model import Trained
+from parkade.trained.study.survey import clipped
+
+SHOWN = 80
+"""Tokens that the explorer shows at most: a page of a few megabytes."""
+
+_NOTES = {
+    "heads": "The rows of Table 1 of arXiv:2411.04990 say how attention with this V alone would "
+    "end. λ are the eigenvalues of V on its range, with the gain of the norm.",
+    "depth": "Sinks are tokens that are five times longer than the median in some layer. Centred: "
+    "minus the mean of the other texts in the same layer. p by flips of sign over texts, not "
+    "corrected for the number of rows.",
+    "centers": "Where early tokens lead, tokens move to earlier ones rather than to later ones: by "
+    "about 0.04 more in the flow of the paper. Numbers of centres alone do not tell: text is "
+    "local, so there are fewer than in a random order, in both directions.",
+    "ablations": "Changed models are off the distribution that the weights were trained for: this "
+    "shows what parts do in this model, not what other models would learn.",
+    "iterated": "A layer of a trained model was not trained to be repeated, except in a model with "
+    "tied layers.",
+}
+
+
+def write_report(results: Results, folder: Path, text: str) -> list[Path]:
+    """Write all files of a report into a folder; the explorer shows this text."""
+    folder = directory(folder)
+    made = {
+        name: save_picture(partial(draw, results), height, folder / f"{name}.png", caption)
+        for name, (draw, height, caption) in figures(results).items()
+    }
+    sections = "\n".join(
+        f'<section id="{name}"><h2>{html.escape(_title(name))}</h2>'
+        f"<p>{html.escape(_NOTES[name])}</p>"
+        + page.picture(folder, picture.path.name, picture.caption)
+        + "".join(page.table(rows) for rows in _tables(results, name))
+        + "</section>"
+        for name, picture in made.items()
+    )
+    data = json.dumps(results.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
+    body = f"{_intro(results)}\n{sections}"
+    return [
+        write(folder / "report.html", page.document(f"{results.model.name}, measured", body)),
+        write(folder / "report.json", data),
+        write(folder / "explorer.html", explorer(results.model, text)),
+        *(path for picture in made.values() for path in picture.paths),
+    ]
+
+
+def explorer(model: Trained, text: str) -> str:
+    """The explorer's page of a text: its words, layers and attention."""
+    read = model.read(clipped(model, text, SHOWN), attention=True)
+    words = Words(
+        read.words,
+        f"{len(read.words)} tokens of a text through the {model.layers} layers of {model.name}",
+        read.attention,
+        "causal" if model.causal else "full",
+    )
+    return show(read.path(), words).text
+
+
+def _title(name: str) -> str:
+    return {
+        "heads": "Heads",
+        "depth": "Tokens over depth",
+        "centers": "Do early tokens lead?",
+        "ablations": "What holds tokens apart?",
+        "iterated": "Layers repeated",
+    }[name]
+
+
+def _tables(results: Results, name: str) -> list[list[list[str]]]:
+    found = results.survey
+    return {
+        "heads": lambda: [tables.heads_rows(results.heads)],
+        "depth": lambda: [tables.depth_rows(found)],
+        "centers": lambda: [tables.capture_rows(found)],
+        "ablations": lambda: [tables.ablation_rows(results.ablations)],
+        "iterated": lambda: [tables.iteration_rows(results.iterated, results.times)],
+    }[name]()
+
+
+def _intro(results: Results) -> str:
+    model, found = results.model, results.survey
+    kind = "causal" if model.causal else "encoder"
+    sinks = sum(len(one) for one in found.sinks)
+    loss = "" if found.losses is None else f", loss {found.losses.mean():.2f} nats a token"
+    tokens = sum(len(words) for words in found.words)
+    return (
+        f"<p>{html.escape(model.family)}, {kind}, {model.layers} layers of {model.head_count} "
+        f"heads, d = {model.d}. {found.texts} texts, {tokens} tokens{loss}; {sinks} sinks. Every "
+        "number stands beside its null, the same measure where what is tested is absent.</p>"
+        '<p><a href="explorer.html">The tokens of a text in the explorer</a> · '
+        '<a href="report.json">all numbers</a></p>'
+    )

@@ -1,0 +1,119 @@
+"""The reports on several models as one table: `python -m parkade.experiments.trained.summary`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from parkade.base.files import reading
+from parkade.experiments.output import write
+
+Report = dict[str, Any]
+
+
+def table(reports: Sequence[Report]) -> str:
+    """A Markdown table: a row for each number, a column for each model, nulls in brackets."""
+    lines = ["| | " + " | ".join(one["model"]["name"] for one in reports) + " |"]
+    lines.append("|---" * (len(reports) + 1) + "|")
+    lines += [
+        f"| {name} | " + " | ".join(cell(one) for one in reports) + " |"
+        for name, cell in _ROWS.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _curve(name: str, null: str) -> Callable[[Report], str]:
+    def cell(report: Report) -> str:
+        one = report["survey"]["curves"][name]
+        first, last, chance = one["mean"][0], one["mean"][-1], one["nulls"][null]["mean"][-1]
+        return f"{_short(first)} → {_short(last)} ({_short(chance)})"
+
+    return cell
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 10 else f"{value + 0.0:.2f}".replace("-0.00", "0.00")
+
+
+def _kind(*names: str) -> Callable[[Report], str]:
+    def cell(report: Report) -> str:
+        kinds = report["heads"]["kinds"]
+        trained, random = (sum(kinds[n][which] for n in names) for which in ("trained", "random"))
+        return f"{trained:.2f} ({random:.2f})"
+
+    return cell
+
+
+def _centers(report: Report) -> str:
+    one = report["survey"]["centers"]["strong"]
+    nulls = [one["nulls"][name]["mean"][-1] for name in ("reversed", "permuted")]
+    return f"{one['mean'][-1]:.3f} ({nulls[0]:.3f}, {nulls[1]:.3f})"
+
+
+def _capture(report: Report) -> str:
+    one = report["survey"]["captured"]
+    nulls = [one["nulls"][name]["mean"] for name in ("token", "matched")]
+    return f"{one['mean']:.3f} ({nulls[0]:.3f}, {nulls[1]:.3f})"
+
+
+def _sinks(report: Report) -> str:
+    one = report["survey"]["attention"]
+    return f"{max(one['mean']):.2f} ({one['nulls']['even']['mean'][0]:.3f})"
+
+
+def _ablated(name: str) -> Callable[[Report], str]:
+    def cell(report: Report) -> str:
+        one = report["ablations"].get(name)
+        if one is None:
+            return "–"
+        return f"{one['mean'][-1]:.2f} ({one['nulls']['trained']['mean'][-1]:.2f})"
+
+    return cell
+
+
+def _balance(report: Report) -> str:
+    values = [value for row in report["heads"]["balance"] for value in row]
+    return f"{min(values):.2f} … {max(values):.2f} (± {report['heads']['random_balance_sd']:.2f})"
+
+
+def _beta(report: Report) -> str:
+    found = np.quantile(report["heads"]["beta"], [0.1, 0.5, 0.9])
+    return ", ".join(f"{value:.0f}" for value in found)
+
+
+_ROWS: dict[str, Callable[[Report], str]] = {
+    "heads": lambda r: str(r["heads"]["count"]),
+    "λ real, > 0 (random)": _kind("two points"),
+    "λ complex, Re > 0 (random)": _kind("rotation"),
+    "Re λ < 0 (random)": _kind("two clouds", "outside"),
+    "balance Σλ/Σ\\|λ\\| (random sd)": _balance,
+    "effective β: 10, 50, 90%": _beta,
+    "texts": lambda r: str(r["survey"]["texts"]),
+    "mean cosine, first → last layer (isotropic)": _curve("mean cosine", "isotropic"),
+    "centred (pooled)": _curve("mean cosine, centred", "pooled"),
+    "effective rank, centred (pooled)": _curve("effective rank, centred", "pooled"),
+    "most attention to the first token in a layer (even)": _sinks,
+    "strong centres, last layer (reversed, permuted)": _centers,
+    "error of the nearest centre (token, matched)": _capture,
+    "cosine at the end without MLPs (trained)": _ablated("no-mlp"),
+    "with random MLPs (trained)": _ablated("random-mlp"),
+    "with random values (trained)": _ablated("random-values"),
+}
+
+
+def main(folder: Path) -> Path:
+    """Write `table.md` from the reports in the folders of `folder`."""
+    reports = []
+    for path in sorted(folder.glob("*/report.json")):
+        with reading(path, "a report"):
+            reports.append(json.loads(path.read_text(encoding="utf-8")))
+    return write(folder / "table.md", table(reports))
+
+
+if __name__ == "__main__":
+    print(main(Path(sys.argv[1])))

@@ -1,0 +1,105 @@
+"""Measures of one cloud of tokens: (n, d) unit vectors to a number."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parkade.analysis.clusters import linked
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array
+
+CLOSE = 0.9
+"""Tokens with a larger cosine are close."""
+
+
+def mean_cosine(tokens: ArrayLike) -> float:
+    """The mean cosine of two different tokens.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parkade.trained.measures import mean_cosine
+    >>> mean_cosine(np.eye(5)), mean_cosine([[0.6, 0.8], [0.6, 0.8]])
+    (0.0, 1.0)
+    """
+    x = _pair_of(tokens)
+    n = len(x)
+    # Σ_{i≠j} ⟨x_i, x_j⟩ = |Σ x_i|² − n: no matrix of pairs is needed.
+    return float((np.sum(x.sum(axis=0) ** 2) - np.sum(x**2)) / (n * (n - 1)))
+
+
+def effective_rank(tokens: ArrayLike) -> float:
+    """The number of directions in use: exp of the entropy of the squared singular values.
+
+    It is 1 if all tokens are on a line, and min(n, d) if all singular values are equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parkade.trained.measures import effective_rank
+    >>> round(effective_rank(np.eye(5)), 9), round(effective_rank([[1.0, 0], [1, 0]]), 9)
+    (5.0, 1.0)
+    """
+    x = check.tokens(tokens)
+    gram = x @ x.T if len(x) <= x.shape[1] else x.T @ x
+    values = np.maximum(np.linalg.eigvalsh(gram), 0.0)
+    share = values / values.sum()
+    share = share[share > 0]
+    return math.exp(-float(np.sum(share * np.log(share))))
+
+
+def close_share(tokens: ArrayLike, cosine: float = CLOSE) -> float:
+    """The share of pairs of different tokens whose cosine is above this.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parkade.trained.measures import close_share
+    >>> close_share(np.eye(2)[[0, 0, 0, 1]])
+    0.5
+    """
+    x = _pair_of(tokens)
+    n = len(x)
+    upper = np.triu_indices(n, 1)
+    return float(np.mean((x @ x.T)[upper] > cosine))
+
+
+def cluster_count(tokens: ArrayLike, cosine: float = CLOSE) -> float:
+    """The number of clusters if tokens with a cosine of at least this are linked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from parkade.trained.measures import cluster_count
+    >>> cluster_count(np.eye(3)[[0, 0, 1, 2, 2]])
+    3.0
+    """
+    x = np.ascontiguousarray(check.tokens(tokens))
+    return float(len(np.unique(linked(x, math.acos(cosine)))))
+
+
+def energy(tokens: ArrayLike, beta: float) -> float:
+    """The mean of e^{β(⟨x_i,x_j⟩−1)} over all pairs: 2β e^{−β} times the energy E_β, at most 1.
+
+    Full attention with Q = K = V = I never lets it fall (arXiv 2312.10794). It is 1 if and only if
+    all tokens are equal.
+
+    Examples
+    --------
+    >>> from parkade.trained.measures import energy
+    >>> energy([[1.0, 0], [1, 0]], 4.0), round(energy([[1.0, 0], [-1, 0]], 4.0), 6)
+    (1.0, 0.500168)
+    """
+    x = check.tokens(tokens)
+    return float(np.mean(np.exp(check.strength("beta", beta) * np.minimum(x @ x.T - 1.0, 0.0))))
+
+
+def _pair_of(tokens: ArrayLike) -> Array:
+    x = check.tokens(tokens)
+    if len(x) < 2:
+        raise InputError(f"cosines need at least two tokens, got {len(x)}; use a longer text")
+    return x

@@ -1,0 +1,81 @@
+"""What holds tokens apart: the same texts read by models without some of their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.progress import Report
+from parkade.base.types import Array
+from parkade.trained import measures as ms
+from parkade.trained.measures.measured import Measured
+from parkade.trained.model import Trained
+from parkade.trained.study.survey import clipped, clouds, one_thread
+
+ABLATIONS: Mapping[str, Callable[[Trained, int], Trained]] = {
+    "no-mlp": lambda model, seed: model.without("mlp"),
+    "no-attention": lambda model, seed: model.without("attention"),
+    "random-mlp": lambda model, seed: model.redrawn(seed, "mlp"),
+    "random-values": lambda model, seed: model.redrawn(seed, "values"),
+    "random": lambda model, seed: model.redrawn(seed, "all"),
+    "shuffled": lambda model, seed: model.shuffled(seed),
+}
+"""Changed models by name. They are off the distribution that the weights were trained for."""
+
+
+def ablate(
+    model: Trained,
+    texts: Sequence[str],
+    names: Sequence[str],
+    *,
+    seed: int = 0,
+    report: Report = lambda fraction: None,
+) -> dict[str, Measured]:
+    """The centred mean cosine over depth in changed models, beside that of the trained one.
+
+    Parameters
+    ----------
+    model : Trained
+    texts : sequence of str
+        At least two.
+    names : sequence of str
+        Keys of `ABLATIONS`.
+    seed : int
+        Of random weights.
+    report : function
+        Takes the fraction done.
+
+    Returns
+    -------
+    dict of Measured
+        By name, (texts, L+1); the null "trained" is the model as it is.
+    """
+    chosen = check.chosen("the ablation", list(names), ABLATIONS)
+    if len(texts) < 2:
+        raise InputError(f"an ablation needs at least two texts, got {len(texts)}; add others")
+    ids = [clipped(model, text) for text in texts]
+    done = 0
+
+    def cosines(changed: Trained) -> Array:
+        nonlocal done
+        states = []
+        for one in ids:
+            states.append(changed.read(one).hidden.astype(np.float64))
+            done += 1
+            report(done / (len(ids) * (1 + len(chosen))))
+        _, _, free = clouds(states)
+        return ms.over_depth("", ms.mean_cosine, free, draws=1).values
+
+    with one_thread():
+        trained = cosines(model)
+        return {
+            name: Measured(
+                f"mean cosine, centred: {name}",
+                cosines(ABLATIONS[name](model, seed)),
+                {"trained": trained},
+            )
+            for name in dict.fromkeys(names)
+        }

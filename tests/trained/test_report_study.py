@@ -1,0 +1,111 @@
+"""The survey, ablations and iterations of a real model, and the report made of them."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import parkade as pk
+from parkade.experiments.trained import results as tables
+from parkade.experiments.trained import summary
+from parkade.experiments.trained.report import write_report
+from parkade.experiments.trained.results import study
+from parkade.trained.study import ABLATIONS, ablate, iterations, survey
+from parkade.trained.texts import kind_for, texts
+
+
+@pytest.fixture(scope="module")
+def found(albert):
+    """A small study: three reactions."""
+    done = []
+    result = study(
+        albert, texts("reactions")[:3], ablations=["no-mlp"], times=40, report=done.append
+    )
+    assert done == sorted(done)
+    assert done[-1] == 1
+    return result
+
+
+def test_texts_ship_with_the_package():
+    assert len(texts()) == 12
+    assert all(130 < len(text.split()) < 180 for text in texts())
+    assert len(set(texts("reactions"))) == 16
+    assert all(text.count(">>") == 1 for text in texts("reactions"))
+    assert (kind_for(591), kind_for(32000)) == ("reactions", "prose")
+
+
+def test_reactions_keep_their_atoms(albert):
+    """What a product has must come from somewhere: letters outside of brackets, about."""
+    for text in texts("reactions"):
+        before, after = (re.sub(r"[^A-Za-z]", "", side).upper() for side in text.split(">>"))
+        assert after.count("N") <= before.count("N")
+        assert after.count("S") <= before.count("S")
+        assert "[UNK]" not in albert.read(text).words
+
+
+def test_a_survey_measures_what_the_measures_say(albert, found):
+    reads = [albert.read(text).hidden.astype(float) for text in texts("reactions")[:3]]
+    means = [[pk.trained.measures.mean_cosine(x / np.linalg.norm(x, axis=1, keepdims=True))
+              for x in read] for read in reads]  # fmt: skip
+    assert found.survey.curves["mean cosine"].values == pytest.approx(np.array(means), abs=1e-6)
+    assert found.survey.texts == 3
+    assert found.survey.losses is None  # an encoder
+    first = albert.attention_at(3, albert.read(texts("reactions")[0]).hidden[3])
+    expected = first[:, 1:, 0].mean()
+    assert found.survey.attention.values[0, 3] == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_trained_mlp_keeps_tokens_apart(found):
+    one = found.ablations["no-mlp"]
+    assert (one.values[:, -1] > one.nulls["trained"][:, -1] + 0.3).all()
+
+
+def test_every_ablation_works(albert):
+    changed = ablate(albert, texts("reactions")[12:14], list(ABLATIONS))
+    assert set(changed) == set(ABLATIONS)
+    assert all(np.isfinite(one.values).all() for one in changed.values())
+    with pytest.raises(pk.InputError, match="the ablation must be one of 'no-mlp'"):
+        ablate(albert, texts("reactions")[:2], ["no-norm"])
+
+
+def test_iterations_start_where_the_text_enters(albert):
+    (one,) = iterations(albert, texts("reactions")[:1], 12)
+    assert one.layer == 0
+    path = albert.iterate(albert.read(texts("reactions")[0]).hidden[0], 0, 12)
+    assert one.close == pk.trained.measures.cluster_count(path.final)
+    assert one.ending.counts[0] == one.tokens == path.n
+
+
+def test_tied_layers_count_once(found):
+    assert found.heads.sizes["layer"] == 1
+    assert tables.heads_dict(found.heads)["count"] == 8
+    shares = tables.kinds(found.heads)
+    assert sum(a for a, _ in shares.values()) == pytest.approx(1)
+    assert sum(b for _, b in shares.values()) == pytest.approx(1)
+
+
+def test_a_report_is_one_page_that_needs_nothing(found, tmp_path):
+    written = write_report(found, tmp_path / "new", texts("reactions")[0])
+    names = {path.name for path in written}
+    assert {"report.html", "report.json", "explorer.html", "heads.png", "heads.pdf"} <= names
+    assert all(path.stat().st_size for path in written)
+    page = (tmp_path / "new" / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r'(?:src|href)="(?:https?:)?//', page)
+    for word in ("isotropic", "pooled", "reversed", "permuted", "3 texts", "random (999)"):
+        assert word in page
+    data = json.loads((tmp_path / "new" / "report.json").read_text(encoding="utf-8"))
+    assert data["survey"]["texts"] == 3
+    assert data == json.loads(json.dumps(found.to_dict()))
+    assert all(one["texts"] == 3 for one in data["survey"]["curves"].values())
+    assert all(one["nulls"] for one in data["survey"]["curves"].values())
+    table = summary.main(tmp_path).read_text(encoding="utf-8").splitlines()
+    assert table[0] == "| | ALBERT-rxn |"
+    assert "| heads | 8 |" in table
+    ends = found.ablations["no-mlp"].mean[-1], found.ablations["no-mlp"].null_mean("trained")[-1]
+    assert f"| cosine at the end without MLPs (trained) | {ends[0]:.2f} ({ends[1]:.2f}) |" in table
+
+
+def test_one_text_alone_cannot_be_centred(albert):
+    with pytest.raises(pk.InputError, match="at least two texts, got 1"):
+        survey(albert, texts("reactions")[:1])
