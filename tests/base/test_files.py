@@ -88,6 +88,7 @@ FULL = """
 import resource, sys
 from parkade.cli import main
 sys.argv = ["parkade", *sys.argv[2:]]
+sys.dont_write_bytecode = True  # half of it would stay
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
 main()
 """

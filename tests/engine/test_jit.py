@@ -59,6 +59,7 @@ class TestProcesses:
     @pytest.mark.parametrize(
         "before",
         [
+            "sys.dont_write_bytecode = True; "  # half of it would stay
             "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))",
             "tempfile.tempdir = '/proc/nowhere'",
         ],

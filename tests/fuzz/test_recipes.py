@@ -37,6 +37,7 @@ SOUND = {
     "heads": [1, 3, [2, 4]],
     "d_head": [1, 2, [1, 2]],
     "mlp": [0, 4, [0, 8]],
+    "noise": [8.0, [2, 8, math.inf]],
     "start": [
         "uniform", ["mixture", 3, 0.1], ["von Mises-Fisher", 5], [[1, 0], [0, 1]],
         ["uniform", ["von Mises-Fisher", 2.0]], {"a": "uniform", "b": ["mixture", 2, 0]},

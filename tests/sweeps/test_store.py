@@ -231,7 +231,8 @@ def test_a_full_disk_is_reported_and_destroys_nothing(file):
     def small_files():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
-    done = sweep(file, preexec_fn=small_files)
+    no_bytecode = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}  # half of it would stay
+    done = sweep(file, preexec_fn=small_files, env=no_bytecode)
     assert done.returncode == 2
     assert done.stderr.startswith(f"parkade: cannot write {store.path}/batch-0")
     assert f"File too large; {len(kept)} of {store.recipe.batches} batches are kept" in done.stderr

@@ -34,7 +34,7 @@ def make_room(field: Field, n: int) -> Room:
         np.empty((n, count)),
         np.zeros((count, width)),
         np.zeros((ranks, width)),
-        np.zeros((heads, n if p <= NARROW else 0, 2 * p)),
+        np.zeros((heads, n if 0 < p <= NARROW else 0, 2 * p)),
     )
 
 

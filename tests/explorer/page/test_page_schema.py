@@ -127,7 +127,7 @@ def test_new_settings_need_no_script(served):
     """A number, a choice with few and one with many options, a seed and a matrix."""
     number = {"low": 0, "high": 1, "whole": False, "slider": None, "derived": None}
     added = [
-        {"name": "noise", "control": "number", "default": 0, "symbol": "σ", "label": "noise",
+        {"name": "wind", "control": "number", "default": 0, "symbol": "σ", "label": "wind",
          **number, "slider": {"low": 0, "high": 0.5, "log": False}},
         {"name": "walls", "control": "number", "default": 1, "symbol": "w", "label": "walls",
          **number, "high": 8, "whole": True},
@@ -135,16 +135,16 @@ def test_new_settings_need_no_script(served):
          "options": [["in", "inside"], ["out", "outside"]]},
         {"name": "kind", "control": "choice", "default": "none", "symbol": "",
          "label": "kind", "options": [[name, name] for name in ("none", "a", "b", "c", "d")]},
-        {"name": "dice", "control": "seed", "default": 5, "symbol": "dice", "label": "of noise",
-         "next_label": "Other noise"},
+        {"name": "dice", "control": "seed", "default": 5, "symbol": "dice", "label": "of wind",
+         "next_label": "Other wind"},
         {"name": "W", "control": "matrix", "default": "I", "symbol": "W", "label": "MLP",
          "size": "d", "slider": {"low": -1, "high": 1, "log": False}},
     ]  # fmt: skip
     reader, sent = served(lambda _, fields: fields.extend(added), f"{LINK}&kind=b&W=1,2")
-    assert reader.settings["noise"] == 0
+    assert reader.settings["wind"] == 0
     assert reader.on("kind").input_value() == "b"
     assert [reader.on(f"W-{i}").input_value() for i in range(2)] == ["1", "2"]
-    reader.on("noise-slider").fill("0.5")
+    reader.on("wind-slider").fill("0.5")
     reader.idle()
     reader.type("walls", 4)
     assert reader.page.locator("#walls-slider").count() == 0
@@ -152,10 +152,10 @@ def test_new_settings_need_no_script(served):
     reader.on("kind").select_option("c")
     reader.on("dice-next").click()
     reader.idle()
-    expect(reader.page.get_by_role("button", name="Other noise")).to_be_visible()
-    wanted = {"noise": 0.25, "walls": 4, "side": "out", "kind": "c", "dice": 6, "W": "1,2"}
+    expect(reader.page.get_by_role("button", name="Other wind")).to_be_visible()
+    wanted = {"wind": 0.25, "walls": 4, "side": "out", "kind": "c", "dice": 6, "W": "1,2"}
     assert {name: sent[-1][name] for name in wanted} == wanted
-    link = "n=6&d=2&T=5&noise=0.25&walls=4&side=out&kind=c&dice=6&W=1,2&t=5"
+    link = "n=6&d=2&T=5&wind=0.25&walls=4&side=out&kind=c&dice=6&W=1,2&t=5"
     assert reader.link == link
     reader.on("undo").click()
     reader.idle()
