@@ -15,7 +15,7 @@ from support.bits import CASES, KEPT, digest
 from support.inner import compile_parts
 
 from parkade.bench.warmup import warm_up_one
-from parkade.solve.compiled import Kind
+from parkade.solve.kinds import Kind
 from parkade.solve.warmup import kinds
 
 LEFT_OUT = {

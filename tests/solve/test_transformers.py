@@ -82,7 +82,7 @@ def test_order(norm, method, order):
     from parkade.engine.clock import STEP
     from parkade.engine.integrator import Goal, Steps
     from parkade.engine.methods import METHODS
-    from parkade.solve.compiled import _field_workspace
+    from parkade.solve.compiled import field_workspace
     from parkade.solve.frame import transformer_frame
     from parkade.solve.lower import prepare_field
 
@@ -96,7 +96,7 @@ def test_order(norm, method, order):
     field = prepare_field(model, transformer_frame(model, long=False))
     errors, counts = [], np.array([16, 32, 64])
     for count in counts:
-        x, work = state.copy(), _field_workspace(engine, field, *state.shape)
+        x, work = state.copy(), field_workspace(engine, field, *state.shape)
         work.clock[STEP] = 1.0 / count
         dense = np.empty((count, engine.dense, *state.shape))
         steps = Steps(np.empty(count), np.empty((count, *state.shape)), dense)

@@ -11,7 +11,7 @@ import pytest
 
 from parkade.engine import threads
 from parkade.solve import warmup
-from parkade.solve.compiled import Kind
+from parkade.solve.kinds import Kind
 
 EXPLICIT = Kind("explicit", 3, "direct")
 

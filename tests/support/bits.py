@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import parkade as pk
 from parkade.engine import jit
-from parkade.solve.compiled import Kind
+from parkade.solve.kinds import Kind
 
 KEPT = jit.private_directory() / "bits.json"
 """Digests from the processes that compiled; beside the code itself."""

@@ -124,17 +124,17 @@ def while_locked():
     """A thread takes locks in the opposite order to a fork."""
     from parkade.base import forks
     from parkade.plots import style
-    from parkade.solve import compiled
+    from parkade.solve import kinds
     from parkade.sweeps import netcdf
 
-    assert {compiled._warming, style._LOCK, netcdf._LOCK} <= set(forks._locks)
+    assert {kinds._warming, style._LOCK, netcdf._LOCK} <= set(forks._locks)
     held = threading.Event()
 
     def hold():
         with netcdf._LOCK:
             held.set()
             time.sleep(0.2)
-            with style.context(), compiled._warming:
+            with style.context(), kinds._warming:
                 time.sleep(0.2)
 
     def free():
@@ -144,7 +144,7 @@ def while_locked():
                 pool.submit(lambda: [each.acquire(blocking=False) for each in locks]).result()
             )
 
-    locks = (compiled._warming, style._LOCK, netcdf._LOCK)
+    locks = (kinds._warming, style._LOCK, netcdf._LOCK)
     yield str([True] * 3)
     thread = threading.Thread(target=hold)
     thread.start()

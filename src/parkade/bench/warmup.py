@@ -12,7 +12,7 @@ from parkade.analysis import clusters
 from parkade.base.progress import Report
 from parkade.model import sphere
 from parkade.model.attention import Attention
-from parkade.solve.compiled import Kind, warm_up
+from parkade.solve.kinds import Kind, warm_up
 from parkade.solve.simulate import simulate
 from parkade.solve.warmup import kinds
 from parkade.theory import parking

@@ -16,7 +16,7 @@ from parkade.experiments.experiment import Effort
 from parkade.experiments.figures.registry import FIGURES
 from parkade.experiments.output import write
 from parkade.experiments.page import page
-from parkade.solve.compiled import Kind
+from parkade.solve.kinds import Kind
 from parkade.solve.warmup import compiled_ahead
 
 # What all figures together need, in the order of use. The first one is compiled on the way.

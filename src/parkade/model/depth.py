@@ -10,6 +10,8 @@ import numpy as np
 
 from parkade.base import check
 from parkade.base.errors import InputError
+from parkade.base.types import Seed
+from parkade.model import norm as norms
 from parkade.model.model import Storable
 
 
@@ -74,3 +76,19 @@ def read(value: Any) -> Depth:
         f"depth must be pk.Tied() or pk.Resampled(every, seed), got {check.brief(value)}; for "
         "given layers use pk.Layers(times, models)"
     )
+
+
+def check_random(heads: Any, seed: Seed, norm: str | norms.Norm) -> None:
+    """Raise unless heads can be drawn anew."""
+    if not isinstance(heads, (int, np.integer)) or isinstance(heads, bool):
+        raise InputError(
+            "depth=pk.Resampled(…) draws random heads, as in pk.Transformer(4, d=8, depth=…), got "
+            f"heads={check.brief(heads)}; for given layers use pk.Layers(times, models)"
+        )
+    if seed is not None:
+        raise InputError("resampled heads have a seed of their own: pk.Resampled(every, seed)")
+    if isinstance(norms.read(norm), norms.Mix):
+        raise InputError(
+            "norm='mix' and depth=pk.Resampled(…) both change the model with time; use one of "
+            "both, or pk.Layers(times, models)"
+        )

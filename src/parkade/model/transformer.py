@@ -95,7 +95,7 @@ class Transformer(Assembled, kind="transformer"):
         self.depth = depths.read(depth)
         self._recipe = heads, d_head, beta  # of random heads, to draw them again
         if isinstance(self.depth, Resampled):
-            _check_random(heads, seed, norm)
+            depths.check_random(heads, seed, norm)
             seed = self.depth.generator(0)
         self.heads = read_heads(heads, d, d_head, beta, seed)
         self.noise = noises.read(noise)
@@ -285,19 +285,3 @@ class Transformer(Assembled, kind="transformer"):
             if name in data
         }
         return cls(**(data | found | single))
-
-
-def _check_random(heads: Any, seed: Seed, norm: str | Norm) -> None:
-    """Raise unless heads can be drawn anew."""
-    if not isinstance(heads, (int, np.integer)) or isinstance(heads, bool):
-        raise InputError(
-            "depth=pk.Resampled(…) draws random heads, as in pk.Transformer(4, d=8, depth=…), got "
-            f"heads={check.brief(heads)}; for given layers use pk.Layers(times, models)"
-        )
-    if seed is not None:
-        raise InputError("resampled heads have a seed of their own: pk.Resampled(every, seed)")
-    if isinstance(norms.read(norm), norms.Mix):
-        raise InputError(
-            "norm='mix' and depth=pk.Resampled(…) both change the model with time; use one of "
-            "both, or pk.Layers(times, models)"
-        )

@@ -1,39 +1,32 @@
-"""Runs with compiled engines: the stepper, and compilation."""
+"""Runs with compiled engines: the stepper."""
 
 from __future__ import annotations
 
 import functools
 import math
-import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from parkade.base import forks
 from parkade.base.errors import InaccurateSumsError
-from parkade.base.progress import compiling
-from parkade.base.types import Array, MaskName
+from parkade.base.types import Array
 from parkade.engine import clock, field_stages, linear_time, splitting, threads
 from parkade.engine.field import Field
 from parkade.engine.field_stages import FieldWork
 from parkade.engine.integrator import Goal, Integrator
 from parkade.engine.integrator import Steps as Room
 from parkade.engine.jit import made_with
-from parkade.engine.lengths import LENGTHS
 from parkade.engine.methods import METHODS
-from parkade.engine.series import SERIES
 from parkade.engine.stages import BLOCK
 from parkade.engine.stages import Work as Implicit
 from parkade.engine.system import LOG2E, SMALL_D, System, unrolled
 from parkade.engine.vectors import frobenius, noise_speed
 from parkade.engine.velocity import PARALLEL_SECONDS
-from parkade.model.attention import Attention
-from parkade.model.head import Head
 from parkade.model.transformer import Transformer
 from parkade.solve.brownian import first_step, noise_of
-from parkade.solve.frame import Frame, transformer_frame
+from parkade.solve.frame import Frame
 from parkade.solve.lower import plain_head, prepare, prepare_field
 from parkade.solve.options import Problem
 from parkade.solve.plan import Plan
@@ -80,7 +73,7 @@ class Compiled:
             # Where the clock is late, it already shows a part of the time before the start.
             self._system = prepare_field(model, frame, problem.start - late)
             self._dims = unrolled(SMALL_D)  # one code for all dimensions
-            self._work = _field_workspace(self._engine, self._system, n, d)
+            self._work = field_workspace(self._engine, self._system, n, d)
             if problem.noisy:
                 noise = noise_of(model, problem.seed, problem.piece)
                 self._work = self._work._replace(noise=noise, wanted=problem.wanted)
@@ -215,7 +208,8 @@ class Compiled:
         return float(limit) - self._origin if limit < goal.t_end else math.inf
 
 
-def _field_workspace(engine: Integrator, field: Field, n: int, columns: int) -> Any:
+def field_workspace(engine: Integrator, field: Field, n: int, columns: int) -> Any:
+    """Room for a run of a transformer with n tokens, whose states have so many columns."""
     if engine.name == "implicit":
         return field_stages.workspace(field, n, columns)
     return engine.workspace(n, columns, causal=field.causal)
@@ -238,72 +232,3 @@ def is_large(plan: Plan, n: int) -> bool:
 @functools.cache
 def _code() -> str:
     return "Numba {numba}, LLVM {llvm}, {cpu}".format(**made_with())
-
-
-class Kind(NamedTuple):
-    """What machine code depends on. Dimensions from `SMALL_D` on share theirs."""
-
-    method: str
-    d: int
-    sums: str
-    mask: MaskName = "causal"
-    on_all_cores: bool = False
-    any_query: bool = False  # whether harmonic sums are those for any Q and K
-    parts: bool = False  # whether the model has more than one plain head
-
-    @classmethod
-    def of(cls, method: str, d: int, *rest: Any) -> Kind:
-        """The kind that a run needs, given all fields."""
-        kind = cls(method, min(d, SMALL_D), *rest)
-        if kind.parts:
-            return kind._replace(d=SMALL_D, mask="causal")
-        # Full attention is another matter only where there is a Jacobian.
-        return kind if method == "implicit" else kind._replace(mask="causal")
-
-    def __str__(self) -> str:
-        if self.parts:
-            return f"{self.method}, transformers"
-        dimension = f"d={self.d}" if self.d < SMALL_D else f"d≥{SMALL_D}"
-        full = ", full attention" if self.mask == "full" else ""
-        any_query = " for any Q and K" if self.any_query else ""
-        return f"{self.method}, {dimension}, {self.sums} sums{any_query}{full}"
-
-
-_warm: set[Kind] = set()
-_warming = threading.RLock()  # Numba compiles one function at a time anyway
-forks.wait_for(_warming)
-
-
-def warm_up(kind: Kind) -> None:
-    """Compile the code that a run needs or load it from the cache; say so if it takes long."""
-    if kind in _warm:
-        return
-    with _warming, compiling(f"the engine ({kind})"):
-        if kind not in _warm:
-            _run_once(kind)
-            _warm.add(kind)
-
-
-def _run_once(kind: Kind) -> None:
-    """Take a step with one token, which brings in whatever code larger runs need."""
-    engine, d, tol = METHODS[kind.method], kind.d, 1e-3
-    advance = engine.advance_on_all_cores if kind.on_all_cores else engine.advance
-    x, dims = np.eye(1, d), unrolled(d)
-    room = Room(np.empty(1), np.empty((1, 1, d)), np.empty((1, engine.dense, 1, d)))
-    if kind.parts:
-        model = Transformer([Head(d=d)])
-        field = prepare_field(model, transformer_frame(model, long=False))
-        work = _field_workspace(engine, field, 1, d)
-        work.clock[clock.STEP] = 1.0  # splitting needs one
-        advance(field, dims, x, work, Goal(1.0, tol), room)
-        return
-    table, lengths = None, None
-    if kind.any_query:
-        table, lengths = LENGTHS[d](1.0, 1.0, tol)
-    elif kind.sums == "harmonic":
-        table = SERIES[d].table(1.0, tol)
-    system = prepare(Attention(d, mask=kind.mask), table=table, lengths=lengths, accuracy=tol)
-    work = engine.workspace(1, d, causal=system.causal, stores=table is None)
-    advance(system, dims, x, work, Goal(1.0, tol), room)
-    if table is not None:
-        linear_time.error(system, dims, x, [0])

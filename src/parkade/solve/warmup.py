@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from parkade.base.types import MaskName
 from parkade.engine.system import SMALL_D
-from parkade.solve.compiled import Kind, warm_up
+from parkade.solve.kinds import Kind, warm_up
 
 _HARMONIC = (2, 3)  # dimensions with harmonic sums
 
