@@ -36,8 +36,6 @@ forks.wait_for(_LOCK)
 _SEAL = b"\nparkade crc32 "
 _NOTE = b"CRC-32 of all bytes before the last line of this file"
 
-_PIECE = 2**18  # bytes that are read and checked at a time
-
 _TRUST = Variable((), "f8", "time until which a run can be trusted")
 
 
@@ -110,37 +108,23 @@ def is_old(path: Path) -> bool:
 class Contents(NamedTuple):
     """The bytes of a file, and whether they have a checksum (old files have none)."""
 
-    data: memoryview
+    data: bytes
     sealed: bool
 
 
 def load(path: Path) -> Contents:
     """Read a batch file and verify its checksum."""
     try:
-        data, checksum = _read(path)
+        data = path.read_bytes()
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror or error}") from None
-    last = bytes(data[-len(_seal(0)) :])
-    if not last.startswith(_SEAL) and _NOTE not in bytes(data):
+    rest = memoryview(data)[: -len(_seal(0))]
+    last = data[len(rest) :]
+    if not last.startswith(_SEAL) and _NOTE not in data:
         return Contents(data, False)
-    if last != _seal(checksum):
+    if last != _seal(zlib.crc32(rest)):
         raise DamagedError("its checksum does not match")
     return Contents(data, True)
-
-
-def _read(path: Path) -> tuple[memoryview, int]:
-    """The bytes of a file, and the checksum of all but the last line.
-
-    It is computed piece by piece, while the bytes are still in the cache of the processor.
-    """
-    with path.open("rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        data = np.empty(size, np.uint8).data
-        end, at, checksum = max(0, size - len(_seal(0))), 0, 0
-        while at < size and (count := file.readinto(data[at : at + _PIECE])):
-            checksum = zlib.crc32(data[at : min(at + count, max(at, end))], checksum)
-            at += count
-    return data[:at], checksum
 
 
 def load_ahead(files: Iterable[Path]) -> Iterator[Callable[[], Contents]]:
