@@ -25,7 +25,7 @@ from parkade.solve.frame import transformer_frame
 from parkade.solve.lower import prepare_field
 
 ROUNDS, IN_A_ROW = 30, 4
-"""Several runs in a row: threads of another library may wait actively for a while after its turn."""
+"""Several runs in a row: threads of another library may be busy for a while after its turn."""
 
 
 def cases() -> dict[str, tuple[Transformer, Array, float, float]]:
@@ -127,6 +127,13 @@ def by_torch(model: Transformer, x: Array) -> Callable[[], Array] | None:
     return velocity
 
 
+def seconds(run: Callable[[], Array]) -> float:
+    """How long a velocity takes."""
+    begun = time.perf_counter()
+    run()
+    return time.perf_counter() - begun
+
+
 def main() -> None:
     """Race them in turns, and let the best round of each count."""
     print("| velocity of | PyTorch, ms | NumPy, ms | parkade, ms | × PyTorch | × NumPy |")
@@ -142,10 +149,8 @@ def main() -> None:
                 best[who] = math.inf
         for _ in range(ROUNDS):
             for who, run in racers.items():
-                for _ in range(IN_A_ROW if run is not None else 0):
-                    begun = time.perf_counter()
-                    run()
-                    best[who] = min(best[who], time.perf_counter() - begun)
+                if run is not None:
+                    best[who] = min(best[who], *(seconds(run) for _ in range(IN_A_ROW)))
         ratios = [best[who] / best["ours"] for who in ("torch", "numpy")]
         print(
             f"| {name} | {1e3 * best['torch']:.2f} | {1e3 * best['numpy']:.2f} | "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from parkade.base.types import Array
 from parkade.engine.field import Field
 from parkade.engine.field_room import Room, end_seen, first_seen
@@ -15,6 +13,7 @@ from parkade.engine.head_tile import (
     QUERY,
     ROWS,
     TOTALS,
+    tile_causal,
     tile_masked,
     tile_plain,
 )
@@ -24,23 +23,38 @@ from parkade.engine.simd import LANES, MAX_SCORE
 
 @njit()
 def _fill(field: Field, room: Room, h: int, k: int, hi: int, block: Array) -> bool:
-    """Set the block of the queries from k on; the last fills up. Whether no score is too large."""
-    n, m = room.tokens.shape[0], room.queries.shape[1] // field.slopes.size
+    """Set the block of the queries from k on; the last fills up. Whether scores are moderate."""
+    m, last = room.queries.shape[1] // field.slopes.size, hi - k - 1
+    queries, keys = room.queries[k:hi], room.packed[h][k:hi]
+    squares, own = block[FIRST], block[END]  # room: `_set_edges` comes later
+    for lane in range(LANES):
+        squares[lane], own[lane], block[PLACE, lane] = 0.0, 0.0, k + min(lane, last)
+    for c in range(m):
+        query, key = block[QUERY + c], block[KEY + c]
+        for lane in range(LANES):
+            query[lane] = queries[min(lane, last), h * m + c]
+            key[lane] = keys[min(lane, last), c]
+        for lane in range(LANES):
+            squares[lane] += query[lane] * query[lane]
+            own[lane] += query[lane] * key[lane]
+    for c in range(TOTALS, ROWS):
+        row = block[c]
+        for lane in range(LANES):
+            row[lane] = 0.0
+    # |q| reach + |own| ≤ MAX_SCORE for all of them, and no NaN.
+    fits, reach = True, field.reach[h] * field.reach[h]
+    for lane in range(LANES):
+        most = MAX_SCORE - abs(own[lane])
+        fits &= most >= 0.0 and squares[lane] * reach <= most * most
+    return fits
+
+
+@njit()
+def _set_edges(field: Field, n: int, k: int, hi: int, block: Array) -> None:
+    """Set what each query sees."""
     for lane in range(LANES):
         i = min(k + lane, hi - 1)
-        square, own = 0.0, 0.0
-        for c in range(m):
-            query, key = room.queries[i, h * m + c], room.packed[h, i, c]
-            block[QUERY + c, lane], block[KEY + c, lane] = query, key
-            square += query * query
-            own += query * key
-        if not math.sqrt(square) * field.reach[h] - own <= MAX_SCORE:
-            return False
         block[FIRST, lane], block[END, lane] = first_seen(field, i), end_seen(field, i, n)
-        block[PLACE, lane] = i
-        for c in range(TOTALS, ROWS):
-            block[c, lane] = 0.0
-    return True
 
 
 @njit()
@@ -49,14 +63,19 @@ def _run_tiles(
 ) -> None:
     """Sum over all keys that queries from k on see; in the middle all of them see all."""
     n, packed = room.tokens.shape[0], room.packed[h]
-    first, end = first_seen(field, k), end_seen(field, hi - 1, n)
-    left = min(k, first_seen(field, hi - 1))
-    right = max(hi, min(end_seen(field, k, n), end))
+    first, last_first = first_seen(field, k), first_seen(field, hi - 1)
+    if last_first == 0 and k >= field.prefix:  # no edges but the diagonal
+        tile_plain(block, packed, 0, k, dims)
+        tile_causal(block, packed, k, hi - 1, dims)
+        return
+    _set_edges(field, n, k, hi, block)
+    end = end_seen(field, k, n)
+    left, right = min(k, last_first), max(hi, min(end, end_seen(field, hi - 1, n)))
     tile_masked(block, packed, first, left, dims)
     tile_plain(block, packed, left, k, dims)
     tile_masked(block, packed, k, hi, dims)
     tile_plain(block, packed, hi, right, dims)
-    tile_masked(block, packed, right, max(end, end_seen(field, k, n)), dims)
+    tile_masked(block, packed, right, max(end, end_seen(field, hi - 1, n)), dims)
 
 
 @njit(error_model="numpy")
@@ -79,7 +98,8 @@ def narrow_means(
         _run_tiles(field, room, h, k, hi, block, (None, None, None, None))
     for lane in range(hi - k):
         total = block[TOTALS + p, lane]
+        scale = 1.0 / (total + 1.0)
         for c in range(r):
             pulled = block[TOTALS + c, lane] - total * room.packed[h, k + lane, p + c]
-            out[lane, h * r + c] = pulled / (total + 1.0)
+            out[lane, h * r + c] = scale * pulled
     return True

@@ -156,8 +156,10 @@ def means(field: Field, room: Room, lo: int, hi: int, out: Array) -> None:
     scores = np.empty(n), np.empty(n)
     block = np.zeros((ROWS, LANES))
     for h in range(field.slopes.size):
-        for k in range(lo, hi, LANES):
-            end = min(hi, k + LANES)
+        end = lo
+        while end < hi:
+            # The first tile may be short: under a causal mask it has the fewest keys.
+            k, end = end, end + ((hi - end) % LANES or LANES)
             if not narrow_means(field, room, h, k, end, block, out[k - lo : end - lo]):
                 _set_means(field, room, h, k, end, scores, out[k - lo : end - lo])
 

@@ -12,7 +12,7 @@ from parkade.engine.field_mlp import add_network
 from parkade.engine.field_room import Room, make_room, project
 from parkade.engine.field_sums import means
 from parkade.engine.jit import njit
-from parkade.engine.threads import share_out
+from parkade.engine.threads import cores, share_out
 
 CHUNK = 128
 """Tokens per task; matrix products of other sizes might round differently."""
@@ -108,6 +108,7 @@ def velocity(field: Field, x: Array, threads: int | None = None) -> Array:
     if len(batch) == 1:
         shared(field, batch[0], out[0], threads)
     else:
-        some = range(0, len(batch), 8)
-        share_out(((whole_batch, field, batch[i : i + 8], out[i : i + 8]) for i in some), threads)
+        size = -(-len(batch) // (cores() if threads is None else threads))
+        some = [slice(i, i + size) for i in range(0, len(batch), size)]
+        share_out(((whole_batch, field, batch[i], out[i]) for i in some), threads)
     return out.reshape(x.shape)

@@ -51,13 +51,17 @@ _COEFFICIENTS = (
 _ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it leaves round(x) in the low bits
 
 
-def emit_exp2(builder: Any, x: Any) -> Any:
-    """2^x for a scalar or a vector, x < 1023. Exactly 0 below 2^-1022."""
+def emit_exp2(builder: Any, x: Any, *, bounded: bool = False) -> Any:
+    """2^x for a scalar or a vector, x < 1023. Exactly 0 below 2^-1022.
+
+    With `bounded`, x must be above -1022.
+    """
     kind = x.type
     ints = ir.VectorType(INT64, kind.count) if isinstance(kind, ir.VectorType) else INT64
-    # At -1023 the exponent field below is 0, so the result is exactly zero: no branch.
-    floor = constant(-1023.0, kind)
-    x = builder.select(builder.fcmp_ordered(">", x, floor), x, floor)
+    if not bounded:
+        # At -1023 the exponent field below is 0, so the result is exactly zero: no branch.
+        floor = constant(-1023.0, kind)
+        x = builder.select(builder.fcmp_ordered(">", x, floor), x, floor)
     shifted = add(builder, x, constant(_ROUND, kind))
     whole = subtract(builder, shifted, constant(_ROUND, kind))
     fraction = subtract(builder, x, whole)
