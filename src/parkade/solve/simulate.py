@@ -94,7 +94,7 @@ def simulate(
     solver = Solver(model if schedule is None else Scheduled(model, schedule), options)
     x0 = check.tokens(tokens, model.d)
     with bar("simulating", show=progress, remind=True) as report:
-        run = solver.run(x0, Hooks(report), radii, new_seed(seed))
+        run = solver.run(x0, Hooks(report), radii, seed)
     _warn([run])
     return run
 
@@ -133,7 +133,7 @@ def simulate_many(
     tol = default_tol(model) if tol is None else tol
     options = Options(t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial)
     solver = Solver(model if schedule is None else Scheduled(model, schedule), options)
-    common = new_seed(seed)
+    common = new_seed(seed) if solver.problem.noisy or seed is not None else 0
     starts = [check.tokens(x, model.d, name=f"tokens[{i}]") for i, x in enumerate(tokens)]
     from parkade.engine.threads import cores
 
@@ -148,9 +148,10 @@ def simulate_many(
                 done[i] = fraction
                 report(sum(done) / len(done))
 
-            source = np.random.default_rng(np.random.SeedSequence(common, spawn_key=(i,)))
-            hooks = Hooks(note, cancelled.is_set, alone=False)
-            return solver.run(starts[i], hooks, seed=new_seed(source))
+            hooks, source = Hooks(note, cancelled.is_set, alone=False), None
+            if solver.problem.noisy:
+                source = np.random.default_rng(np.random.SeedSequence(common, spawn_key=(i,)))
+            return solver.run(starts[i], hooks, seed=source)
 
         with ThreadPoolExecutor(workers) as pool:
             futures = [pool.submit(run, i) for i in range(len(starts))]

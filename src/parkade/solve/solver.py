@@ -43,19 +43,18 @@ class Solver:
         tokens: Array,
         hooks: Hooks,
         radii: ArrayLike | None = None,
-        seed: int | None = None,
+        seed: Seed = None,
     ) -> Trajectory:
         """Integrate from checked tokens (n, d), and their lengths if the model has them.
 
         Noise comes from the seed, or from a new one.
         """
         x0 = first_state(self.model, tokens, radii)
-        if self.problem.noisy and seed is None:
-            seed = new_seed(None)
+        number = new_seed(seed) if self.problem.noisy or seed is not None else None
         plan: Plan | None = self.plan(len(x0))
         while plan is not None:
             try:
-                run = self._follow(plan, x0, hooks, seed)
+                run = self._follow(plan, x0, hooks, number)
             except InaccurateSumsError as error:
                 if self.options.sums == "harmonic":
                     raise InaccurateSumsError(f"{error}; use sums='direct'") from None

@@ -41,7 +41,7 @@ class Simulation(NamedTuple):
     tokens: Array
     deltas: tuple[float, ...]
     radius: float
-    seed: int  # of the noise
+    seed: int | None  # of the noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,7 @@ class Recipe:
             # No angle exceeds π, so larger values change nothing.
             deltas=tuple(min(delta, math.pi) for delta in separations),
             radius=consumption_radius(beta) if self.radius is None else min(self.radius, math.pi),
-            seed=new_seed(laws.generator(self.seed, run, "noise")),
+            seed=new_seed(laws.generator(self.seed, run, "noise")) if model.noise else None,
         )
 
     def _model(self, where: tuple[int, ...], value: dict[str, Any], run: int) -> Model:
