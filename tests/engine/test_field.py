@@ -11,6 +11,7 @@ from support.transformers import random_state, random_transformer
 
 import parkade as pk
 from parkade.engine import field_linear, field_stages, field_velocity
+from parkade.engine.field_room import make_room
 from parkade.engine.system import SMALL_D, unrolled
 from parkade.engine.velocity import tick
 from parkade.model.sphere import normalize
@@ -54,21 +55,24 @@ def test_bits_depend_neither_on_threads_nor_on_company(d):
     "mask", ["causal", "full", "window(2)", "window(18)", "window(33)", "prefix(7)", "prefix(20)"]
 )
 def test_tiles_of_narrow_heads(mask, width):
-    """Three tiles of queries, the last not full, whose edges cut through windows and prefixes."""
-    rng = np.random.default_rng(width)
+    """Three tiles of queries, the first not full, whose edges cut through windows and prefixes.
+
+    Heads of width 5 are too wide for tiles.
+    """
+    rng, d = np.random.default_rng(width), 5 if width < 3 else width
     heads = [
         pk.Head(
-            rng.standard_normal((width, 5)),
-            rng.standard_normal((width, 5)),
-            rng.standard_normal((5, min(width, 3))) @ rng.standard_normal((min(width, 3), 5)),
+            *rng.standard_normal((2, width, d)),
+            rng.standard_normal((d, width)) @ rng.standard_normal((width, d)),
             beta=2.0,
         )
         for _ in range(2)
     ]
     for position in (None, pk.Rope(base=100.0), pk.Alibi([0.0, 0.5])):
         model = pk.Transformer(heads, mask=mask, position=position)
-        x = pk.sphere.uniform(41, 5, seed=width)
-        assert worst(field_velocity.velocity(lowered(model), x), model.velocity(x)) < 1e-13
+        field, x = lowered(model), pk.sphere.uniform(41, d, seed=width)
+        assert make_room(field, 41).packed.shape[1] == (41 if width < 5 else 0)
+        assert worst(field_velocity.velocity(field, x), model.velocity(x)) < 1e-12
 
 
 def test_scores_far_beyond_the_range_of_floats():
