@@ -23,7 +23,7 @@ def theory_line(run: Path) -> dict[str, Any] | None:
     """The line for the moving tokens of `run`; None if the theory knows no such model."""
     model = run.model
     if isinstance(model, Transformer) and not model.plain:
-        predicted = "Nothing: the theory is for a single head under post-norm."
+        predicted = "Nothing: the theory is for a single head under post-norm, without noise."
         seen = f"{sentences.points(run.final)} at t = {_time(float(run.times[-1]))}"
         return _line("outside", predicted, seen, None)
     if model is None or model.generator is None or model.product is None:
