@@ -1,4 +1,7 @@
-"""The server of the explorer: the page, its schema and presets, runs as streams, and downloads."""
+"""The server of the explorer: the page, its schema and presets, runs as streams, and downloads.
+
+What computes is imported by the first run, so that the page is there before the engines are.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,8 @@ from starlette.types import ASGIApp
 
 from parkade.base.errors import ParkadeError
 from parkade.base.progress import Report
-from parkade.explorer import export, first
+from parkade.explorer import export, recorded
 from parkade.explorer.access import LocalOnly
-from parkade.explorer.compute import compute_run, compute_scene
 from parkade.explorer.equation import equation
 from parkade.explorer.limits import Limits
 from parkade.explorer.presets import presets
@@ -80,7 +82,7 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
             Mount("/static", StaticFiles(directory=export.PAGE, check_dir=False)),
             Route("/api/schema", _schema),
             Route("/api/presets", _presets),
-            Route("/api/first", _first),
+            Route("/api/recorded/{name}", _recorded),
             Route("/api/run", computed(_scene, "application/x-ndjson"), methods=["POST"]),
             Route("/api/download/npz", npz, methods=["POST"]),
             Route("/api/download/html", html, methods=["POST"]),
@@ -99,6 +101,8 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
 def _scene(
     settings: Settings, limits: Limits, report: Report, cancelled: Callable[[], bool]
 ) -> bytes:
+    from parkade.explorer.compute import compute_scene
+
     scene = compute_scene(settings, limits, report, cancelled)
     return json.dumps(scene, allow_nan=False).encode()
 
@@ -106,6 +110,8 @@ def _scene(
 def _npz(
     settings: Settings, limits: Limits, report: Report, cancelled: Callable[[], bool]
 ) -> bytes:
+    from parkade.explorer.compute import compute_run
+
     run, _ = compute_run(settings, limits, report, cancelled)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "run.npz")
@@ -116,6 +122,8 @@ def _npz(
 def _html(
     settings: Settings, limits: Limits, report: Report, cancelled: Callable[[], bool]
 ) -> bytes:
+    from parkade.explorer.compute import compute_scene
+
     return export.page(compute_scene(settings, limits, report, cancelled)).encode()
 
 
@@ -132,9 +140,12 @@ async def _schema(request: Request) -> Response:
     return json_response({"fields": schema(Settings), "equation": equation(Settings().model)})
 
 
-async def _first(request: Request) -> Response:
+async def _recorded(request: Request) -> Response:
+    body = recorded.packed(request.path_params["name"])
+    if body is None:
+        raise HTTPException(404)
     headers = {"content-encoding": "gzip"}
-    return Response(first.FILE.read_bytes(), media_type="application/json", headers=headers)
+    return Response(body, media_type="application/json", headers=headers)
 
 
 async def _presets(request: Request) -> Response:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from parkade.base.errors import ParkadeError
 from parkade.base.types import Array
@@ -13,10 +14,9 @@ from parkade.explorer.schema import FieldError
 from parkade.explorer.settings import Settings
 from parkade.model.norm import NGPT, Mix, Peri, Pre, Sqrt
 from parkade.model.transformer import Transformer
-from parkade.solve.brownian import longest_step
-from parkade.solve.options import Options, default_tol
-from parkade.solve.record import Kept, Recorder, recorder
-from parkade.solve.solver import Solver
+
+if TYPE_CHECKING:
+    from parkade.solve.record import Kept, Recorder
 
 TOL = 1e-6
 _STABLE = 3.3  # |V| times the longest explicit step that is stable
@@ -50,6 +50,9 @@ class Limits:
 
     def foresee(self, settings: Settings) -> None:
         """Raise if the run is certain to take more steps than allowed."""
+        from parkade.solve.options import Options
+        from parkade.solve.solver import Solver
+
         free = settings.n - len(settings.held)
         frozen = settings.start[settings.held] if len(settings.held) else None
         options = Options(settings.T, tol=tol_of(settings.model), frozen=frozen)
@@ -77,12 +80,16 @@ class Limits:
 
 def tol_of(model: Transformer) -> float:
     """The tolerance of runs: coarser with noise, which needs many more steps."""
+    from parkade.solve.options import default_tol
+
     return max(TOL, default_tol(model))
 
 
 def _steps(model: Transformer, t: float) -> float:
     """At least so many steps are needed, however slowly the tokens move."""
     if model.noise is not None:
+        from parkade.solve.brownian import longest_step
+
         return t / longest_step(model, tol_of(model))
     return _relaxations(model, t) / _STABLE
 
@@ -116,6 +123,8 @@ class LimitedRecorder:
 
     def start(self) -> LimitedRecorder:
         """Forget all steps; the clock goes on if the run starts again."""
+        from parkade.solve.record import recorder
+
         self._keep: Recorder = recorder("steps", self._x0, "", self._x0.shape[1])
         self._steps = 0
         self._bytes = 0.0

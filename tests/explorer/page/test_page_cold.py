@@ -8,15 +8,15 @@ from support.explorer import explore
 
 
 def test_the_first_scene_is_there_before_the_compiler_is_done(browser, tmp_path):
-    with explore(**copy_without(tmp_path / "cache", "explicit.advance")) as (_, origin):
+    with explore(**copy_without(tmp_path / "cache", "implicit.advance")) as (_, origin):
         page = browser.new_page(reduced_motion="reduce")
         page.goto(origin)
         text = page.locator("#progress-text")
         expect(text).to_contain_text("compiling")
         assert page.evaluate("document.documentElement.dataset.state") == "computing"
-        assert page.evaluate("parkade.scene.n") == 32  # and yet there is a scene
+        assert page.evaluate("parkade.scene.end") == 1e60  # and yet there is the life
         page.wait_for_timeout(1500)  # progress events come every second
-        assert text.inner_text().startswith("compiling the engine (explicit, d=3, direct sums)")
+        assert text.inner_text().startswith("compiling the engine (implicit, d=2")
         assert page.locator("#progress.waiting").is_visible()
         assert not page.evaluate("document.getElementById('ball').classList.contains('stale')")
         expect(page.locator("#progress")).to_be_hidden(timeout=120_000)

@@ -49,7 +49,7 @@ def test_round_trip(opened, settings):
 
 
 def test_a_short_link_for_the_defaults(opened):
-    reader = opened()
+    reader = opened("n=32")
     assert reader.link == "t=1000"
     reader.type("beta", 4)
     assert reader.link == "beta=4&t=1000"

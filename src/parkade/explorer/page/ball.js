@@ -2,6 +2,7 @@
 
 import { Stage, SANS, SERIF, clusterSizes, disc, ring, star, square, rimmedText, trailPieces } from './look.js';
 import { drawGround, drawGraticule, drawLeading, drawCaps, drawTrails, drawAxes } from './sphere.js';
+import { drawNotes } from './notes.js';
 import { drawRim, drawDecades, drawPast, drawArcs } from './circle.js';
 
 const NAMED = 14; // with more clusters than this, names would cover the picture
@@ -49,6 +50,7 @@ export function drawBall(pen, box, show, view) {
   drawCenters(pen, places, scene, view, theme);
   if (view.names) drawNames(pen, stage, places, labels, colors, margin, show);
   if (token !== null && token < scene.n) drawChosen(pen, stage, places, token, theme, view.names && labels[token] === token ? null : scene.name(token));
+  if (view.notes) drawNotes(pen, box, show, view, places);
   return places;
 }
 

@@ -118,6 +118,7 @@ function strokeStairs(pen, box, steps, height) {
   pen.stroke();
 }
 
+/** Draw the staircase, and return where the names of its plateaus are: { x, y, width, start }. */
 export function drawStaircase(pen, box, scene, view, theme) {
   const { left, right } = timeSpan(box);
   const base = box.y + box.h - 26;
@@ -151,11 +152,12 @@ export function drawStaircase(pen, box, scene, view, theme) {
     pen.setLineDash([]);
     drawForecastKey(pen, box, top, scene, theme);
   }
-  nameStairs(pen, box, plateaus, scene, height, theme);
+  const names = nameStairs(pen, box, plateaus, scene, height, theme);
   const x = placeOf(box, view.u);
   drawNow(pen, x, top - 4, base, theme);
   disc(pen, x, base, 7.5, theme.paper);
   disc(pen, x, base, 6, theme.ink);
+  return names;
 }
 
 function drawCountAxis(pen, left, n, height, theme) {
@@ -226,9 +228,10 @@ function nameStairs(pen, box, plateaus, scene, height, theme) {
     const x = Math.min(spot.x + 5, right - width);
     const y = height(spot.clusters) - 3;
     if (taken.some((r) => x < r.x + r.width + 4 && r.x < x + width + 4 && Math.abs(y - r.y) < 14)) continue;
-    taken.push({ x, y, width });
+    taken.push({ x, y, width, start: spot.start });
     rimmedText(pen, text, x, y, theme.ink, theme.panel);
   }
+  return taken;
 }
 
 export function drawConsumption(pen, box, scene, view, theme) {

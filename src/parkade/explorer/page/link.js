@@ -5,7 +5,7 @@
 
 import { plain } from './format.js';
 
-export const TOGGLES = { trails: true, renyi: true, strong: true, caps: true, names: true, forecast: true, group: false };
+export const TOGGLES = { trails: true, renyi: true, strong: true, caps: true, names: true, notes: true, forecast: true, group: false };
 
 /** The view at first. A turn of null is the scene's own: its first token in front. */
 function freshView() {
@@ -66,5 +66,7 @@ export function writeLink(settings, view, t, fields, base) {
   const shown = Object.keys(TOGGLES).filter((name) => view[name]);
   if (Object.keys(TOGGLES).some((name) => view[name] !== TOGGLES[name])) add('show', shown.join(','));
   if (view.token !== null) add('token', view.token + 1);
+  // An address that names nothing is that of the opening.
+  if (!parts.length && fields.length) add(fields[0].name, plain(settings[fields[0].name]));
   return `#${parts.join('&')}`;
 }

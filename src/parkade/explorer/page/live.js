@@ -5,7 +5,6 @@ import { say } from './present.js';
 import { Presets } from './presets.js';
 import { Runner } from './runner.js';
 import { Scene } from './scene.js';
-import { fetchFirst } from './server.js';
 
 const HURRY = 120; // milliseconds between two runs while a slider moves
 const root = document.documentElement;
@@ -34,12 +33,19 @@ export class Live {
     });
   }
 
-  /** Show the first scene at once; its run, which may have to wait for a compiler, makes the next ones fast. */
-  async start() {
+  /**
+   * Begin with the run of the address, or with `life`, the recorded one on which an address that
+   * names nothing opens: it is there at once. Its run, which may have to wait for a compiler, makes the next ones fast.
+   */
+  start(life) {
     this.loading = this.presets.load().finally(() => { this.loading = null; });
-    const first = this.state.isBase ? await fetchFirst() : null;
-    if (first) this.host.present(new Scene(first), false);
-    this.compute({ shown: first !== null });
+    if (life) {
+      this.state.open(life.settings);
+      this.controls.show(this.state.settings);
+      this.presets.show();
+      this.host.present(new Scene(life), false);
+    }
+    this.compute({ shown: life !== null });
   }
 
   /** Whether a run is under way or about to begin, or the menu of presets is on its way. */

@@ -11,9 +11,10 @@
 // For tests and for the curious, window.parkade has
 //   ready      Promise of the first scene being drawn
 //   scene      the Scene shown (null before), settings (those shown or being computed)
-//   view       u, turn, zoom, pan, color, trails, renyi, strong, caps, names, group, token, hover
+//   view       u, turn, zoom, pan, color, trails, renyi, strong, caps, names, notes, group, token, hover
 //   t          the time shown; goTo(t) sets it;  playing
 //   idle()     Promise of no run or undo under way and everything drawn
+//   plateauNames  where the time line names its plateaus: x, y, width, start
 //   places     screen position of each token on #ball: x, y, depth (CSS pixels), n × 3
 // <html> has data-state = "computing" | "ready" | "error", data-theme, data-mode; #time has data-playing.
 // A control has the id of its setting: a number also NAME-slider, a seed NAME-next, a choice
@@ -33,7 +34,7 @@ import { Progress } from './progress.js';
 import { Scene } from './scene.js';
 import { Screen } from './screen.js';
 import { Selection } from './selection.js';
-import { Refusal, fetchSchema } from './server.js';
+import { Refusal, fetchRecorded, fetchSchema } from './server.js';
 import { State } from './state.js';
 import { Theme } from './theme.js';
 import { Timeline } from './timeline.js';
@@ -60,6 +61,7 @@ function create(fields, own) {
   const legend = new Legend(state, { changed() { screen.draw(); undo.commit(); } });
   const timeline = new Timeline(byId('timeline'), {
     ...shared,
+    names: () => state.plateauNames,
     playing(flag) {
       byId('time').dataset.playing = String(flag);
       byId('play').setAttribute('aria-label', flag ? 'Pause' : 'Play');
@@ -123,6 +125,7 @@ window.parkade = {
   get t() { return page.parts.state.time; },
   get playing() { return page.parts.timeline.playing; },
   get places() { return page.parts.state.places; },
+  get plateauNames() { return page.parts.state.plateauNames; },
   goTo(t) { page.parts.timeline.jump(page.parts.state.scene.moment(t)); },
   async idle() {
     const { live, screen, timeline, undo } = page.parts;
@@ -148,10 +151,11 @@ function startFile(own) {
 async function startLive() {
   root.dataset.mode = 'live';
   try {
-    const { fields, equation } = await fetchSchema();
+    const opening = location.hash.length > 1 ? null : fetchRecorded('life');
+    const [{ fields, equation }, life] = await Promise.all([fetchSchema(), opening]);
     showEquation(equation);
     begin(fields, null);
-    page.parts.live.start();
+    page.parts.live.start(life);
   } catch (error) {
     root.dataset.state = 'error';
     if (!(error instanceof Refusal)) throw error;

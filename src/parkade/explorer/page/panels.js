@@ -5,13 +5,14 @@ import { showEquation } from './equation.js';
 import { forecastSentence } from './forecast.js';
 import { counted, percent, short, typeset } from './format.js';
 import { TRAILS } from './look.js';
+import { showStory, storyOf } from './story.js';
 
 /** Everything that holds for a whole scene. Elements with data-needs are hidden without it. */
 export function showScene(scene) {
   const known = {
     attention: scene.hasAttention, centers: scene.centers, caps: scene.hasCaps,
     consumption: scene.consumption, theory: scene.theory, forecast: scene.forecast,
-    words: scene.words, flow: !scene.words, law: scene.hasAttention && !scene.words,
+    words: scene.words, flow: !scene.words, law: scene.hasAttention && !scene.words, story: storyOf(scene),
   };
   for (const element of document.querySelectorAll('[data-needs]')) element.hidden = !known[element.dataset.needs];
   byId('token').max = String(scene.n);
@@ -27,6 +28,7 @@ export function showScene(scene) {
   }
   byId('ball').setAttribute('aria-label', `${scene.n} tokens on the ${scene.d === 2 ? 'circle' : 'sphere'}. Arrow keys turn it, J and K choose a token.`);
   showEquation(scene.equation);
+  showStory(scene);
   showTheory(scene);
   showMissing(scene);
   showStatus(scene);

@@ -51,7 +51,7 @@ export class Screen {
     const ball = penFor('ball');
     state.places = drawBall(ball.pen, ball.box, show, view);
     const line = penFor('timeline');
-    drawStaircase(line.pen, line.box, scene, view, theme);
+    state.plateauNames = drawStaircase(line.pen, line.box, scene, view, theme);
     if (scene.consumption) {
       const chart = penFor('consumption');
       drawConsumption(chart.pen, chart.box, scene, view, theme);

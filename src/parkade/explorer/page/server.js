@@ -28,8 +28,8 @@ async function answer(path, body, signal) {
 
 export const fetchSchema = async () => (await answer('/api/schema')).json();
 
-/** The scene of the settings a page begins with, computed before. */
-export const fetchFirst = async () => (await answer('/api/first')).json();
+/** A scene that comes with the server, computed before. */
+export const fetchRecorded = async (name) => (await answer(`/api/recorded/${name}`)).json();
 
 export const fetchPresets = async () => (await answer('/api/presets')).json();
 

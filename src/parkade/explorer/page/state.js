@@ -9,16 +9,28 @@ export class State {
     this.base = base;
     this.show = null; // { scene, settings, colors, paths } of the scene on the screen
     this.places = new Float64Array(0); // where tokens are drawn: x, y, depth
+    this.plateauNames = []; // where the time line names its plateaus
+    this.opening = null; // the settings of an address that names nothing
     this.readLink();
   }
 
   /** Take settings, view and time from the address. */
   readLink() {
-    const { settings, view, t } = parseLink(location.hash, this.fields, this.base);
+    const base = (!this.isNamed && this.opening) || this.base;
+    const { settings, view, t } = parseLink(location.hash, this.fields, base);
     this.settings = settings; // as the controls show them, also while a slider moves
     this.settled = settings; // as the link has them
     this.view = view;
     this.linkedTime = t; // to be shown with the next scene; null once that was done
+  }
+
+  /** Whether the address names anything. */
+  get isNamed() { return location.hash.length > 1; }
+
+  /** Take these settings for addresses that name nothing. */
+  open(settings) {
+    this.opening = settings;
+    this.readLink();
   }
 
   /** The link of what is shown now. */
@@ -39,9 +51,6 @@ export class State {
   isChosen(settings) {
     return this.fields.every(({ name }) => settings[name] === this.settings[name]);
   }
-
-  /** Whether these are the settings of an address that names none. */
-  get isBase() { return this.fields.every(({ name }) => this.settings[name] === this.base[name]); }
 
   /** Show the picture from its usual side. */
   resetView() { Object.assign(this.view, { turn: null, zoom: 1, pan: [0, 0] }); }

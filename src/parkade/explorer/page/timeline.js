@@ -6,7 +6,7 @@ const SECONDS = 14; // a whole run at speed 1, and a bit more for each decade
 const PER_DECADE = 0.2;
 
 export class Timeline {
-  /** `host` gives view(), scene(), and hears changed(), done(), playing(flag). */
+  /** `host` gives view(), scene(), names(), and hears changed(), done(), playing(flag). */
   constructor(canvas, host) {
     this.canvas = canvas;
     this.host = host;
@@ -15,15 +15,30 @@ export class Timeline {
     canvas.addEventListener('pointerdown', (event) => {
       if (!host.scene()) return;
       this.pause();
+      const name = this.nameAt(event);
+      if (name) {
+        this.jump(host.scene().moment(name.start));
+        return;
+      }
       canvas.setPointerCapture(event.pointerId);
       this.held = true;
       this.scrub(event);
     });
-    canvas.addEventListener('pointermove', (event) => this.held && this.scrub(event));
+    canvas.addEventListener('pointermove', (event) => {
+      if (this.held) this.scrub(event);
+      canvas.classList.toggle('pointing', !this.held && Boolean(this.nameAt(event)));
+    });
     for (const type of ['pointerup', 'pointercancel']) {
       canvas.addEventListener(type, () => { if (this.held) { this.held = false; host.done(); } });
     }
     canvas.addEventListener('keydown', (event) => this.key(event));
+  }
+
+  /** The name of a plateau under the pointer: a click goes to where the plateau begins. */
+  nameAt(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    return this.host.names().find((name) => x >= name.x && x <= name.x + name.width && y <= name.y && y >= name.y - 15);
   }
 
   scrub(event) {

@@ -1,0 +1,93 @@
+"""The story: the life that the page opens on, the sentence over it, and notes on the picture."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+from support.explorer import explore
+from support.reader import same
+
+MOVES = """() => new Promise((done) => {
+  const look = () => (window.parkade?.scene && parkade.t > 0 ? done(parkade.t) : setTimeout(look, 10));
+  look();
+})"""
+
+
+@pytest.fixture(scope="module")
+def life(tabs, server):
+    """A reader of the opening page, for all tests of this file."""
+    reader = tabs[0]
+    reader.begin(server)
+    reader.open("")
+    yield reader
+    reader.leave(f"{server}/static/icon.svg", {"width": 1280, "height": 800})
+    assert not reader.wrong
+
+
+def test_it_opens_on_the_whole_life_and_plays(browser):
+    """The time is that of a reader: from the command to the first moving picture."""
+    page = browser.new_page(reduced_motion="no-preference")
+    page.goto("about:blank")
+    begun = time.monotonic()
+    with explore() as (_, origin):
+        page.goto(origin, wait_until="commit")
+        t = page.evaluate(MOVES)
+        passed = time.monotonic() - begun
+        assert page.evaluate("parkade.playing")
+        assert t < page.evaluate("parkade.scene.end") == 1e60
+        page.close()
+    # A quiet machine takes less than 2 s; others may be at work on this one.
+    assert passed < 30
+
+
+def test_the_sentence(life):
+    merges = life.scene()["merges"]
+    assert life.text("story") == (
+        "200 tokens gather in eight clusters, which merge one by one, until at t = 3.9·10⁴⁸ only "
+        "the first token’s is left."
+    )
+    assert max(merge["t"] for merge in merges) == pytest.approx(3.9e48, rel=0.01)
+
+
+def test_notes(life):
+    """They are drawn where the picture is empty, for their moment, and can be left out."""
+    merge = max(life.scene()["merges"][:-1], key=lambda merge: merge["t"])
+    life.go(merge["t"] * 1.001)
+    with_notes = life.picture()
+    life.press("a")
+    assert life.on("show-notes").get_attribute("aria-pressed") == "false"
+    without = life.picture()
+    life.press("a")
+    changed = np.argwhere(np.abs(with_notes - without).max(axis=-1) > 40)
+    x, y = life.places()[merge["into"]][:2]
+    words = (changed < [45, 240]).all(axis=1)
+    ring = np.hypot(*(changed - [y, x]).T) < 45
+    assert words.sum() > 300
+    assert ring.sum() > 50
+    assert (words | ring).all()
+    assert same(life.picture(), with_notes)
+
+
+def test_plateaus_can_be_clicked(life):
+    plateaus = life.scene()["plateaus"]
+    life.go(0)
+    for start in plateaus[1]["start"], plateaus[-1]["start"]:
+        spot = life.page.evaluate(
+            "t => parkade.plateauNames.find(({ start }) => start === t)", start
+        )
+        life.on("timeline").click(position={"x": spot["x"] + spot["width"] - 4, "y": spot["y"] - 5})
+        life.idle()
+        assert life.get("parkade.t") == pytest.approx(start, rel=1e-6)
+
+
+def test_the_opening_can_be_left_and_returned_to(life):
+    assert "n=200&d=2&beta=64&T=1e60" in life.link
+    life.type("beta", 32)
+    life.on("undo").click()
+    life.idle()
+    assert life.settings["beta"] == 64
+    assert life.get("parkade.scene.settings.beta") == 64
+    expect(life.on("preset")).to_have_value("life")
