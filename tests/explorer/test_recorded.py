@@ -36,7 +36,7 @@ def test_they_are_what_would_be_computed(name):
 
 def test_the_life_is_the_preset():
     (life,) = (preset for preset in presets() if preset.name == "life")
-    assert recorded.LIFE == life.settings
+    assert life.settings == recorded.LIFE
 
 
 def test_the_server_has_them():

@@ -11,7 +11,8 @@ from support.explorer import explore
 from support.reader import same
 
 MOVES = """() => new Promise((done) => {
-  const look = () => (window.parkade?.scene && parkade.t > 0 ? done(parkade.t) : setTimeout(look, 10));
+  const moves = () => window.parkade?.scene && parkade.t > 0;
+  const look = () => (moves() ? done(parkade.t) : setTimeout(look, 10));
   look();
 })"""
 
