@@ -23,16 +23,22 @@ def json_response(
 
 
 def error_response(
-    status: int, sentence: str, field: str | None = None, headers: Mapping[str, str] | None = None
+    status: int, sentence: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """An error, as the page reads it."""
-    return json_response({"error": sentence, "field": field}, status, headers)
+    """An error that concerns no setting, as the page reads it."""
+    return json_response({"error": sentence, "field": None}, status, headers)
 
 
 def failure_response(error: ParkadeError) -> Response:
     """The response for a run that failed."""
-    status = 500 if isinstance(error, BugError) else 422
-    return error_response(status, str(error), getattr(error, "field", None))
+    return json_response(told(error), 500 if isinstance(error, BugError) else 422)
+
+
+def told(error: ParkadeError) -> dict[str, Any]:
+    """An error, as the page reads it; the others that were found with it are beside it."""
+    data = {"error": str(error), "field": getattr(error, "field", None)}
+    others = [told(other) for other in getattr(error, "others", [])]
+    return {**data, "others": others} if others else data
 
 
 class TaskResponse:
@@ -87,7 +93,7 @@ def _line(event: Event) -> bytes:
         case Note(text):
             message = {"note": text}
         case Failed(error):
-            message = {"error": str(error), "field": getattr(error, "field", None)}
+            message = told(error)
     return json.dumps(message).encode() + b"\n"
 
 

@@ -23,11 +23,15 @@ SEED = 2**53 - 1
 
 
 class FieldError(InputError):
-    """A setting is wrong; `field` is its name, or None if the error concerns no single one."""
+    """A setting is wrong; `field` is its name, or None if the error concerns no single one.
+
+    `others` are the errors of other settings that are wrong at the same time.
+    """
 
     def __init__(self, field: str | None, sentence: str) -> None:
         super().__init__(sentence)
         self.field = field
+        self.others: list[FieldError] = []
 
 
 class Slider(NamedTuple):

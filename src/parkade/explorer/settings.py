@@ -148,8 +148,9 @@ class Settings:
     # fmt: on
 
     def __post_init__(self) -> None:
-        for name, field in FIELDS.items():
-            object.__setattr__(self, name, _named(name, field.read, name, getattr(self, name)))
+        values = _each({n: (field.read, n, getattr(self, n)) for n, field in FIELDS.items()})
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
         self.model  # noqa: B018  raises if a matrix is wrong
 
     @classmethod
@@ -176,11 +177,13 @@ class Settings:
             raise FieldError(
                 "encoding", "frozen tokens have no position; choose encoding or frozen 'none'"
             )
-        found = {
-            name: _named(name, field.matrix, name, getattr(self, name), getattr(self, field.size))
-            for name, field in FIELDS.items()
-            if isinstance(field, Matrix)
-        }
+        found = _each(
+            {
+                name: (field.matrix, name, getattr(self, name), getattr(self, field.size))
+                for name, field in FIELDS.items()
+                if isinstance(field, Matrix)
+            }
+        )
         return assemble(self.to_dict(), found)
 
     @cached_property
@@ -212,9 +215,15 @@ FIELDS: dict[str, Field] = declared(Settings)
 """The declarations of all settings, by name."""
 
 
-def _named(name: str, read: Callable[..., Any], *arguments: Any) -> Any:
-    """What `read` returns; its error carries the name of the setting."""
-    try:
-        return read(*arguments)
-    except InputError as error:
-        raise FieldError(name, str(error)) from None
+def _each(calls: Mapping[str, tuple[Callable[..., Any], *tuple[Any, ...]]]) -> dict[str, Any]:
+    """What a function of each setting returns; the error names all settings that are wrong."""
+    found, wrong = {}, []
+    for name, (read, *arguments) in calls.items():
+        try:
+            found[name] = read(*arguments)
+        except InputError as error:
+            wrong.append(FieldError(name, str(error)))
+    if wrong:
+        wrong[0].others = wrong[1:]
+        raise wrong[0]
+    return found

@@ -18,7 +18,7 @@ def test_the_first_scene_is_there_before_the_compiler_is_done(browser, tmp_path)
         page.wait_for_timeout(1500)  # progress events come every second
         assert text.inner_text().startswith("compiling the engine (implicit, d=2")
         assert page.locator("#progress.waiting").is_visible()
-        assert not page.evaluate("document.getElementById('ball').classList.contains('stale')")
+        assert page.evaluate("document.documentElement.dataset.stale") == "false"
         expect(page.locator("#progress")).to_be_hidden(timeout=120_000)
         assert page.evaluate("document.documentElement.dataset.state") == "ready"
         page.close()

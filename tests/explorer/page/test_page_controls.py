@@ -197,5 +197,5 @@ def test_cancel(opened, small):
     reader.on("cancel").click()
     expect(reader.on("progress")).to_be_hidden()
     expect(reader.on("toast")).to_have_text("Cancelled.")
-    assert reader.get("document.documentElement.dataset.state") == "ready"
+    assert reader.get("document.documentElement.dataset.state") == "stale"
     np.testing.assert_array_equal(reader.scene()["frames"], before["frames"])

@@ -9,6 +9,7 @@ import struct
 from xml.etree import ElementTree as ET
 
 import numpy as np
+import pytest
 from PIL import Image
 from playwright.sync_api import expect
 from support.reader import download, has, pixels
@@ -79,7 +80,7 @@ def test_npz(opened, tmp_path):
     assert "saved" in reader.text("toast")
 
 
-# Plays a film in the page and tells its length, its size, and the colours of its last picture.
+# Plays a film in the page and tells its length, where one gets to, its size, and its last picture.
 _FILM = """async data => {
   const bytes = Uint8Array.from(atob(data), c => c.charCodeAt(0));
   const video = document.createElement('video');
@@ -91,9 +92,15 @@ _FILM = """async data => {
   const loaded = next('loadeddata');
   video.src = URL.createObjectURL(new Blob([bytes], { type: 'video/webm' }));
   await loaded;
-  const sought = next('seeked');
-  video.currentTime = 1e6;  // a recorded film does not know its own length
-  await sought;
+  const length = video.duration;
+  const seek = async time => {
+    const sought = next('seeked');
+    video.currentTime = time;
+    await sought;
+    return video.currentTime;
+  };
+  const middle = Number.isFinite(length) ? await seek(length / 2) : null;
+  const end = await seek(1e6);
   const canvas = document.createElement('canvas');
   [canvas.width, canvas.height] = [video.videoWidth, video.videoHeight];
   const pen = canvas.getContext('2d');
@@ -102,7 +109,8 @@ _FILM = """async data => {
     if (pen.getImageData(5, 5, 1, 1).data.slice(0, 3).some(value => value > 0)) break;
     await new Promise(yes => { setTimeout(yes, 50); });
   }
-  return [video.currentTime, canvas.width, canvas.height, canvas.toDataURL().split(',')[1]];
+  const picture = canvas.toDataURL().split(',')[1];
+  return { length, middle, end, width: canvas.width, height: canvas.height, picture };
 }"""
 
 
@@ -112,14 +120,17 @@ def test_webm(opened, small):
     name, data = download(reader, "video")
     assert name == "parkade-n12-d2-beta16.webm"
     assert data[:4] == b"\x1a\x45\xdf\xa3"
-    seconds, width, height, last = reader.page.evaluate(_FILM, base64.b64encode(data).decode())
-    assert (width, height) == (960, 1080)
-    assert 3 < seconds < 12  # a quarter of fifteen, and a rest
-    picture = pixels(base64.b64decode(last))
+    film = reader.page.evaluate(_FILM, base64.b64encode(data).decode())
+    assert (film["width"], film["height"]) == (960, 1080)
+    # The file knows its length, a quarter of fifteen and a rest, and one can go to any time of it.
+    assert 3 < film["length"] < 12
+    assert film["middle"] == pytest.approx(film["length"] / 2, abs=0.1)
+    assert film["end"] == pytest.approx(film["length"], abs=0.1)
+    picture = pixels(base64.b64decode(film["picture"]))
     x, y = on_figure(reader.scene()["frames"][-1, 0])
     assert has(picture, x, y, reader.color("ink"), 2, 60)
     assert has(picture, 5, 5, reader.color("paper"), 2, 12)
-    assert reader.on("progress").is_hidden()
+    assert reader.on("recording").is_hidden()
 
 
 def test_gif(opened, small):
@@ -157,7 +168,16 @@ def test_a_film_can_be_stopped(opened, small):
     reader.page.on("download", lambda file: saved.append(file))
     reader.on("downloads").locator("summary").click()
     reader.on("download-video").click()
-    reader.on("cancel").click()
-    expect(reader.on("progress")).to_be_hidden()
+    expect(reader.on("recording")).to_be_visible()
+    # A new run does not hide it: it goes on, and can be stopped still.
+    reader.type("seed", 2)
+    assert reader.get("parkade.scene.settings.seed") == 2
+    assert reader.on("progress").is_hidden()
+    told = "Number(document.getElementById('recording-bar').getAttribute('aria-valuenow'))"
+    share = reader.get(told)
+    reader.page.wait_for_timeout(500)
+    assert reader.get(told) > share
+    reader.on("recording-cancel").click()
+    expect(reader.on("recording")).to_be_hidden()
     assert saved == []
     assert reader.get("document.documentElement.dataset.state") == "ready"

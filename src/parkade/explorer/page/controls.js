@@ -77,14 +77,15 @@ export class Controls {
     return field && (isSize(field, settings[size]) ? settings[size] : field.default);
   }
 
-  /** Say what is wrong, at the control concerned if there is one. */
-  complain(sentence, name) {
-    for (const [own, field] of Object.entries(this.fields)) field.complain(own === name ? sentence : null);
-    const elsewhere = sentence && !(name in this.fields);
-    byId('form-error').textContent = elsewhere ? sentence : '';
+  /** Say all that is wrong, at the controls concerned; a list of { error, field }. */
+  complain(wrong) {
+    const of = (name) => wrong.find(({ field }) => field === name)?.error ?? null;
+    for (const [name, field] of Object.entries(this.fields)) field.complain(of(name));
+    const elsewhere = wrong.filter(({ field }) => !(field in this.fields)).map(({ error }) => error).join(' ');
+    byId('form-error').textContent = elsewhere;
     byId('form-error').hidden = !elsewhere;
-    const element = this.fields[name]?.element;
-    if (sentence && element?.closest('details')) element.closest('details').open = true;
-    if (sentence && element && !element.contains(document.activeElement)) element.scrollIntoView({ block: 'nearest' });
+    const elements = wrong.map(({ field }) => this.fields[field]?.element).filter(Boolean);
+    for (const element of elements) if (element.closest('details')) element.closest('details').open = true;
+    if (elements.length && !elements.some((element) => element.contains(document.activeElement))) elements[0].scrollIntoView({ block: 'nearest' });
   }
 }

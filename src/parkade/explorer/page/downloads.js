@@ -25,7 +25,7 @@ export class Downloads {
 
   async download(format) {
     byId('downloads').open = false;
-    const { show, view, settings } = this.state;
+    const { show, view } = this.state;
     if (!show) return;
     try {
       if (format === 'png') save(await figurePng(show, view), this.name('png'));
@@ -33,7 +33,7 @@ export class Downloads {
       else if (format === 'video' || format === 'gif') await this.record(format, show);
       else {
         toast(format === 'npz' ? 'Fetching the run…' : 'Writing the page…');
-        save(await fetchFile(format, settings), this.name(format));
+        save(await fetchFile(format, show.settings), this.name(format));
         toast(format === 'npz' ? 'The run is saved: load it with parkade.load.' : 'The page is saved: it plays offline, from a file.');
       }
     } catch (error) {
@@ -51,7 +51,7 @@ export class Downloads {
     const mine = new AbortController();
     this.recording = mine;
     this.timeline.pause();
-    this.progress.begin('recording…', false);
+    this.progress.begin();
     const recorded = format === 'video' ? recordVideo : recordGif;
     const report = (share) => this.recording === mine && this.progress.tell(share);
     const blob = await recorded(show, { ...this.state.view }, this.timeline.speed, mine.signal, report);
@@ -61,10 +61,6 @@ export class Downloads {
     if (blob) save(blob, this.name(format === 'gif' ? 'gif' : blob.type.split('/')[1]));
   }
 
-  /** Stop the recording, and say whether there was one. */
-  cancel() {
-    const recording = this.recording !== null;
-    this.recording?.abort();
-    return recording;
-  }
+  /** Stop the recording. */
+  cancel() { this.recording?.abort(); }
 }

@@ -1,12 +1,16 @@
 // What only a page with a server has: controls and presets that start runs.
 
 import { Controls } from './controls.js';
+import { byId } from './dom.js';
 import { say } from './present.js';
 import { Presets } from './presets.js';
 import { Runner } from './runner.js';
 import { Scene } from './scene.js';
+import { answers } from './server.js';
 
 const HURRY = 120; // milliseconds between two runs while a slider moves
+const ENOUGH = 800; // milliseconds after which a run gives way to a slider that has moved on
+const AGAIN = 2000; // milliseconds between two questions to a server that was lost
 const root = document.documentElement;
 
 export class Live {
@@ -15,22 +19,29 @@ export class Live {
     this.state = state;
     this.host = host;
     this.timer = null;
+    this.lost = null; // timer of the questions to a server that does not answer
     this.loading = null; // Promise of the menu of presets, until it is there
     this.controls = new Controls(state.fields, state.settings, (next, done) => this.change(next, done));
     this.presets = new Presets(state, (settings) => this.takePreset(settings));
     this.runner = new Runner(progress, {
-      begun() { root.dataset.state = 'computing'; },
+      begun: () => { this.wrong = false; this.mark(); },
       arrived: (data, { play, shown }) => {
-        this.controls.complain(null);
-        if (shown) root.dataset.state = 'ready';
-        else host.present(new Scene(data), play);
+        this.wrong = false;
+        this.controls.complain([]);
+        if (!shown) host.present(new Scene(data), play);
       },
       refused: (error) => {
-        root.dataset.state = 'error';
-        this.controls.complain(error.message, error.field);
-        if (!error.field || !state.show) say(error.message);
+        this.wrong = true;
+        this.controls.complain(error.wrong);
+        if (!error.wrong.some(({ field }) => field) || !state.show) say(error.message);
+        byId('retry').hidden = error.wrong.some(({ field }) => field);
+        if (error.lost) this.wait();
       },
+      ended: () => this.mark(),
     });
+    this.wrong = false; // whether the last run was refused
+    byId('retry').addEventListener('click', () => this.compute());
+    byId('go-back').addEventListener('click', () => this.take(state.show.settings));
   }
 
   /**
@@ -51,6 +62,15 @@ export class Live {
   /** Whether a run is under way or about to begin, or the menu of presets is on its way. */
   get busy() { return this.runner.busy || this.timer !== null || this.loading !== null; }
 
+  /** Mark what the page shows: whether it is of the settings that the controls have, and whether that changes soon. */
+  mark() {
+    const { stale, show } = this.state;
+    const coming = this.runner.busy || this.timer !== null;
+    root.dataset.stale = String(stale);
+    root.dataset.state = coming ? 'computing' : this.wrong || !show ? 'error' : stale ? 'stale' : 'ready';
+    byId('stale').hidden = coming || !stale;
+  }
+
   /** New settings from the controls; while a slider moves, a run begins now and then. */
   change(next, done) {
     const { state } = this;
@@ -61,13 +81,30 @@ export class Live {
     if (done) {
       this.host.commit();
       this.compute();
-    } else this.timer ??= setTimeout(() => this.compute(), HURRY);
+    } else this.timer ??= setTimeout(() => this.follow(), HURRY);
+    this.mark();
+  }
+
+  /** A slider moves: begin a run, unless one is under way that may still be shown on the way. */
+  follow() {
+    this.timer = null;
+    if (this.runner.busy && this.runner.age < ENOUGH) this.timer = setTimeout(() => this.follow(), HURRY);
+    else this.compute();
   }
 
   compute(options) {
     clearTimeout(this.timer);
     this.timer = null;
+    byId('retry').hidden = false;
     this.runner.start(this.state.settings, options);
+    this.mark();
+  }
+
+  /** Take settings from elsewhere into the controls, as a step that undo takes back. */
+  take(settings) {
+    this.state.settings = settings;
+    this.host.commit();
+    this.restored();
   }
 
   takePreset(settings) {
@@ -83,17 +120,31 @@ export class Live {
     this.compute({ play: true, again: true });
   }
 
-  /** Undo or redo has changed the settings; `shown` if their scene is on the screen. */
-  restored(shown) {
-    if (shown) this.runner.cancel();
+  /** The settings are others, by undo or redo; their scene may be on the screen. */
+  restored() {
     this.controls.show(this.state.settings);
-    this.controls.complain(null);
+    this.controls.complain([]);
     this.presets.show();
-    if (!shown) this.compute();
+    if (this.state.show && !this.state.stale) {
+      this.runner.cancel();
+      this.wrong = false;
+      say(null);
+      this.mark();
+    } else this.compute();
   }
 
   cancel() {
     this.runner.cancel();
-    root.dataset.state = this.state.show ? 'ready' : 'error';
+    this.mark();
+  }
+
+  /** The server does not answer: ask until it does, then go on. */
+  wait() {
+    clearTimeout(this.lost);
+    this.lost = setTimeout(async () => {
+      if (!this.wrong || this.busy) return; // there was another answer since
+      if (await answers()) this.compute();
+      else this.wait();
+    }, AGAIN);
   }
 }

@@ -16,7 +16,8 @@
 //   idle()     Promise of no run or undo under way and everything drawn
 //   plateauNames  where the time line names its plateaus: x, y, width, start
 //   places     screen position of each token on #ball: x, y, depth (CSS pixels), n × 3
-// <html> has data-state = "computing" | "ready" | "error", data-theme, data-mode; #time has data-playing.
+// <html> has data-state = "computing" | "ready" | "stale" | "error" and data-stale = "true" where the picture is of
+// other settings than the controls; data-theme, data-mode; #time has data-playing.
 // A control has the id of its setting: a number also NAME-slider, a seed NAME-next, a choice
 // NAME-VALUE, a matrix the entries NAME-0, NAME-0-1, NAME-seed or NAME-text. Errors appear in
 // NAME-error, form-error or message.
@@ -79,8 +80,8 @@ function create(fields, own) {
     pointed: (token) => selection.hover(token),
     chosen: (token) => selection.choose(token),
   });
-  const progress = new Progress();
-  const downloads = new Downloads(state, progress, timeline);
+  const progress = new Progress('progress', 'computing…');
+  const downloads = new Downloads(state, new Progress('recording', 'recording…'), timeline);
   const first = {};
   const ready = new Promise((resolve) => { first.resolve = resolve; });
   const show = (scene, play) => {
@@ -99,14 +100,12 @@ function create(fields, own) {
     undo.stopTimer();
     state.readLink();
     legend.show();
-    const shown = state.show !== null && state.isChosen(state.show.settings);
-    if (shown) {
+    if (state.show && !state.stale) {
       if (state.linkedTime !== null) state.view.u = state.scene.moment(state.linkedTime);
       state.linkedTime = null;
-      root.dataset.state = 'ready';
       screen.draw();
     }
-    live?.restored(shown);
+    live?.restored();
   }
 
   wire(state, { theme, undo, screen, timeline, gestures, selection, legend, downloads, live });
@@ -145,6 +144,7 @@ function startFile(own) {
   root.dataset.mode = 'file';
   begin([], own);
   page.parts.show(new Scene(own), false);
+  root.dataset.state = 'ready';
   showFacts(own);
 }
 

@@ -25,7 +25,7 @@ export function present(state, scene, play, parts) {
   view.u = scene.moment(moving ? 0 : begins ? Infinity : here);
   state.show = {
     scene,
-    settings: state.settings,
+    settings: scene.settings ?? state.settings,
     paths: pathVertices(scene),
     colors: new TokenColors(scene, themeColors(theme.dark)),
   };
@@ -36,7 +36,6 @@ export function present(state, scene, play, parts) {
   say(null);
   showTip(scene, view, null);
   showScene(scene);
-  document.documentElement.dataset.state = 'ready';
   timeline.renew();
   screen.drawNow();
   if (moving) timeline.play();

@@ -1,38 +1,39 @@
-// The progress bar of a run or a recording.
+// The bar of something that takes a while: a run, or a recording.
 
 import { byId } from './dom.js';
 
 const PATIENCE = 150; // milliseconds; what ends sooner shows no bar
 
 export class Progress {
-  constructor() {
+  /** `id` is that of the box; its parts are id-bar and id-text. */
+  constructor(id, verb) {
+    this.id = id;
+    this.verb = verb;
+    this.timer = null;
     this.share = 0;
-    this.verb = 'computing…';
     this.sentence = '';
   }
 
-  /** Something has begun. The picture fades if another one is about to replace it. */
-  begin(verb, fades) {
-    this.end();
-    this.verb = verb;
-    this.fades = fades;
-    this.timer = setTimeout(() => this.show(), PATIENCE);
+  part(name) { return byId(`${this.id}-${name}`); }
+
+  /** Something has begun. If it takes the place of something else, the reader has waited since that began. */
+  begin() {
+    this.tell(0);
+    this.timer ??= setTimeout(() => this.show(), PATIENCE);
   }
 
   show() {
-    clearTimeout(this.timer);
-    byId('progress').hidden = false;
-    byId('ball').classList.toggle('stale', this.fades);
+    byId(this.id).hidden = false;
     this.tell(this.share);
   }
 
   tell(share) {
     this.share = share;
     const percentage = Math.round(100 * share);
-    byId('progress-bar').style.width = `${percentage}%`;
-    byId('progress-bar').setAttribute('aria-valuenow', String(percentage));
-    byId('progress').classList.toggle('waiting', share === 0);
-    byId('progress-text').textContent = share > 0 ? `${this.verb} ${percentage} %` : this.sentence || this.verb;
+    this.part('bar').style.width = `${percentage}%`;
+    this.part('bar').setAttribute('aria-valuenow', String(percentage));
+    byId(this.id).classList.toggle('waiting', share === 0);
+    this.part('text').textContent = share > 0 ? `${this.verb} ${percentage} %` : this.sentence || this.verb;
   }
 
   /** Say what is waited for, until something is done. */
@@ -43,9 +44,9 @@ export class Progress {
 
   end() {
     clearTimeout(this.timer);
+    this.timer = null;
     this.share = 0;
     this.sentence = '';
-    byId('progress').hidden = true;
-    byId('ball').classList.remove('stale');
+    byId(this.id).hidden = true;
   }
 }

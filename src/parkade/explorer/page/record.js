@@ -3,6 +3,7 @@
 import { FIGURE, drawFigure, figureCanvas } from './figure.js';
 import { encodeGif } from './gif.js';
 import { Timeline } from './timeline.js';
+import { completed } from './webm.js';
 
 const TYPES = ['video/webm;codecs=vp9', 'video/webm;codecs=vp8', 'video/webm', 'video/mp4'];
 const RATE = 30;
@@ -28,7 +29,7 @@ export async function recordVideo(show, view, speed, signal, onProgress) {
   const type = videoType();
   const { canvas, pen } = figureCanvas(1);
   const stream = canvas.captureStream(RATE);
-  const recorder = new MediaRecorder(stream, { mimeType: type, videoBitsPerSecond: 6e6 });
+  const recorder = new MediaRecorder(stream, { mimeType: type, videoBitsPerSecond: 6e6, videoKeyFrameIntervalDuration: 1000 });
   const parts = [];
   recorder.addEventListener('dataavailable', (event) => parts.push(event.data));
   const ended = new Promise((resolve) => { recorder.addEventListener('stop', resolve); });
@@ -47,7 +48,10 @@ export async function recordVideo(show, view, speed, signal, onProgress) {
   recorder.stop();
   await ended;
   for (const track of stream.getTracks()) track.stop();
-  return signal.aborted ? null : new Blob(parts, { type: type.split(';')[0] });
+  if (signal.aborted) return null;
+  const film = new Blob(parts, { type: type.split(';')[0] });
+  if (film.type !== 'video/webm') return film;
+  return new Blob([completed(new Uint8Array(await film.arrayBuffer()), 1000 / RATE)], { type: film.type });
 }
 
 /** The animation at half the size and with fewer pictures a second. */

@@ -3,15 +3,19 @@
 import { Refusal, fetchScene } from './server.js';
 
 export class Runner {
-  /** `host` hears begun(), arrived(data, options), refused(error). */
+  /** `host` hears begun(), arrived(data, options), refused(error) and ended(). */
   constructor(progress, host) {
     this.progress = progress;
     this.host = host;
     this.run = null; // AbortController of the run under way
+    this.since = 0; // when it began
     this.latest = ''; // settings that were computed last, or are being computed
   }
 
   get busy() { return this.run !== null; }
+
+  /** For how long the run under way has been computed, in milliseconds; 0 if there is none. */
+  get age() { return this.busy ? performance.now() - this.since : 0; }
 
   async start(settings, options = {}) {
     const wanted = JSON.stringify(settings);
@@ -20,26 +24,28 @@ export class Runner {
     this.run?.abort();
     const mine = new AbortController();
     this.run = mine;
+    this.since = performance.now();
+    this.progress.begin();
     this.host.begun();
-    this.progress.begin('computing…', !options.shown);
+    let end = () => {};
     try {
       const data = await fetchScene(settings, {
         signal: mine.signal,
         onProgress: (share) => this.run === mine && this.progress.tell(share),
         onNote: (note) => this.run === mine && this.progress.note(note),
       });
-      if (this.run === mine) this.host.arrived(data, options);
+      end = () => this.host.arrived(data, options);
     } catch (error) {
-      if (this.run !== mine) return;
-      this.latest = '';
-      if (!(error instanceof Refusal)) throw error;
-      this.host.refused(error);
-    } finally {
-      if (this.run === mine) {
-        this.run = null;
-        this.progress.end();
-      }
+      if (this.run === mine) this.latest = '';
+      end = () => {
+        if (!(error instanceof Refusal)) throw error;
+        this.host.refused(error);
+      };
     }
+    if (this.run !== mine) return;
+    this.run = null;
+    this.progress.end();
+    try { end(); } finally { this.host.ended(); }
   }
 
   cancel() {

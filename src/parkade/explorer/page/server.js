@@ -1,10 +1,11 @@
 // Requests to the server: the schema, presets, runs that stream their progress, downloads.
 
-/** What the server refused, in its words, and the setting concerned. */
+/** What the server refused, in its words: a sentence for each setting concerned, or one for none. */
 export class Refusal extends Error {
-  constructor(sentence, field = null) {
-    super(sentence);
-    this.field = field;
+  constructor({ error, field = null, others = [] }, lost = false) {
+    super(error);
+    this.wrong = [{ error, field }, ...others];
+    this.lost = lost; // there was no answer at all
   }
 }
 
@@ -19,12 +20,15 @@ async function answer(path, body, signal) {
     response = await fetch(path, { ...options, signal });
   } catch (error) {
     if (error.name === 'AbortError') throw error;
-    throw new Refusal(LOST);
+    throw new Refusal({ error: LOST }, true);
   }
   if (response.ok) return response;
   const told = await response.json().catch(() => ({}));
-  throw new Refusal(told.error ?? `The server answered with status ${response.status}.`, told.field ?? null);
+  throw new Refusal({ error: `The server answered with status ${response.status}.`, ...told });
 }
+
+/** Whether the server answers at all. */
+export const answers = () => fetch('/api/schema').then(({ ok }) => ok, () => false);
 
 export const fetchSchema = async () => (await answer('/api/schema')).json();
 
@@ -44,7 +48,7 @@ export async function fetchScene(settings, { signal, onProgress, onNote }) {
   const hear = (line) => {
     if (!line.trim()) return null;
     const message = JSON.parse(line);
-    if (message.error) throw new Refusal(message.error, message.field ?? null);
+    if (message.error) throw new Refusal(message);
     if (message.progress !== undefined) onProgress(message.progress);
     if (message.note) onNote(message.note);
     return message.scene ?? null;
@@ -60,10 +64,10 @@ export async function fetchScene(settings, { signal, onProgress, onNote }) {
         pieces = [];
         if (scene) return scene;
       }
-      if (done) throw new Refusal('The server ended the run without a scene. Try again.');
+      if (done) throw new Refusal({ error: 'The server ended the run without a scene. Try again.' });
     }
   } catch (error) {
     if (error instanceof Refusal || error.name === 'AbortError') throw error;
-    throw new Refusal(LOST);
+    throw new Refusal({ error: LOST }, true);
   }
 }

@@ -43,6 +43,14 @@ export class State {
     return writeLink(this.settings, this.view, null, this.fields, this.base);
   }
 
+  /** Whether the scene on the screen is of other settings than the controls show. */
+  get stale() { return this.show !== null && !this.isChosen(this.show.settings); }
+
+  /** The link of the picture, also while the controls are ahead of it. */
+  linkOfPicture() {
+    return this.show ? writeLink(this.show.settings, this.view, this.time, this.fields, this.base) : this.link();
+  }
+
   get scene() { return this.show?.scene ?? null; }
 
   get time() { return this.show ? this.show.scene.time(this.view.u) : null; }

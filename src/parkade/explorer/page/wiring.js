@@ -16,16 +16,18 @@ export function wire(state, parts) {
 
   const copyLink = async () => {
     undo.rememberNow();
+    // While the controls are ahead of the picture, the address is theirs.
+    const link = new URL(state.linkOfPicture(), location.href).href;
     try {
-      await navigator.clipboard.writeText(location.href);
+      await navigator.clipboard.writeText(link);
       toast('The link to this view is copied.');
     } catch {
-      toast('The link to this view is in the address bar.');
+      toast(state.stale ? 'The link could not be copied.' : 'The link to this view is in the address bar.');
     }
   };
 
-  const cancel = () => {
-    if (!downloads.cancel()) live?.cancel();
+  const cancel = (task) => () => {
+    task.cancel();
     toast('Cancelled.');
   };
 
@@ -42,7 +44,8 @@ export function wire(state, parts) {
   press('link', copyLink);
   press('theme', () => theme.switch());
   press('help-open', help);
-  press('cancel', cancel);
+  if (live) press('cancel', cancel(live));
+  press('recording-cancel', cancel(downloads));
   press('reset-view', resetView);
   // A real jump would change the address, which holds the state.
   press('skip', (event) => { event.preventDefault(); byId('ball').focus(); });
