@@ -45,8 +45,8 @@ def test_it_opens_on_the_whole_life_and_plays(browser):
 
 
 def test_the_sentence(life):
-    merges = life.scene()["merges"]
-    assert life.text("story") == (
+    merges = life.get("parkade.scene.merges")
+    assert life.text("story-text") == (
         "200 tokens gather in eight clusters, which merge one by one, until at t = 3.9·10⁴⁸ only "
         "the first token’s is left."
     )
@@ -55,7 +55,7 @@ def test_the_sentence(life):
 
 def test_notes(life):
     """They are drawn where the picture is empty, for their moment, and can be left out."""
-    merge = max(life.scene()["merges"][:-1], key=lambda merge: merge["t"])
+    merge = max(life.get("parkade.scene.merges")[:-1], key=lambda merge: merge["t"])
     life.go(merge["t"] * 1.001)
     with_notes = life.picture()
     life.press("a")
@@ -73,7 +73,7 @@ def test_notes(life):
 
 
 def test_plateaus_can_be_clicked(life):
-    plateaus = life.scene()["plateaus"]
+    plateaus = life.get("parkade.scene.plateaus")
     life.go(0)
     for start in plateaus[1]["start"], plateaus[-1]["start"]:
         spot = life.page.evaluate(

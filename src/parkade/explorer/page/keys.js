@@ -25,6 +25,7 @@ export function listenToKeys(actions) {
     const plainKeys = {
       ',': () => actions.frame(-1), '.': () => actions.frame(1),
       '[': () => actions.hop(-1), ']': () => actions.hop(1),
+      PageDown: () => actions.step(1), PageUp: () => actions.step(-1),
       j: () => actions.token(1), k: () => actions.token(-1), Escape: actions.none,
       '+': () => actions.zoom(1.25), '=': () => actions.zoom(1.25), '-': () => actions.zoom(0.8), 0: actions.reset,
       c: actions.color, d: actions.theme, l: actions.link, '?': actions.help,

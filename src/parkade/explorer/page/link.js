@@ -7,6 +7,9 @@ import { plain } from './format.js';
 
 export const TOGGLES = { trails: true, renyi: true, strong: true, caps: true, names: true, notes: true, forecast: true, group: false };
 
+/** Whether an address has no settings of its own: it names nothing, or a step of the tour. */
+export const opens = (hash) => hash.length < 2 || new URLSearchParams(hash.slice(1)).has('tour');
+
 /** The view at first. A turn of null is the scene's own: its first token in front. */
 function freshView() {
   return {
@@ -14,7 +17,7 @@ function freshView() {
   };
 }
 
-/** Settings, view and time of a link; `base` are the settings it need not name. */
+/** Settings, view, time and step of the tour of a link; `base` are the settings it need not name. */
 export function parseLink(hash, fields, base) {
   const given = new URLSearchParams(hash.replace(/^#/, ''));
   const settings = { ...base };
@@ -43,10 +46,11 @@ export function parseLink(hash, fields, base) {
     const shown = new Set(given.get('show').split(','));
     for (const name of Object.keys(TOGGLES)) view[name] = shown.has(name);
   }
+  const tour = Number(given.get('tour'));
   const token = Number(given.get('token'));
   if (Number.isInteger(token) && token >= 1) view.token = token - 1;
   const t = given.has('t') && Number(given.get('t')) >= 0 ? Number(given.get('t')) : null;
-  return { settings, view, t };
+  return { settings, view, t, tour: Number.isInteger(tour) && tour >= 1 ? tour : null };
 }
 
 /** The link of settings, a view and a time, which may be null. */

@@ -54,7 +54,7 @@ export class Live {
       this.state.open(life.settings);
       this.controls.show(this.state.settings);
       this.presets.show();
-      this.host.present(new Scene(life), false);
+      this.host.present(life, false);
     }
     this.compute({ shown: life !== null });
   }

@@ -30,23 +30,26 @@ import { Gestures } from './gestures.js';
 import { Legend } from './legend.js';
 import { Live } from './live.js';
 import { showFacts } from './panels.js';
-import { present, say } from './present.js';
+import { opens } from './link.js';
+import { calm, present, say } from './present.js';
 import { Progress } from './progress.js';
+import { Recorded } from './recorded.js';
 import { Scene } from './scene.js';
 import { Screen } from './screen.js';
 import { Selection } from './selection.js';
-import { Refusal, fetchRecorded, fetchSchema } from './server.js';
+import { Refusal, fetchSchema } from './server.js';
 import { State } from './state.js';
 import { Theme } from './theme.js';
 import { Timeline } from './timeline.js';
 import { TimeTip } from './timetip.js';
+import { Tour } from './tour.js';
 import { Undo } from './undo.js';
 import { wire } from './wiring.js';
 
 const root = document.documentElement;
 
 /** Create the parts of the page; `own` is the data of an exported file's scene. */
-function create(fields, own) {
+function create(fields, own, recorded) {
   const defaults = Object.fromEntries(fields.map((field) => [field.name, field.default]));
   const state = new State(fields, own ? own.settings ?? {} : defaults);
   const shared = {
@@ -94,23 +97,53 @@ function create(fields, own) {
     present: show,
   });
 
+  const tour = new Tour(state, {
+    recorded: (name) => recorded.get(name),
+    take(scene, view, t) {
+      timeline.pause();
+      state.settings = { ...scene.settings };
+      state.settled = state.settings;
+      Object.assign(state.view, view);
+      state.resetView();
+      state.linkedTime = t;
+      legend.show();
+      show(scene, false);
+      live?.restored();
+    },
+    play(t) {
+      const until = state.scene.moment(t);
+      if (calm.matches) timeline.jump(until);
+      else timeline.play(until);
+    },
+    commit: (link) => undo.commit(link),
+    left(known) {
+      if (!known) undo.commit();
+      screen.draw();
+    },
+  }, (name) => recorded.has(name));
+
   /** Undo, redo, back or forward: the address has the state. */
   function restore() {
     timeline.pause();
     undo.stopTimer();
     state.readLink();
+    if (state.tour !== null) {
+      tour.go(state.tour, true);
+      return;
+    }
+    tour.leave(true);
     legend.show();
     if (state.show && !state.stale) {
-      if (state.linkedTime !== null) state.view.u = state.scene.moment(state.linkedTime);
+      state.view.u = state.scene.moment(state.linkedTime ?? Infinity);
       state.linkedTime = null;
       screen.draw();
     }
     live?.restored();
   }
 
-  wire(state, { theme, undo, screen, timeline, gestures, selection, legend, downloads, live });
+  wire(state, { theme, undo, screen, timeline, gestures, selection, legend, downloads, live, tour });
   theme.apply();
-  return { state, ready, screen, timeline, undo, live, show };
+  return { state, ready, screen, timeline, undo, live, tour, show };
 }
 
 const page = {};
@@ -127,35 +160,44 @@ window.parkade = {
   get plateauNames() { return page.parts.state.plateauNames; },
   goTo(t) { page.parts.timeline.jump(page.parts.state.scene.moment(t)); },
   async idle() {
-    const { live, screen, timeline, undo } = page.parts;
+    const { live, screen, timeline, tour, undo } = page.parts;
     do {
       await new Promise((resolve) => { setTimeout(resolve, 80); });
       await new Promise((resolve) => { requestAnimationFrame(resolve); });
-    } while (live?.busy || undo.moving || (screen.waiting && !timeline.playing));
+    } while (live?.busy || tour.busy || undo.moving || (screen.waiting && !timeline.playing));
   },
 };
 
-function begin(fields, own) {
-  page.parts = create(fields, own);
+function begin(fields, own, recorded) {
+  page.parts = create(fields, own, recorded);
   page.created(page.parts);
+}
+
+/** Go to the step of the tour that the address names. */
+function beginTour() {
+  const { state, tour } = page.parts;
+  if (state.tour !== null) tour.go(state.tour, true);
 }
 
 function startFile(own) {
   root.dataset.mode = 'file';
-  begin([], own);
+  begin([], own, new Recorded([...document.querySelectorAll('[data-recorded]')]));
   page.parts.show(new Scene(own), false);
   root.dataset.state = 'ready';
   showFacts(own);
+  beginTour();
 }
 
 async function startLive() {
   root.dataset.mode = 'live';
   try {
-    const opening = location.hash.length > 1 ? null : fetchRecorded('life');
+    const recorded = new Recorded(null);
+    const opening = opens(location.hash) ? recorded.get('life') : null;
     const [{ fields, equation }, life] = await Promise.all([fetchSchema(), opening]);
     showEquation(equation);
-    begin(fields, null);
+    begin(fields, null, recorded);
     page.parts.live.start(life);
+    beginTour();
   } catch (error) {
     root.dataset.state = 'error';
     if (!(error instanceof Refusal)) throw error;

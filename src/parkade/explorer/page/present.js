@@ -6,7 +6,7 @@ import { themeColors } from './palette.js';
 import { showScene } from './panels.js';
 import { showTip } from './token.js';
 
-const calm = matchMedia('(prefers-reduced-motion: reduce)');
+export const calm = matchMedia('(prefers-reduced-motion: reduce)');
 
 /** Say something in the middle of the picture, or nothing. */
 export function say(sentence) {

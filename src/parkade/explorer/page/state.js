@@ -1,6 +1,6 @@
 // The state of the page: one object that its parts share.
 
-import { parseLink, writeLink } from './link.js';
+import { opens, parseLink, writeLink } from './link.js';
 
 export class State {
   /** `fields` are the schema's, `base` are the settings that a link need not name. */
@@ -16,16 +16,13 @@ export class State {
 
   /** Take settings, view and time from the address. */
   readLink() {
-    const base = (!this.isNamed && this.opening) || this.base;
-    const { settings, view, t } = parseLink(location.hash, this.fields, base);
-    this.settings = settings; // as the controls show them, also while a slider moves
-    this.settled = settings; // as the link has them
+    const { settings, view, t, tour } = parseLink(location.hash, this.fields, this.base);
+    this.settings = (opens(location.hash) && this.opening) || settings; // as the controls show them, also while a slider moves
+    this.settled = this.settings; // as the link has them
     this.view = view;
+    this.tour = tour; // the step of the tour, from 1, or null
     this.linkedTime = t; // to be shown with the next scene; null once that was done
   }
-
-  /** Whether the address names anything. */
-  get isNamed() { return location.hash.length > 1; }
 
   /** Take these settings for addresses that name nothing. */
   open(settings) {
@@ -35,6 +32,7 @@ export class State {
 
   /** The link of what is shown now. */
   link() {
+    if (this.tour !== null) return `#tour=${this.tour}`;
     return writeLink(this.settled, this.view, this.time ?? this.linkedTime, this.fields, this.base);
   }
 

@@ -6,7 +6,12 @@ import { counted, short } from './format.js';
 const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
 const LINGER = 0.07; // how long on the time line a note about a merge stays
 
-const inWords = (count, noun) => (count < NUMBERS.length ? `${NUMBERS[count]} ${noun}${count === 1 ? '' : 's'}` : counted(count, noun));
+/** A number in words if it is small, with a noun or without one. */
+export function inWords(count, noun = '') {
+  if (!noun) return NUMBERS[count] ?? String(count);
+  return count < NUMBERS.length ? `${NUMBERS[count]} ${noun}${count === 1 ? '' : 's'}` : counted(count, noun);
+}
+
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** The plateaus on which clusters wait, and the merges since the first of them; null if there are none. */
@@ -52,6 +57,6 @@ export function notesAt(scene, u) {
 /** Put the sentence over the picture. */
 export function showStory(scene) {
   const sentence = storyOf(scene);
-  byId('story').textContent = sentence ?? '';
+  byId('story-text').textContent = sentence ?? '';
   byId('story').hidden = !sentence;
 }

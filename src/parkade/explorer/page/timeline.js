@@ -92,9 +92,11 @@ export class Timeline {
     ways[event.key]();
   }
 
-  play() {
+  /** Play to the end, or until a moment. */
+  play(until = 1) {
     const scene = this.host.scene();
     if (!scene || this.playing) return;
+    this.until = until;
     if (this.host.view().u >= 1) this.host.view().u = 0;
     this.playing = true;
     this.host.playing(true);
@@ -124,8 +126,8 @@ export class Timeline {
     const passed = this.last === null ? 0 : Math.min(100, now - this.last) / 1000;
     this.last = now;
     this.clock += (passed * this.speed) / Timeline.seconds(scene);
-    this.go(scene.momentOfClock(this.clock));
-    if (this.clock >= 1) this.pause();
+    this.go(Math.min(this.until, scene.momentOfClock(this.clock)));
+    if (this.clock >= 1 || this.host.view().u >= this.until) this.pause();
     else requestAnimationFrame((later) => this.tick(later));
   }
 

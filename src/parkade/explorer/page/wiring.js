@@ -6,7 +6,7 @@ import { toast } from './panels.js';
 
 /** Connect the buttons and the keys of the page with its parts. */
 export function wire(state, parts) {
-  const { theme, undo, screen, timeline, gestures, selection, legend, downloads, live } = parts;
+  const { theme, undo, screen, timeline, gestures, selection, legend, downloads, live, tour } = parts;
 
   const resetView = () => {
     state.resetView();
@@ -60,7 +60,14 @@ export function wire(state, parts) {
     hop,
     end: ifShown((u) => timeline.jump(u)),
     token: (way) => selection.step(way),
-    none() { selection.clear(); byId('downloads').open = false; },
+    none() {
+      if (tour.on) tour.leave();
+      selection.clear();
+      byId('downloads').open = false;
+    },
+    step(way) {
+      if (tour.on) tour.go(state.tour + way);
+    },
     zoom: ifShown((factor) => gestures.zoomMiddle(factor)),
     reset: resetView,
     color: () => legend.otherColor(),
