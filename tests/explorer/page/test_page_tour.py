@@ -38,7 +38,7 @@ def scene_of(reader):
 def numbers(text):
     """The times of a text, as numbers."""
     raised = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-    found = re.findall(r"t = ([\d.]+)(?:·10([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?", text)
+    found = re.findall(r"t\s=\s([\d.]+)(?:·10([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?", text)
     return [float(lead) * 10.0 ** int(power.translate(raised) or 0) for lead, power in found]
 
 

@@ -42,6 +42,7 @@ import { State } from './state.js';
 import { Theme } from './theme.js';
 import { Timeline } from './timeline.js';
 import { TimeTip } from './timetip.js';
+import { Talk } from './talk.js';
 import { Tour } from './tour.js';
 import { Undo } from './undo.js';
 import { wire } from './wiring.js';
@@ -115,18 +116,27 @@ function create(fields, own, recorded) {
       if (calm.matches) timeline.jump(until);
       else timeline.play(until);
     },
-    commit: (link) => undo.commit(link),
+    commit: () => undo.commit(),
     left(known) {
       if (!known) undo.commit();
       screen.draw();
     },
   }, (name) => recorded.has(name));
 
+  const talk = new Talk(state, {
+    scene: () => state.scene,
+    calm: () => calm.matches,
+    timeline,
+    tour,
+    changed() { screen.draw(); undo.remember(); },
+  });
+
   /** Undo, redo, back or forward: the address has the state. */
   function restore() {
     timeline.pause();
     undo.stopTimer();
     state.readLink();
+    talk.follow();
     if (state.tour !== null) {
       tour.go(state.tour, true);
       return;
@@ -143,7 +153,7 @@ function create(fields, own, recorded) {
 
   wire(state, { theme, undo, screen, timeline, gestures, selection, legend, downloads, live, tour });
   theme.apply();
-  return { state, ready, screen, timeline, undo, live, tour, show };
+  return { state, ready, screen, timeline, undo, live, talk, tour, show };
 }
 
 const page = {};
@@ -173,9 +183,10 @@ function begin(fields, own, recorded) {
   page.created(page.parts);
 }
 
-/** Go to the step of the tour that the address names. */
+/** Go to the step of the tour that the address names, and present it if it says so. */
 function beginTour() {
-  const { state, tour } = page.parts;
+  const { state, talk, tour } = page.parts;
+  talk.follow();
   if (state.tour !== null) tour.go(state.tour, true);
 }
 

@@ -7,9 +7,10 @@ import { tokenName } from './format.js';
 import { TokenColors } from './look.js';
 import { themeColors } from './palette.js';
 import { showMoment } from './panels.js';
+import { talkScale } from './talk.js';
 import { showToken } from './token.js';
 
-/** A pen for a canvas, in CSS pixels on any screen. */
+/** A pen for a canvas, in CSS pixels on any screen, or larger ones in a presentation. */
 function penFor(id) {
   const canvas = byId(id);
   const { clientWidth: w, clientHeight: h } = canvas;
@@ -19,9 +20,10 @@ function penFor(id) {
     canvas.height = Math.round(h * scale);
   }
   const pen = canvas.getContext('2d');
-  pen.setTransform(scale, 0, 0, scale, 0, 0);
-  pen.clearRect(0, 0, w, h);
-  return { pen, box: { x: 0, y: 0, w, h } };
+  const larger = talkScale();
+  pen.setTransform(scale * larger, 0, 0, scale * larger, 0, 0);
+  pen.clearRect(0, 0, w / larger, h / larger);
+  return { pen, box: { x: 0, y: 0, w: w / larger, h: h / larger }, larger };
 }
 
 export class Screen {
@@ -49,7 +51,7 @@ export class Screen {
     const { show, view } = state;
     const { scene, colors: { theme } } = show;
     const ball = penFor('ball');
-    state.places = drawBall(ball.pen, ball.box, show, view);
+    state.places = drawBall(ball.pen, ball.box, show, view).map((c, i) => (i % 3 === 2 ? c : c * ball.larger));
     const line = penFor('timeline');
     state.plateauNames = drawStaircase(line.pen, line.box, scene, view, theme);
     if (scene.consumption) {

@@ -16,11 +16,12 @@ export class State {
 
   /** Take settings, view and time from the address. */
   readLink() {
-    const { settings, view, t, tour } = parseLink(location.hash, this.fields, this.base);
+    const { settings, view, t, tour, talk } = parseLink(location.hash, this.fields, this.base);
     this.settings = (opens(location.hash) && this.opening) || settings; // as the controls show them, also while a slider moves
     this.settled = this.settings; // as the link has them
     this.view = view;
     this.tour = tour; // the step of the tour, from 1, or null
+    this.talk = talk; // whether this is a presentation
     this.linkedTime = t; // to be shown with the next scene; null once that was done
   }
 
@@ -32,8 +33,9 @@ export class State {
 
   /** The link of what is shown now. */
   link() {
-    if (this.tour !== null) return `#tour=${this.tour}`;
-    return writeLink(this.settled, this.view, this.time ?? this.linkedTime, this.fields, this.base);
+    const talk = this.talk ? '&talk=1' : '';
+    if (this.tour !== null) return `#tour=${this.tour}${talk}`;
+    return writeLink(this.settled, this.view, this.time ?? this.linkedTime, this.fields, this.base) + talk;
   }
 
   /** The link of the settings and the view before their scene has arrived, without a time. */

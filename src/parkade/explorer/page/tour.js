@@ -6,10 +6,13 @@ import { TOGGLES } from './link.js';
 
 const root = document.documentElement;
 
+/** A text whose equations are not broken into lines. */
+const whole = (text) => text.replaceAll(' = ', '\u00a0=\u00a0');
+
 export class Tour {
   /**
    * `host` gives recorded(name), a Promise of a scene or null; shows one with take(scene, view, t); plays until
-   * a time with play(t); takes a step with commit(link); and hears left().
+   * a time with play(t); takes a step with commit(); and hears left().
    */
   constructor(state, host, known = () => true) {
     this.state = state;
@@ -52,7 +55,7 @@ export class Tour {
       this.show(step, at, scene);
       const toggles = Object.fromEntries(Object.keys(TOGGLES).map((name) => [name, step.show.includes(name)]));
       this.host.take(scene, { color: step.color, ...toggles, token: null }, step.from);
-      if (!known) this.host.commit(`#tour=${at}`);
+      if (!known) this.host.commit();
       if (step.to > step.from) this.host.play(step.to);
       if (entered) byId('tour-next').focus({ preventScroll: true });
     } finally {
@@ -64,7 +67,7 @@ export class Tour {
     byId('tour').hidden = false;
     byId('tour-count').textContent = `${at} of ${this.steps.length}`;
     byId('tour-title').textContent = title;
-    byId('tour-text').replaceChildren(...text(scene).map((paragraph) => make('p', { textContent: paragraph })));
+    byId('tour-text').replaceChildren(...text(scene).map((paragraph) => make('p', { textContent: whole(paragraph) })));
     byId('tour-back').disabled = at === 1;
     byId('tour-next').textContent = at < this.steps.length ? 'Next' : 'Explore';
     byId('tour-leave').hidden = at === this.steps.length;
