@@ -81,6 +81,31 @@ def test_show_in_a_notebook():
     assert len(repr(shown)) < 80
 
 
+def test_a_small_page_with_a_view():
+    run = pk.simulate(pk.Attention(d=2), pk.sphere.uniform(5, 2, seed=1), 3.0)
+    usual, small = run.show(), run.show(view='t=1&x="y"', embed=True)
+    assert "<html data-embed " in small.text
+    assert "<html data-embed " not in usual.text
+    assert ' data-view="t=1&amp;x=&quot;y&quot;" id="scene">' in small.text
+    heights = [
+        int(re.findall(r'height="(\d+)"', p._repr_html_()[-200:])[0]) for p in (usual, small)
+    ]
+    assert heights[1] < heights[0]
+    assert "postMessage" not in small.text
+
+
+def test_the_tour_is_a_page(tmp_path):
+    done = CliRunner().invoke(app, ["export", "--tour", "-q", "-o", str(tmp_path / "tour.html")])
+    assert done.exit_code == 0
+    text = (tmp_path / "tour.html").read_text(encoding="utf-8")
+    assert re.findall(r'data-recorded="(\w+)"', text) == ["life", "values", "sharpness"]
+    assert ' data-view="tour=1" id="scene">' in text
+    for arguments in (["--tour", "run.npz"], []):
+        done = CliRunner().invoke(app, ["export", *arguments])
+        assert done.exit_code == 2
+        assert "give a file" in done.stderr
+
+
 def test_the_command(tmp_path):
     run = pk.simulate(
         pk.Attention(d=4), pk.sphere.uniform(5, 4, seed=1), 3.0, times=[0.0, 1.0, 3.0]

@@ -9,27 +9,54 @@ import typer
 
 from parkade.cli.guard import guarded, interruptible
 
-EXAMPLES = ("parkade export run.npz", "parkade export run.npz -o page.html")
+EXAMPLES = (
+    "parkade export run.npz",
+    "parkade export run.npz -o page.html --view 't=1e13&token=5'",
+    "parkade export run.npz --embed",
+    "parkade export --tour -o tour.html",
+)
 
 
 @guarded
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A run saved by simulate -o.")],
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="A run saved by simulate -o.")
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="The page.  [default: FILE.html]"),
     ] = None,
+    view: Annotated[
+        str, typer.Option("--view", metavar="LINK", help="The view: what a link has after '#'.")
+    ] = "",
+    embed: Annotated[
+        bool, typer.Option("--embed", help="For a frame: the picture and the time line only.")
+    ] = False,
+    tour: Annotated[
+        bool, typer.Option("--tour", help="Write the tour of the explorer instead of a run.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
 ) -> None:
     """Write a run as one HTML file that works offline."""
     with interruptible("nothing was written"):
         import parkade as pk
         from parkade.base import files
+        from parkade.base.errors import InputError
         from parkade.cli.summary import size
 
-        target = output or file.with_suffix(".html")
+        if tour == (file is not None):
+            raise InputError(
+                "give a file or --tour, got both" if tour else "give a file, or --tour; got neither"
+            )
+        target = output or (file or Path("tour")).with_suffix(".html")
         files.writable(target)
-        text = pk.load(file).show().text
+        link = view.removeprefix("#")
+        if file is not None:
+            text = pk.load(file).show(view=link, embed=embed).text
+        else:
+            from parkade.explorer import export as pages
+
+            text = pages.tour(view=link or "tour=1", embed=embed).text
         with files.atomic_write(target) as page:
             page.write(text.encode())
         if not quiet:

@@ -19,7 +19,14 @@ EXAMPLES = (
     "parkade timeline --seed 1 --forecast",
     "parkade simulate --n 200 --d 2 --beta 64 --t-end 1e60 -o run.npz",
     "parkade timeline run.npz --json",
+    "parkade timeline run.npz --csv merges",
 )
+
+COLUMNS = {
+    "merges": ("time", "absorbed", "into", "size"),
+    "plateaus": ("start", "end", "clusters", "lifetime"),
+}
+"""What the tables tell of each merge and of each plateau; tokens are counted from 0."""
 
 
 @guarded
@@ -48,6 +55,10 @@ def timeline(
         typer.Option("--forecast", help="Show what was forecast from the start, beside it."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    csv: Annotated[
+        str | None,
+        typer.Option("--csv", metavar="TABLE", help="Print a table as CSV: merges or plateaus."),
+    ] = None,
     newick: Annotated[
         bool,
         typer.Option("--newick", help="Print the merge tree (and the forecast) in Newick format."),
@@ -56,7 +67,10 @@ def timeline(
     """Show the metastable states of a run, their lifetimes and the merges."""
     with interruptible("nothing was written"):
         import parkade as pk
+        from parkade.base import check
 
+        if csv is not None:
+            check.choice("--csv", csv, tuple(COLUMNS))
         if file is not None:
             run = pk.load(file)
         else:
@@ -64,7 +78,9 @@ def timeline(
             run = pk.simulate(model, x0, t_end, progress=sys.stderr.isatty())
         foretold = pk.clusters.forecast_of(run, radius) if forecast else None
         tree = run.merge_tree(radius, persistence)
-    if as_json:
+    if csv is not None:
+        print(_table(csv, tree))
+    elif as_json:
         print(_json(tree, foretold))
     elif newick:
         print("\n".join(known.to_newick() for known in (tree, foretold) if known is not None))
@@ -74,6 +90,13 @@ def timeline(
             from parkade.cli import foretold as words
 
             print(f"\n{words.as_text(foretold, tree)}")
+
+
+def _table(name: str, tree: MergeTree) -> str:
+    """The merges or the plateaus, as lines of CSV."""
+    rows = {"merges": tree.events, "plateaus": tree.plateaus}[name]
+    told = [",".join(f"{getattr(row, column)}" for column in COLUMNS[name]) for row in rows]
+    return "\n".join([",".join(COLUMNS[name]), *told])
 
 
 def _json(tree: MergeTree, foretold: MergeTree | None) -> str:

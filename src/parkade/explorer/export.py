@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import html
 import json
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from parkade.base.errors import ParkadeError
+from parkade.explorer import recorded
 from parkade.explorer.build import build
 from parkade.explorer.bundle import bundle
 from parkade.explorer.words import Words
@@ -29,8 +31,8 @@ _OUTSIDE = re.compile(r"""\b(?:src|href)\s*=\s*["']?(?:/|\w+://)[^"'\s>]*""")
 class Page:
     """A self-contained page. A notebook shows it, and a browser opens it from a file."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, height: int = 760) -> None:
+        self.text, self.height = text, height
 
     def __repr__(self) -> str:
         return f"<a page of {len(self.text) / 1e6:.2g} MB; a notebook shows it>"
@@ -39,21 +41,51 @@ class Page:
         # In a sandbox the page runs its own script and cannot touch the notebook.
         return (
             f'<iframe srcdoc="{html.escape(self.text)}" sandbox="allow-scripts allow-downloads" '
-            'title="parkade explorer" width="100%" height="760" style="border: 0"></iframe>'
+            f'title="parkade explorer" width="100%" height="{self.height}" style="border: 0">'
+            "</iframe>"
         )
 
 
-def show(run: Run, words: Words | None = None) -> Page:
+def show(run: Run, words: Words | None = None, *, view: str = "", embed: bool = False) -> Page:
     """A run as a page; with `words`, the path of a text through the layers of a model."""
-    return Page(page(build(run, words=words)))
+    text = page(build(run, words=words), view=view, embed=embed)
+    return Page(text, 420) if embed else Page(text)
 
 
-def page(scene: dict[str, Any]) -> str:
-    """The page with a scene inside, as the text of an HTML file."""
+def tour(*, view: str = "tour=1", embed: bool = False) -> Page:
+    """The explorer's tour with its recorded scenes, as a page that needs no server."""
+    scenes = [json.loads(gzip.decompress(recorded.packed(name) or b"")) for name in recorded.SCENES]
+    return Page(page(*scenes, view=view, embed=embed))
+
+
+def page(
+    scene: dict[str, Any], *others: dict[str, Any], view: str = "", embed: bool = False
+) -> str:
+    """The page with a scene inside, as the text of an HTML file.
+
+    Parameters
+    ----------
+    scene, *others : dict
+        The scene that is shown, and recorded ones for the tour.
+    view : str
+        What a link has after "#", for an address that has nothing there: "t=1e13&token=5".
+    embed : bool
+        Whether the page is small: the picture and the time line only.
+    """
+    before, after = _template()
+    if embed:
+        before = before.replace("<html", "<html data-embed", 1)
+    shown = _element(scene, f' data-view="{html.escape(view)}"' if view else "", ' id="scene"')
+    return "\n".join([before + shown, *map(_element, others), after])
+
+
+def _element(scene: dict[str, Any], *attributes: str) -> str:
+    """A scene as an element of the page; a recorded one has its name."""
     # Without "<", no text in the data can end its element.
     data = json.dumps(scene, allow_nan=False).replace("<", "\\u003c")
-    before, after = _template()
-    return f'{before}<script type="application/json" id="scene">{data}</script>\n{after}'
+    name = recorded.name_of(scene["settings"])
+    called = f' data-recorded="{name}"' if name else ""
+    return f'<script type="application/json"{called}{"".join(attributes)}>{data}</script>'
 
 
 @cache

@@ -31,6 +31,12 @@ def packed(name: str) -> bytes | None:
     return (FOLDER / f"{name}.json.gz").read_bytes() if name in SCENES else None
 
 
+def name_of(settings: dict[str, Any] | None) -> str | None:
+    """The name under which a scene with these settings is recorded, or None."""
+    found = (name for name, chosen in SCENES.items() if chosen.to_dict() == settings)
+    return next(found, None)
+
+
 def record(settings: Settings) -> dict[str, Any]:
     """The scene of these settings, computed now."""
     from parkade.explorer.compute import compute_scene

@@ -193,12 +193,19 @@ class Path:
         """Merges, plateaus and lifetimes of clusters: see `parkade.clusters.merge_tree`."""
         return cast("MergeTree", late.call("merge_tree", self, radius, persistence))
 
-    def show(self) -> Page:
+    def show(self, *, view: str = "", embed: bool = False) -> Page:
         """The path as an interactive page: notebooks display it, `Page.text` is its HTML.
 
         It is the explorer's page. It needs no server and no network.
+
+        Parameters
+        ----------
+        view : str
+            What a link of the explorer has after "#", for example "t=1e13&color=position".
+        embed : bool
+            Whether the page is small, for a frame in a text: the picture and the time line only.
         """
-        return cast("Page", late.call("show", self))
+        return cast("Page", late.call("show", self, view=view, embed=embed))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one .npz file, atomically."""

@@ -38,7 +38,7 @@ def test_the_downloaded_page(opened, from_disk, tmp_path):
     for name in ["settings", "preset", "undo", "redo", "download-npz", "download-html"]:
         assert reader.on(name).is_hidden(), name
     reader.on("downloads").locator("summary").click()
-    assert reader.page.locator(".menu button:visible").count() == 4
+    assert reader.page.locator(".menu button:visible").count() == 6
     facts = reader.page.locator("#facts dl").inner_text().split("\n")
     assert facts[facts.index("V") + 1] == "1,1,-1"
     assert facts[facts.index("n") + 1] == "16"

@@ -5,6 +5,7 @@ import { figurePng, figureSvg } from './figure.js';
 import { recordGif, recordVideo, videoType } from './record.js';
 import { Refusal, fetchFile } from './server.js';
 import { toast } from './panels.js';
+import { TABLES } from './tables.js';
 
 function save(blob, name) {
   const address = URL.createObjectURL(blob);
@@ -12,11 +13,18 @@ function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(address), 60000);
 }
 
+/** A page that opens on a view, that of a link. */
+async function withView(page, link) {
+  const view = link.slice(1).replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+  const text = (await page.text()).replace(/ id="scene">/, () => ` data-view="${view}" id="scene">`);
+  return new Blob([text], { type: page.type });
+}
+
 export class Downloads {
   constructor(state, progress, timeline) {
     Object.assign(this, { state, progress, timeline });
     this.recording = null; // AbortController of the animation being recorded
-    for (const format of ['png', 'svg', 'video', 'gif', 'npz', 'html']) {
+    for (const format of ['png', 'svg', 'video', 'gif', 'merges', 'plateaus', 'npz', 'html']) {
       byId(`download-${format}`).addEventListener('click', () => this.download(format));
     }
   }
@@ -30,10 +38,12 @@ export class Downloads {
     try {
       if (format === 'png') save(await figurePng(show, view), this.name('png'));
       else if (format === 'svg') save(figureSvg(show, view), this.name('svg'));
+      else if (TABLES[format]) save(new Blob([TABLES[format](show.scene)], { type: 'text/csv' }), `${this.name('').slice(0, -1)}-${format}.csv`);
       else if (format === 'video' || format === 'gif') await this.record(format, show);
       else {
         toast(format === 'npz' ? 'Fetching the run…' : 'Writing the page…');
-        save(await fetchFile(format, show.settings), this.name(format));
+        const file = await fetchFile(format, show.settings);
+        save(format === 'html' ? await withView(file, this.state.link()) : file, this.name(format));
         toast(format === 'npz' ? 'The run is saved: load it with parkade.load.' : 'The page is saved: it plays offline, from a file.');
       }
     } catch (error) {

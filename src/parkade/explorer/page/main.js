@@ -52,7 +52,7 @@ const root = document.documentElement;
 /** Create the parts of the page; `own` is the data of an exported file's scene. */
 function create(fields, own, recorded) {
   const defaults = Object.fromEntries(fields.map((field) => [field.name, field.default]));
-  const state = new State(fields, own ? own.settings ?? {} : defaults);
+  const state = new State(fields, own ? own.settings ?? {} : defaults, own ? `#${byId('scene').dataset.view ?? ''}` : '');
   const shared = {
     view: () => state.view,
     scene: () => state.scene,

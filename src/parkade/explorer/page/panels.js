@@ -12,7 +12,7 @@ export function showScene(scene) {
   const known = {
     attention: scene.hasAttention, centers: scene.centers, caps: scene.hasCaps,
     consumption: scene.consumption, theory: scene.theory, forecast: scene.forecast,
-    words: scene.words, flow: !scene.words, law: scene.hasAttention && !scene.words, story: storyOf(scene),
+    words: scene.words, flow: !scene.words, law: scene.hasAttention && !scene.words, story: storyOf(scene), merges: scene.merges && scene.plateaus,
   };
   for (const element of document.querySelectorAll('[data-needs]')) element.hidden = !known[element.dataset.needs];
   byId('token').max = String(scene.n);

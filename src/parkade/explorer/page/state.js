@@ -3,8 +3,9 @@
 import { opens, parseLink, writeLink } from './link.js';
 
 export class State {
-  /** `fields` are the schema's, `base` are the settings that a link need not name. */
-  constructor(fields, base) {
+  /** `fields` are the schema's, `base` are the settings that a link need not name, and `usual` is a link for no link. */
+  constructor(fields, base, usual = '') {
+    this.usual = usual; // the link of an address that names nothing
     this.fields = fields;
     this.base = base;
     this.show = null; // { scene, settings, colors, paths } of the scene on the screen
@@ -14,10 +15,12 @@ export class State {
     this.readLink();
   }
 
+  get hash() { return location.hash.length > 1 ? location.hash : this.usual; }
+
   /** Take settings, view and time from the address. */
   readLink() {
-    const { settings, view, t, tour, talk } = parseLink(location.hash, this.fields, this.base);
-    this.settings = (opens(location.hash) && this.opening) || settings; // as the controls show them, also while a slider moves
+    const { settings, view, t, tour, talk } = parseLink(this.hash, this.fields, this.base);
+    this.settings = (opens(this.hash) && this.opening) || settings; // as the controls show them, also while a slider moves
     this.settled = this.settings; // as the link has them
     this.view = view;
     this.tour = tour; // the step of the tour, from 1, or null
