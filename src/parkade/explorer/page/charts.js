@@ -118,8 +118,11 @@ function strokeStairs(pen, box, steps, height) {
   pen.stroke();
 }
 
-/** Draw the staircase, and return where the names of its plateaus are: { x, y, width, start }. */
-export function drawStaircase(pen, box, scene, view, theme) {
+/**
+ * Draw the staircase, and return where the names of its plateaus are: { x, y, width, start }.
+ * `others` are lines behind it: { steps: [t, clusters], color, width, alpha }.
+ */
+export function drawStaircase(pen, box, scene, view, theme, others = []) {
   const { left, right } = timeSpan(box);
   const base = box.y + box.h - 26;
   const top = box.y + 8;
@@ -139,6 +142,13 @@ export function drawStaircase(pen, box, scene, view, theme) {
   drawCountAxis(pen, left, scene.n, height, theme);
   drawTimeAxis(pen, box, base, scene, theme);
   drawMergeTicks(pen, box, base, scene, scene.arrivals, theme.ink);
+  for (const { steps, color, width, alpha } of others) {
+    pen.strokeStyle = color;
+    pen.lineWidth = width;
+    pen.globalAlpha = alpha;
+    strokeStairs(pen, box, steps.map(([t, count]) => [scene.moment(t), count]), height);
+    pen.globalAlpha = 1;
+  }
   const foretold = view.forecast && scene.forecast;
   pen.strokeStyle = theme.accent;
   pen.lineWidth = foretold ? 3.2 : 1.8; // a dashed line on top must not hide it

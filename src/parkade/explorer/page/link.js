@@ -50,7 +50,7 @@ export function parseLink(hash, fields, base) {
   const token = Number(given.get('token'));
   if (Number.isInteger(token) && token >= 1) view.token = token - 1;
   const t = given.has('t') && Number(given.get('t')) >= 0 ? Number(given.get('t')) : null;
-  return { settings, view, t, tour: Number.isInteger(tour) && tour >= 1 ? tour : null, talk: given.has('talk') };
+  return { settings, view, t, tour: Number.isInteger(tour) && tour >= 1 ? tour : null, talk: given.has('talk'), beside: given.get('beside') };
 }
 
 /** The link of settings, a view and a time, which may be null. */

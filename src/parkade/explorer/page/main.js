@@ -14,6 +14,7 @@
 //   view       u, turn, zoom, pan, color, trails, renyi, strong, caps, names, notes, group, token, hover
 //   t          the time shown; goTo(t) sets it;  playing
 //   idle()     Promise of no run or undo under way and everything drawn
+//   beside     the Scene beside it, or null
 //   plateauNames  where the time line names its plateaus: x, y, width, start
 //   places     screen position of each token on #ball: x, y, depth (CSS pixels), n × 3
 // <html> has data-state = "computing" | "ready" | "stale" | "error" and data-stale = "true" where the picture is of
@@ -23,6 +24,7 @@
 // NAME-error, form-error or message.
 
 import { byId } from './dom.js';
+import { Beside } from './beside.js';
 import { AttentionPanel } from './attention.js';
 import { Downloads } from './downloads.js';
 import { showEquation } from './equation.js';
@@ -59,8 +61,17 @@ function create(fields, own, recorded) {
     changed: () => screen.draw(),
     done: () => undo.remember(),
   };
-  const screen = new Screen(state, { attention: () => attention, playing: () => timeline.playing });
-  const theme = new Theme(() => { attention.renew(); screen.recolor(theme.dark); });
+  const screen = new Screen(state, {
+    attention: () => attention,
+    playing: () => timeline.playing,
+    beside: () => beside,
+    others: () => beside.lines(),
+  });
+  const theme = new Theme(() => {
+    attention.renew();
+    screen.recolor(theme.dark);
+    beside.recolor();
+  });
   const undo = new Undo(state, () => restore());
   const selection = new Selection(state, shared);
   const legend = new Legend(state, { changed() { screen.draw(); undo.commit(); } });
@@ -90,8 +101,14 @@ function create(fields, own, recorded) {
   const ready = new Promise((resolve) => { first.resolve = resolve; });
   const show = (scene, play) => {
     present(state, scene, play, { theme, attention, screen, timeline, undo });
+    beside.renew();
     first.resolve();
   };
+  const beside = new Beside(state, {
+    dark: () => theme.dark,
+    changed: () => screen.draw(),
+    commit: () => undo.commit(),
+  }, !own);
   const live = own ? null : new Live(state, progress, {
     pause: () => timeline.pause(),
     commit: (link) => undo.commit(link),
@@ -107,10 +124,12 @@ function create(fields, own, recorded) {
       Object.assign(state.view, view);
       state.resetView();
       state.linkedTime = t;
+      state.beside = null;
       legend.show();
       show(scene, false);
       live?.restored();
     },
+    compare: (scene, names) => beside.put(scene, names),
     play(t) {
       const until = state.scene.moment(t);
       if (calm.matches) timeline.jump(until);
@@ -118,6 +137,7 @@ function create(fields, own, recorded) {
     },
     commit: () => undo.commit(),
     left(known) {
+      beside.renew();
       if (!known) undo.commit();
       screen.draw();
     },
@@ -145,6 +165,7 @@ function create(fields, own, recorded) {
     legend.show();
     if (state.show && !state.stale) {
       state.view.u = state.scene.moment(state.linkedTime ?? Infinity);
+      beside.renew();
       state.linkedTime = null;
       screen.draw();
     }
@@ -153,7 +174,7 @@ function create(fields, own, recorded) {
 
   wire(state, { theme, undo, screen, timeline, gestures, selection, legend, downloads, live, tour });
   theme.apply();
-  return { state, ready, screen, timeline, undo, live, talk, tour, show };
+  return { state, ready, screen, timeline, undo, live, beside, talk, tour, show };
 }
 
 const page = {};
@@ -167,14 +188,15 @@ window.parkade = {
   get t() { return page.parts.state.time; },
   get playing() { return page.parts.timeline.playing; },
   get places() { return page.parts.state.places; },
+  get beside() { return page.parts.beside.shown?.scene ?? null; },
   get plateauNames() { return page.parts.state.plateauNames; },
   goTo(t) { page.parts.timeline.jump(page.parts.state.scene.moment(t)); },
   async idle() {
-    const { live, screen, timeline, tour, undo } = page.parts;
+    const { beside, live, screen, timeline, tour, undo } = page.parts;
     do {
       await new Promise((resolve) => { setTimeout(resolve, 80); });
       await new Promise((resolve) => { requestAnimationFrame(resolve); });
-    } while (live?.busy || tour.busy || undo.moving || (screen.waiting && !timeline.playing));
+    } while (live?.busy || tour.busy || beside.busy || undo.moving || (screen.waiting && !timeline.playing));
   },
 };
 

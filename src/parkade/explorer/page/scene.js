@@ -13,7 +13,9 @@ import { short, tokenName } from './format.js';
 
 const HEAD = 0.04; // share of the time line between t = 0 and the first frame after it
 
+/** Packed numbers, which may be unpacked already. */
 function bytes(text) {
+  if (typeof text !== 'string') return text;
   const raw = atob(text);
   const out = new Uint8Array(raw.length);
   for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);

@@ -27,7 +27,7 @@ function penFor(id) {
 }
 
 export class Screen {
-  /** `host` gives attention(), the panel, and playing(). */
+  /** `host` gives attention(), the panel, playing(), beside(), and others(), the staircases beside that of the run. */
   constructor(state, host) {
     this.state = state;
     this.host = host;
@@ -52,8 +52,9 @@ export class Screen {
     const { scene, colors: { theme } } = show;
     const ball = penFor('ball');
     state.places = drawBall(ball.pen, ball.box, show, view).map((c, i) => (i % 3 === 2 ? c : c * ball.larger));
+    if (document.documentElement.dataset.beside) this.host.beside().draw(penFor('ball-beside'));
     const line = penFor('timeline');
-    state.plateauNames = drawStaircase(line.pen, line.box, scene, view, theme);
+    state.plateauNames = drawStaircase(line.pen, line.box, scene, view, theme, this.host.others());
     if (scene.consumption) {
       const chart = penFor('consumption');
       drawConsumption(chart.pen, chart.box, scene, view, theme);

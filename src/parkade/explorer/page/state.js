@@ -19,11 +19,12 @@ export class State {
 
   /** Take settings, view and time from the address. */
   readLink() {
-    const { settings, view, t, tour, talk } = parseLink(this.hash, this.fields, this.base);
+    const { settings, view, t, tour, talk, beside } = parseLink(this.hash, this.fields, this.base);
     this.settings = (opens(this.hash) && this.opening) || settings; // as the controls show them, also while a slider moves
     this.settled = this.settings; // as the link has them
     this.view = view;
     this.tour = tour; // the step of the tour, from 1, or null
+    this.beside = beside; // what is shown beside the scene: see Beside
     this.talk = talk; // whether this is a presentation
     this.linkedTime = t; // to be shown with the next scene; null once that was done
   }
@@ -38,7 +39,8 @@ export class State {
   link() {
     const talk = this.talk ? '&talk=1' : '';
     if (this.tour !== null) return `#tour=${this.tour}${talk}`;
-    return writeLink(this.settled, this.view, this.time ?? this.linkedTime, this.fields, this.base) + talk;
+    const beside = this.beside ? `&beside=${encodeURIComponent(this.beside).replace('%3A', ':')}` : '';
+    return writeLink(this.settled, this.view, this.time ?? this.linkedTime, this.fields, this.base) + beside + talk;
   }
 
   /** The link of the settings and the view before their scene has arrived, without a time. */

@@ -1,4 +1,4 @@
-// The steps of the tour. Each names a recorded scene, the times it plays between, what it shows, and says
+// The steps of the tour. Each names a recorded scene, and perhaps one beside it, the times it plays between, what it shows, and says
 // what is seen; its numbers are those of the scene.
 
 import { inWords } from './story.js';
@@ -51,7 +51,7 @@ export const STEPS = [
   },
   {
     title: 'What V changes',
-    scene: 'values', from: 0, to: Infinity, color: 'cluster', show: ['trails', 'names', 'notes'],
+    scene: 'values', beside: 'life', names: ['V = diag(1, ½)', 'V = I'], from: 0, to: Infinity, color: 'cluster', show: ['trails', 'names', 'notes'],
     text: (scene) => [
       `The same start, with V = diag(1, ½): the first direction leads, and tokens go to its two ends, left and right. By t = ${short(gathered(scene).start)} there are ${clusters(gathered(scene).clusters)}, and they stay. The paper conjectures this for any V with one leading direction.`,
       'Where V has several equal directions that lead, as V = I has, tokens fall into them and go on to one point.',
@@ -59,7 +59,7 @@ export const STEPS = [
   },
   {
     title: 'What β changes',
-    scene: 'sharpness', from: 0, to: Infinity, color: 'cluster', show: ['trails', 'renyi', 'strong', 'caps', 'names', 'notes'],
+    scene: 'sharpness', beside: 'life', names: ['β = 16', 'β = 64'], from: 0, to: Infinity, color: 'cluster', show: ['trails', 'renyi', 'strong', 'caps', 'names', 'notes'],
     text: (scene) => [
       `The same start, with β = ${short(scene.beta)} in place of 64. Each token sees farther: δ = ${short(scene.delta)}. Only ${clusters(gathered(scene).clusters)} form, and at t = ${short(lastMerge(scene), 2)} one is left.`,
       'Times of merges grow exponentially with β: that is why the larger β took 10⁴⁸. Now change anything yourself.',

@@ -11,13 +11,14 @@ const whole = (text) => text.replaceAll(' = ', '\u00a0=\u00a0');
 
 export class Tour {
   /**
-   * `host` gives recorded(name), a Promise of a scene or null; shows one with take(scene, view, t); plays until
+   * `host` gives recorded(name), a Promise of a scene or null; shows one with take(scene, view, t), and another beside it with
+   * compare(scene, names); plays until
    * a time with play(t); takes a step with commit(); and hears left().
    */
   constructor(state, host, known = () => true) {
     this.state = state;
     this.host = host;
-    this.steps = STEPS.filter(({ scene }) => known(scene)); // a file has few scenes
+    this.steps = STEPS.filter(({ scene, beside }) => known(scene) && (!beside || known(beside))); // a file has few scenes
     this.going = 0; // counts calls, since a scene may arrive after the reader has gone on
     const press = (id, action) => byId(id).addEventListener('click', action);
     press('tour-open', () => this.go(1));
@@ -48,6 +49,7 @@ export class Tour {
     this.loading = true;
     try {
       const scene = await this.host.recorded(step.scene);
+      const second = step.beside ? await this.host.recorded(step.beside) : null;
       if (mine !== this.going) return;
       const entered = this.state.tour === null || root.dataset.tour === undefined;
       this.state.tour = at;
@@ -55,6 +57,7 @@ export class Tour {
       this.show(step, at, scene);
       const toggles = Object.fromEntries(Object.keys(TOGGLES).map((name) => [name, step.show.includes(name)]));
       this.host.take(scene, { color: step.color, ...toggles, token: null }, step.from);
+      if (second) this.host.compare(second, step.names);
       if (!known) this.host.commit();
       if (step.to > step.from) this.host.play(step.to);
       if (entered) byId('tour-next').focus({ preventScroll: true });
