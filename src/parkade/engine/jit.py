@@ -132,7 +132,9 @@ class _CheckedCache:
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled function, or None if it is missing or damaged."""
-        target_context.refresh()
+        # Numba would load all it knows of Python and NumPy: half a second, which machine code does
+        # not need. Before it compiles, it does so anyway.
+        target_context.start_runtime()
         if not self._enabled:
             return None
         from numba.core.compiler import CompileResult

@@ -123,9 +123,13 @@ class Context(cpu.CPUContext):
         super().init()
         self._internal_codegen = Codegen("parkade.exec")
 
-    def load_additional_registries(self) -> None:
+    def start_runtime(self) -> None:
         """Let the CPU target make Numba's runtime, whoever comes first."""
         rtsys.initialize(registry.cpu_target.target_context)
+
+    def load_additional_registries(self) -> None:
+        """Load what Numba knows of Python and NumPy."""
+        self.start_runtime()
         super().load_additional_registries()
 
     def get_executable(self, library: Any, fndesc: Any, env: Any) -> Callable[..., Any]:
