@@ -52,11 +52,16 @@ def test_frames_are_the_run(shown):
 
 def test_labels_and_clusters_are_those_of_the_library(shown):
     chosen, run, found = shown
-    radius = pk.clusters.default_radius(chosen.model)
-    expected = [pk.cluster_labels(x, radius) for x in run.at(found["times"])]
-    assert np.array_equal(labels(found), expected)
+    assert found["radius"] == pk.clusters.default_radius(chosen.model)
     tree = run.merge_tree()
     assert np.array_equal(found["clusters"], tree.count(found["times"]))
+    for t, x, row in zip(found["times"], run.at(found["times"]), labels(found), strict=True):
+        leaders = tree.leaders(t).tolist()
+        assert sorted(set(row.tolist())) == leaders
+        for k, leader in enumerate(row):
+            before = [j for j in leaders if j <= k]
+            nearest = before[np.argmax(x[before] @ x[k])]
+            assert leader == (k if k in leaders else nearest)
     assert [(m["absorbed"], m["into"], m["size"]) for m in found["merges"]] == [
         (e.absorbed, e.into, e.size) for e in tree.events
     ]
@@ -68,6 +73,20 @@ def test_labels_and_clusters_are_those_of_the_library(shown):
         assert mine["start"] == pytest.approx(theirs.start, rel=5e-3)
         assert mine["end"] == pytest.approx(theirs.end, rel=5e-3)
         assert mine["lifetime"] == pytest.approx(mine["end"] - mine["start"])
+
+
+def test_with_noise_clusters_are_those_of_the_moment():
+    """A merge tree would count tokens that met once as one for good."""
+    found = scene({"n": 20, "d": 2, "beta": 16, "noise": 0.01, "T": 50})
+    x = frames(found).astype(float)
+    x /= np.linalg.norm(x, axis=2, keepdims=True)
+    expected = [pk.cluster_labels(one, found["radius"]) for one in x]
+    assert np.array_equal(labels(found), expected)
+    counts = [len(set(row.tolist())) for row in expected]
+    assert found["clusters"] == counts
+    assert (np.diff(counts) > 0).any()
+    assert found["merges"] is found["plateaus"] is found["forecast"] is None
+    assert found["theory"]["seen"].startswith(f"{counts[-1]} clusters at")
 
 
 def test_centres_and_consumption_are_those_of_the_library(shown):
@@ -174,7 +193,7 @@ def test_a_path_without_a_model(monkeypatch):
     """What needs a model is None; the tokens, clusters and merges are there."""
     run = pk.simulate(pk.Attention(d=3), pk.sphere.uniform(10, 3, seed=1), 1e3)
     tree = run.merge_tree(radius=0.1)
-    monkeypatch.setattr("parkade.explorer.build.merge_tree", lambda *_, **__: tree)
+    monkeypatch.setattr("parkade.explorer.groups.merge_tree", lambda *_, **__: tree)
     found = build(dataclasses.replace(run, model=None))
     known = build(run)
     assert set(found) == set(known)
@@ -183,8 +202,9 @@ def test_a_path_without_a_model(monkeypatch):
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["label"] == "path of 10 tokens, d = 3"
     assert found["frames"] == known["frames"]
-    expected = [pk.cluster_labels(x, 0.1) for x in run.at(found["times"])]
-    assert np.array_equal(labels(found), expected)
+    assert [sorted(set(row.tolist())) for row in labels(found)] == [
+        tree.leaders(t).tolist() for t in found["times"]
+    ]
 
 
 def test_too_many_tokens_for_a_page():

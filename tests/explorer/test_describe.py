@@ -23,7 +23,7 @@ def test_of_settings():
     assert found["label"] == (
         "n = 12, d = 2, β = 36, V = 1,-1, causal attention, frozen strong centres, seed 1"
     )
-    assert found["file_name"] == "parkade-n12-d2-beta36"
+    assert found["file_name"] == "parkade-n12-d2-beta36-T5-seed1"
     count = len(found["frozen_tokens"])
     assert list(found["facts"].items()) == [
         ("n", "12"), ("d", "2"), ("β", 36.0), ("c", 2.0), ("δ", pytest.approx(1 / 3)), ("T", 5.0),
@@ -35,7 +35,7 @@ def test_of_settings():
 def test_of_a_run(run):
     found = build(run)
     assert found["label"] == "n = 5, d = 3, β = 2.5, V = diag(1, 0.5, −1), full mask"
-    assert found["file_name"] == "parkade-full-n5-d3-beta2.5"
+    assert found["file_name"] == "parkade-full-n5-d3-beta2.5-T3"
     assert found["facts"] == {
         "n": "5", "d": "3", "β": 2.5, "δ": found["delta"],
         "V": "1, 0, 0; 0, 0.5, 0; 0, 0, -1", "T": 3.0, "attention": "full",
@@ -55,7 +55,7 @@ def test_of_a_path(run):
     path = dataclasses.replace(run, model=None)
     assert label(path, None, None) == "path of 5 tokens, d = 3"
     assert facts(path, None, None, None) == {"n": "5", "d": "3", "T": 3.0}
-    assert file_name(path, None) == "parkade-n5-d3"
+    assert file_name(path, None, None) == "parkade-n5-d3"
 
 
 def test_defaults_are_left_out_of_captions():

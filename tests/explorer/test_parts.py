@@ -97,7 +97,7 @@ def test_captions_and_facts_name_what_is_not_as_usual():
         "n = 10, d = 3, β = 4, window attention, over 16 tokens, seed 1, pre-norm, 2 heads, of "
         "rank 1, sample 3"
     )
-    assert found["file_name"] == "parkade-pre-window16-n10-d3-beta4"
+    assert found["file_name"] == "parkade-pre-window16-n10-d3-beta4-T20-seed1"
     told = found["facts"]
     assert (told["norm"], told["heads"], told["attention"]) == ("pre-norm", "2", "window")
     assert not {"position", "width of the MLP", "strength of the MLP"} & set(told)

@@ -36,8 +36,12 @@ def points(tokens: Array) -> str:
 
 def seen(final: FinalConfiguration, tokens: Array) -> str:
     """A description of `tokens`, such as "2 points in L"."""
-    text = points(tokens)
-    if final.dim < len(final.basis):
-        degrees = np.degrees(final.angles(tokens).max())
-        text += f", within {degrees:.0f}° of L" if degrees > 0.1 else " in L"
-    return text
+    return points(tokens) + closeness(final, tokens)
+
+
+def closeness(final: FinalConfiguration, tokens: Array) -> str:
+    """How close `tokens` are to L, such as " in L"; empty if L is everything."""
+    if final.dim == len(final.basis):
+        return ""
+    degrees = np.degrees(final.angles(tokens).max())
+    return f", within {degrees:.0f}° of L" if degrees > 0.1 else " in L"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.analysis.centers import KINDS, consumption_radius, separation
-from parkade.analysis.clusters import consumption, default_radius, linked, merge_tree
+from parkade.analysis.clusters import consumption
 from parkade.base.errors import InputError
 from parkade.base.numbers import finite
 from parkade.base.tree import MergeTree
@@ -20,6 +20,7 @@ from parkade.explorer import describe
 from parkade.explorer.equation import equation
 from parkade.explorer.forecast import forecast
 from parkade.explorer.frames import frame_times
+from parkade.explorer.groups import groups
 from parkade.explorer.settings import Settings
 from parkade.explorer.theory_line import theory_line
 from parkade.explorer.words import Words
@@ -31,7 +32,6 @@ from parkade.theory import paper
 FORMAT = "parkade scene 1"
 
 _TOKENS = 2**16  # labels are 16 bits wide
-_HALVINGS = 8  # a merge is found to a pixel
 
 
 def build(
@@ -58,23 +58,20 @@ def build(
     dict
         Ready for JSON. What needs a model (beta, mask, A or heads, V, equation, delta, centers,
         consumption, theory, forecast) is None without one, and so are settings, stats and ln r if
-        they are not known. The page hides what it cannot show.
+        they are not known, and plateaus and merges where clusters part again. The page hides what
+        it cannot show.
     """
     model = run.model
     held = np.empty(0, dtype=np.int64) if settings is None else settings.held
     n, d = len(run.final) + len(held), run.tokens.shape[2]
     if n > _TOKENS:
         raise InputError(f"a page shows at most {_TOKENS} tokens, got {n}; simulate fewer")
-    theory = theory_line(run)
     whole = _put_back(run, held)
-    checkpoint()
-    radius = default_radius(model) if words is None else words.radius
-    tree = merge_tree(whole, radius, halvings=_HALVINGS)
-    checkpoint()
-    told = forecast(run, tree)
-    checkpoint()
     times = frame_times(whole)
     shown = Path(times, whole.at(times), model)
+    checkpoint()
+    found = groups(whole, shown, words, checkpoint)
+    told = None if found.tree is None else forecast(run, found.tree)
     checkpoint()
     delta = None
     if model is not None:
@@ -83,7 +80,7 @@ def build(
     return {
         "format": FORMAT,
         "label": describe.label(whole, model, settings),
-        "file_name": describe.file_name(whole, model),
+        "file_name": describe.file_name(whole, model, settings),
         "facts": describe.facts(whole, model, settings, delta),
         "settings": None if settings is None else settings.to_dict(),
         "n": n,
@@ -91,21 +88,18 @@ def build(
         "times": times.tolist(),
         "frames": _packed(shown.tokens, "<f4"),
         "log_radii": _log_radii(whole, times),
-        "labels": _packed(_labels(shown.tokens, radius, checkpoint), "<u2"),
-        "clusters": tree.count(times).tolist(),
+        "radius": found.radius,
+        "labels": _packed(found.labels, "<u2"),
+        "clusters": found.counts.tolist(),
         "axes": _axes(shown.tokens) if d > 3 else None,
-        "plateaus": _plateaus(tree),
-        "merges": [
-            {"t": e.time, "absorbed": e.absorbed, "into": e.into, "size": e.size}
-            for e in tree.events
-        ],
+        **_of_tree(found.tree),
         "forecast": told,
         **_of_model(model),
         **_of_centers(shown, model, delta),
         "frozen": run.frozen.tolist(),
         "frozen_weights": run.frozen_weights.tolist(),
         "frozen_tokens": held.tolist(),
-        "theory": theory,
+        "theory": theory_line(run, int(found.counts[-1])),
         "stats": _stats(run),
         "trusted_until": finite(run.trusted_until),
         "phase_known_until": finite(run.phase_known_until),
@@ -198,20 +192,20 @@ def _put_back(run: Path, held: NDArray[np.int64]) -> Path:
     return replace(run, tokens=tokens, radii=radii, dense=dense)
 
 
-def _labels(tokens: Array, radius: float, checkpoint: Callable[[], None]) -> NDArray[np.int64]:
-    """The cluster of each token in each frame, named by its earliest token, (F, n)."""
-    labels = np.empty(tokens.shape[:2], dtype=np.int64)
-    for i, x in enumerate(tokens):
-        labels[i] = linked(x, radius)
-        checkpoint()
-    return labels
-
-
-def _plateaus(tree: MergeTree) -> list[dict[str, Any]]:
-    return [
-        {"start": p.start, "end": p.end, "clusters": p.clusters, "lifetime": p.lifetime}
-        for p in tree.plateaus
-    ]
+def _of_tree(tree: MergeTree | None) -> dict[str, Any]:
+    """The merges and the plateaus between them."""
+    if tree is None:
+        return {"plateaus": None, "merges": None}
+    return {
+        "plateaus": [
+            {"start": p.start, "end": p.end, "clusters": p.clusters, "lifetime": p.lifetime}
+            for p in tree.plateaus
+        ],
+        "merges": [
+            {"t": e.time, "absorbed": e.absorbed, "into": e.into, "size": e.size}
+            for e in tree.events
+        ],
+    }
 
 
 def _axes(frames: Array) -> dict[str, Any]:

@@ -59,17 +59,20 @@ def facts(run: Path, model: Model | None, settings: Settings | None, delta: floa
     return found
 
 
-def file_name(run: Path, model: Model | None) -> str:
+def file_name(run: Path, model: Model | None, settings: Settings | None) -> str:
     """A name for files of this scene, without an extension."""
     n, d = run.tokens.shape[1:]
-    if model is None or model.beta is None:
+    if model is None:
         return f"parkade-n{n}-d{d}"
     mask = "" if model.mask in (None, "causal") else str(model.mask)
     norm = model.norm.name if isinstance(model, Transformer) else "post"
     others = "".join(
         f"{name}-" for name in (norm, re.sub(r"\W", "", mask)) if name not in ("", "post")
     )
-    return f"parkade-{others}n{n}-d{d}-beta{model.beta:.15g}"
+    beta = "" if model.beta is None else f"-beta{model.beta:.15g}"
+    end = f"-T{float(run.times[-1]):.15g}".replace("e+", "e")
+    seed = "" if settings is None else f"-seed{settings.seed}"
+    return f"parkade-{others}n{n}-d{d}{beta}{end}{seed}"
 
 
 def _chosen(settings: Settings) -> Facts:

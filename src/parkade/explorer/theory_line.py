@@ -19,19 +19,25 @@ from parkade.theory import FinalConfiguration, capture_window, final_configurati
 _FEW = 64  # up to this many tokens it is quick to check whether they rest
 
 
-def theory_line(run: Path) -> dict[str, Any] | None:
-    """The line for the moving tokens of `run`; None if the theory knows no such model."""
+def theory_line(run: Path, clusters: int) -> dict[str, Any] | None:
+    """The line for the moving tokens of `run`, which ends with so many clusters.
+
+    None if the theory knows no such model.
+    """
     model = run.model
     if isinstance(model, Transformer) and not model.plain:
         predicted = "Nothing: the theory is for a single head under post-norm, without noise."
-        seen = f"{sentences.points(run.final)} at t = {_time(float(run.times[-1]))}"
+        seen = f"{_clusters(clusters)} at t = {_time(float(run.times[-1]))}"
         return _line("outside", predicted, seen, None)
     if model is None or model.generator is None or model.product is None:
         return None
     if len(run.frozen):
         return _among_frozen(run, model)
     final = final_configuration(model.generator)
-    seen = f"{sentences.seen(final, run.final)} at t = {_time(float(run.times[-1]))}"
+    seen = (
+        f"{_clusters(clusters)}{sentences.closeness(final, run.final)} "
+        f"at t = {_time(float(run.times[-1]))}"
+    )
     if model.mask != "causal":
         predicted = "the table of final configurations is for the causal mask."
         why = "Full attention has no leader: " if model.mask == "full" else "Nothing: "
@@ -68,10 +74,9 @@ def _slow(model: Model, end: Array) -> bool:
 def _among_frozen(run: Path, model: Model) -> dict[str, Any]:
     """The line of Theorem 5.2, where it applies."""
     near = distance(run.final, run.frozen)
-    seen = (
-        f"every free token within {near:.2g} rad of one of the {len(run.frozen)} frozen tokens at "
-        f"t = {_time(float(run.times[-1]))}"
-    )
+    count = len(run.frozen)
+    held = "the frozen token" if count == 1 else f"one of the {count} frozen tokens"
+    seen = f"every free token within {near:.2g} rad of {held} at t = {_time(float(run.times[-1]))}"
     beta = model.beta or 0.0
     if not _plain(model):
         predicted = "Theorem 5.2 on frozen centres is for the circle with Q = K = V = I, β > 0."
@@ -99,6 +104,10 @@ def _closest(points: Array) -> float:
     """The smallest distance between two of the points; π if there is only one."""
     gaps = [float(sphere.distance(points[i + 1 :], p).min()) for i, p in enumerate(points[:-1])]
     return min(gaps, default=math.pi)
+
+
+def _clusters(count: int) -> str:
+    return f"{count} cluster{'s' * (count != 1)}"
 
 
 def _line(kind: str, predicted: str, seen: str, agrees: bool | None) -> dict[str, Any]:

@@ -153,7 +153,7 @@ def final_configuration(V: ArrayLike, *, tol: float = SNAP) -> FinalConfiguratio
     >>> final.kind, final.dim, final.status
     ('one point', 2, 'conjecture')
     >>> print(pk.theory.final_configuration([[0, -1], [1, 0]]).sentence)  # doctest: +ELLIPSIS
-    V has the leading pair 0 ± 1i, whose real part is zero: outside the table...
+    V has the leading pair 0 ± i, whose real part is zero: outside the table...
     """
     m = square("V", V)
     tol = check.positive("tol", tol)

@@ -42,7 +42,8 @@ def real_leader(V: Array, found: Spectrum, lead: Group) -> Verdict:
             return "cloud", "observed", f"{head}: a cloud around L (observed).{tail}"
         return "two clouds", "observed", f"{head}: two clouds around ±ξ (observed).{tail}"
     if dim == d:
-        text = f"V is {value:.6g} times the identity: every token ends at x_1(0) (Theorem 4.1)."
+        multiple = "" if f"{value:.6g}" == "1" else f"{value:.6g} times "
+        text = f"V is {multiple}the identity: every token ends at x_1(0) (Theorem 4.1)."
         return "one point", "theorem", text
     if dim > 1:
         point = "every token ends at one point of L, the normalised projection of x_1(0)"
@@ -66,16 +67,17 @@ def _positive(found: Spectrum) -> bool:
 def complex_pair(found: Spectrum, lead: Group) -> Verdict:
     """One complex leading pair."""
     a, b = lead.value.real, lead.value.imag
-    head = f"V has the leading pair {a:.6g} ± {b:.6g}i"
+    imaginary = "i" if f"{b:.6g}" == "1" else f"{b:.6g}i"
+    head = f"V has the leading pair {a:.6g} ± {imaginary}"
     tail = f"{gap_in_words(found)}"
     outside = "outside the table; the first token"
     if lead.size > lead.dim:
         text = f"{head} with too few eigenvectors: {outside} approaches its plane like 1/t.{tail}"
         return "outside", "outside the table", text
     where = "in its plane" if lead.dim == 1 else f"in the sum of its {lead.dim} planes"
-    turning = f"turning {where} with period {2 * math.pi / b:.6g}"
+    turning = f"turning {where} with period {2 * math.pi / b:.3g}"
     if abs(a) <= lead.tolerance:
-        text = f"V has the leading pair 0 ± {b:.6g}i, whose real part is zero: {outside} keeps "
+        text = f"V has the leading pair 0 ± {imaginary}, whose real part is zero: {outside} keeps "
         return "outside", "outside the table", f"{text}{turning} (Lemma 3.1).{tail}"
     if a < 0:
         text = f"{head}, whose real part is negative: {outside} ends {turning} (Lemma 3.1).{tail}"

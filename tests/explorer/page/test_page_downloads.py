@@ -29,7 +29,7 @@ def test_png(opened, small):
     """Twice the size of a figure, with the tokens in their colours."""
     reader = opened(f"{small}&color=position&show=&t=0")
     name, data = download(reader, "png")
-    assert name == "parkade-n12-d2-beta16.png"
+    assert name == "parkade-n12-d2-beta16-T100-seed1.png"
     picture = pixels(data)
     assert picture.shape == (2160, 1920, 3)
     places = 2 * on_figure(reader.scene()["frames"][0])
@@ -42,7 +42,7 @@ def test_svg(opened, small):
     """Real vectors: a disc for each token where it is, and words as words."""
     reader = opened(f"{small}&color=position&show=&t=0")
     name, data = download(reader, "svg")
-    assert name == "parkade-n12-d2-beta16.svg"
+    assert name == "parkade-n12-d2-beta16-T100-seed1.svg"
     root = ET.fromstring(data)
     assert root.tag == f"{SVG}svg"
     assert (root.get("width"), root.get("height")) == ("960", "1080")
@@ -67,7 +67,7 @@ def test_npz(opened, tmp_path):
     """`pk.load` gives the run that `pk.simulate` makes."""
     reader = opened("n=12&d=3&beta=4&V=1,1,-1&mask=full&seed=5&T=30")
     name, data = download(reader, "npz")
-    assert name == "parkade-full-n12-d3-beta4.npz"
+    assert name == "parkade-full-n12-d3-beta4-T30-seed5.npz"
     file = tmp_path / name
     file.write_bytes(data)
     run = pk.load(file)
@@ -118,7 +118,7 @@ def test_webm(opened, small):
     reader = opened(f"{small}&color=position&show=")
     reader.on("speed").select_option("4")
     name, data = download(reader, "video")
-    assert name == "parkade-n12-d2-beta16.webm"
+    assert name == "parkade-n12-d2-beta16-T100-seed1.webm"
     assert data[:4] == b"\x1a\x45\xdf\xa3"
     film = reader.page.evaluate(_FILM, base64.b64encode(data).decode())
     assert (film["width"], film["height"]) == (960, 1080)
@@ -137,7 +137,7 @@ def test_gif(opened, small):
     reader = opened(small)
     reader.on("speed").select_option("4")
     name, data = download(reader, "gif")
-    assert name == "parkade-n12-d2-beta16.gif"
+    assert name == "parkade-n12-d2-beta16-T100-seed1.gif"
     frames, delays = gif_frames(data)
     assert 40 < len(frames) < 60  # 12.5 a second for a quarter of fifteen
     assert set(delays[:-1]) == {8}

@@ -16,7 +16,7 @@ import parkade as pk
 def test_the_downloaded_page(opened, from_disk, tmp_path):
     live = opened("n=16&c=2&V=1,1,-1&T=50&t=2")
     name, data = download(live, "html")
-    assert name == "parkade-n16-d3-beta9.html"
+    assert name == "parkade-n16-d3-beta9-T50-seed1.html"
     file = tmp_path / name
     file.write_bytes(data)
     reader = from_disk(file, "t=2")

@@ -92,7 +92,7 @@ def test_it_works(shown):
     reader.press("c", "t", "d", "]", "?")
     assert (reader.view["color"], reader.view["trails"]) == ("position", False)
     assert reader.get("document.documentElement.dataset.theme") == "dark"
-    assert reader.on("help").locator("p:visible").count() == 2
+    assert reader.on("help").locator("p:visible").count() == 3
     reader.press("Escape")
     name, data = download(reader, "svg")
     assert name == "parkade-n20-d3.svg"

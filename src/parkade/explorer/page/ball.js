@@ -154,11 +154,16 @@ function outward(stage, x, y, gap) {
   return [(x - stage.x) / length, (y - stage.y) / length].map((c, i) => (i ? y : x) + c * gap);
 }
 
+/** The clusters that have names: all, the largest first; if these are too many, those of several tokens, or none. */
+function named(sizes) {
+  const all = [...sizes].sort((a, b) => b[1] - a[1]);
+  const some = all.length > NAMED ? all.filter(([, size]) => size > 1) : all;
+  return some.length > NAMED ? [] : some;
+}
+
 function drawNames(pen, stage, places, labels, colors, margin, { scene, colors: palette }) {
   const { theme } = palette;
-  const sizes = [...clusterSizes(labels)].filter(([leader, size]) => size > 1 && palette.leaders[leader]);
-  if (sizes.length > NAMED) return;
-  sizes.sort((a, b) => b[1] - a[1]);
+  const sizes = named(clusterSizes(labels));
   const taken = [];
   const circle = stage.space === 2;
   pen.textBaseline = 'middle';
@@ -166,8 +171,10 @@ function drawNames(pen, stage, places, labels, colors, margin, { scene, colors: 
     const front = places[3 * leader + 2] >= 0;
     const [px, py] = [places[3 * leader], places[3 * leader + 1]];
     const gap = circle ? margin * stage.radius + 14 : 14 + haloRadius(size);
-    const [x, y] = outward(stage, px, py, gap);
-    if (taken.some(([a, b]) => Math.abs(a - x) < 46 && Math.abs(b - y) < 15)) continue;
+    // Where another name is, farther out.
+    const free = ([x, y]) => !taken.some(([a, b]) => Math.abs(a - x) < 46 && Math.abs(b - y) < 15);
+    const spots = [0, 16, 32].map((more) => outward(stage, px, py, gap + more));
+    const [x, y] = spots.find(free) ?? spots[0];
     taken.push([x, y]);
     const lean = (x - px) / gap;
     pen.textAlign = lean > 0.35 ? 'left' : lean < -0.35 ? 'right' : 'center';
@@ -175,7 +182,7 @@ function drawNames(pen, stage, places, labels, colors, margin, { scene, colors: 
     pen.font = `italic 15px ${SERIF}`;
     const name = scene.name(leader);
     const width = pen.measureText(name).width;
-    const count = ` ×${size}`;
+    const count = size > 1 ? ` ×${size}` : '';
     pen.font = `11px ${SANS}`;
     const more = pen.measureText(count).width;
     const wanted = pen.textAlign === 'left' ? x : pen.textAlign === 'right' ? x - width - more : x - (width + more) / 2;

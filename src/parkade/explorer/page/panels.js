@@ -12,10 +12,12 @@ export function showScene(scene) {
   const known = {
     attention: scene.hasAttention, centers: scene.centers, caps: scene.hasCaps,
     consumption: scene.consumption, theory: scene.theory, forecast: scene.forecast,
-    words: scene.words, flow: !scene.words, law: scene.hasAttention && !scene.words, story: storyOf(scene), merges: scene.merges && scene.plateaus,
+    words: scene.words, flow: !scene.words, law: scene.hasAttention && !scene.words, story: storyOf(scene),
+    merges: scene.merges && scene.plateaus, meeting: scene.merges, parting: !scene.merges,
   };
   for (const element of document.querySelectorAll('[data-needs]')) element.hidden = !known[element.dataset.needs];
   byId('token').max = String(scene.n);
+  for (const element of document.querySelectorAll('.radius')) element.textContent = scene.radius ? `${short(scene.radius)} rad` : 'a small angle';
   byId('frozen-key').hidden = !scene.frozen.length;
   byId('show-caps').disabled = scene.d > 3;
   byId('show-caps').title = scene.d > 3 ? 'Caps cannot be drawn along principal axes' : '';

@@ -5,6 +5,8 @@
 //
 // Always there: n, d, times, frames, labels, clusters. The rest may be null or missing:
 // a path need not have a model (mask, A or heads, V), lengths, centres, merges, a prediction, a forecast or statistics.
+//
+// Whatever the page says of clusters it takes from labelsAt: the leader of each token at a moment.
 
 import { UPRIGHT, facing } from './turn.js';
 import { Weights } from './weights.js';
@@ -46,9 +48,11 @@ export class Scene {
     this.renyi = new Set(this.centers?.renyi ?? []);
     this.strong = new Set(this.centers?.strong ?? []);
     this.arrivals = (this.merges ?? []).map((m) => m.t).sort((a, b) => a - b);
+    this.joins = new Map((this.merges ?? []).map((merge) => [merge.absorbed, merge]));
     this.foretold = (this.forecast?.merges ?? []).map((m) => m.t).sort((a, b) => a - b);
     const state = (this.plateaus ?? []).find((p) => p.clusters < this.n);
-    this.formed = state ? this.frameAt(this.moment(state.start)).frame + 1 : this.count - 1;
+    // Where clusters part again, there is no time since which they are formed.
+    this.formed = state ? this.frameAt(this.moment(state.start)).frame + 1 : this.merges ? this.count - 1 : 0;
     this.space = this.d === 2 ? 2 : 3;
     this.drawn = this.project();
     // The first token starts on the near side, since the others follow it.
@@ -114,19 +118,20 @@ export class Scene {
     return between(this.drawn, this.n, 3, this.frameAt(u), false);
   }
 
+  /** The leader of each token at u: as in the frame before, and leaders that have joined another one since lead no more. */
   labelsAt(u) {
     const { frame } = this.frameAt(u);
-    return this.labels.subarray(frame * this.n, (frame + 1) * this.n);
+    const labels = this.labels.slice(frame * this.n, (frame + 1) * this.n);
+    const t = this.time(u) * (1 + 1e-9); // a merge counts at its own time in spite of rounding
+    const follow = (leader) => {
+      const join = this.joins.get(leader);
+      return join && join.t <= t ? follow(join.into) : leader;
+    };
+    return this.joins.size ? labels.map(follow) : labels;
   }
 
-  /** Number of clusters; from the merges if they are known, so that it only falls. */
-  clustersAt(u) {
-    if (!this.merges) return this.clusters[this.frameAt(u).frame];
-    const t = this.time(u) * (1 + 1e-9); // a merge counts at its own time in spite of rounding
-    let arrived = 0;
-    while (arrived < this.arrivals.length && this.arrivals[arrived] <= t) arrived++;
-    return this.n - arrived;
-  }
+  /** Number of clusters. */
+  clustersAt(u) { return new Set(this.labelsAt(u)).size; }
 
   /** The angle between the start of a token and its place now. */
   drift(tokens, index) {

@@ -1,10 +1,12 @@
 // Requests to the server: the schema, presets, runs that stream their progress, downloads.
 
+import { typeset } from './format.js';
+
 /** What the server refused, in its words: a sentence for each setting concerned, or one for none. */
 export class Refusal extends Error {
   constructor({ error, field = null, others = [] }, lost = false) {
-    super(error);
-    this.wrong = [{ error, field }, ...others];
+    super(typeset(error));
+    this.wrong = [{ error, field }, ...others].map((one) => ({ ...one, error: typeset(one.error) }));
     this.lost = lost; // there was no answer at all
   }
 }
