@@ -186,14 +186,15 @@ function drawNames(pen, stage, places, labels, colors, margin, { scene, colors: 
     pen.font = `11px ${SANS}`;
     const more = pen.measureText(count).width;
     const wanted = pen.textAlign === 'left' ? x : pen.textAlign === 'right' ? x - width - more : x - (width + more) / 2;
-    // On a narrow screen a name moves inwards instead of being cut.
+    // On a narrow screen a name moves inwards instead of being cut, and away from its token.
     const { x: edge, w } = stage.box;
     const seen = px > edge && px < edge + w;
     const left = seen ? Math.min(Math.max(wanted, edge + 2), edge + w - width - more - 2) : wanted;
+    const up = Math.abs(left - wanted) > 6 && Math.abs(y - py) < 20 ? py + (y > py ? 22 : -22) : y;
     pen.textAlign = 'left';
-    rimmedText(pen, count, left + width, y, theme.soft, theme.paper);
+    rimmedText(pen, count, left + width, up, theme.soft, theme.paper);
     pen.font = `italic 15px ${SERIF}`;
-    rimmedText(pen, name, left, y, colors[leader], theme.paper);
+    rimmedText(pen, name, left, up, colors[leader], theme.paper);
     pen.globalAlpha = 1;
   }
 }

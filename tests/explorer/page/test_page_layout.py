@@ -1,0 +1,90 @@
+"""Nothing overlaps and nothing sticks out, from phones to large screens."""
+
+from __future__ import annotations
+
+SIZES = [
+    (360, 740), (390, 844), (480, 900), (600, 800), (700, 900), (701, 390), (740, 360), (768, 1024),
+    (780, 900), (800, 600), (820, 1180), (844, 390), (900, 640), (912, 1368), (999, 700),
+    (1000, 640), (1000, 900), (1024, 600), (1024, 768), (1150, 700), (1151, 900), (1180, 820),
+    (1250, 650), (1251, 650), (1280, 600), (1280, 639), (1280, 720), (1366, 650), (1366, 768),
+    (1440, 900), (1600, 640), (1600, 760), (1920, 1080), (2560, 1080), (2560, 1440),
+]  # fmt: skip
+
+# The parts of the page that are seen, as boxes, cut by what they scroll in; and who overlaps whom.
+_WRONG = """() => {
+  const shown = selector => [...document.querySelectorAll(selector)]
+    .filter(e => e.checkVisibility());
+  const boxOf = e => {
+    const box = e.getBoundingClientRect();
+    let { left, top, right, bottom } = box;
+    for (let at = e.parentElement; at && at !== document.body; at = at.parentElement) {
+      if (getComputedStyle(at).overflowY === 'visible') continue;
+      const outer = at.getBoundingClientRect();
+      [left, right] = [Math.max(left, outer.left), Math.min(right, outer.right)];
+      [top, bottom] = [Math.max(top, outer.top), Math.min(bottom, outer.bottom)];
+    }
+    return { left, top, right, bottom, name: e.id || e.className || e.tagName };
+  };
+  const parts = shown(
+    'header > *, .tools > *, #equation, .field, .group, #story, #theory p, .canvas-box, ' +
+    '#legend > *, #side h2, #side p, .play > *, footer p, #tour > *',
+  ).filter(e => !e.matches('.tools') && e.getBoundingClientRect().width > 1);
+  const boxes = parts.map(boxOf).map((box, i) => ({ ...box, part: parts[i] }))
+    .filter(b => b.right - b.left > 1 && b.bottom - b.top > 1);
+  const wrong = [];
+  for (const [i, a] of boxes.entries()) {
+    if (a.left < -1 || a.right > innerWidth + 1) wrong.push(`${a.name} sticks out`);
+    for (const b of boxes.slice(i + 1)) {
+      if (a.part.contains(b.part) || b.part.contains(a.part)) continue;
+      const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (across > 1.5 && down > 1.5) wrong.push(`${a.name} over ${b.name}`);
+    }
+  }
+  if (document.documentElement.scrollWidth > innerWidth) wrong.push('scrolls sideways');
+  for (const e of shown('#about, #story, #theory p')) {
+    if (e.textContent && e.clientWidth < 200) wrong.push(`${e.id} is a narrow column`);
+  }
+  const ball = document.getElementById('ball').getBoundingClientRect();
+  if (Math.min(ball.width, ball.height) < 190) wrong.push('the picture is small');
+  const desktop = innerWidth >= 1000 && innerHeight >= 640;
+  if (desktop && document.documentElement.scrollHeight > innerHeight) wrong.push('scrolls down');
+  return wrong;
+}"""
+
+
+def wrong(reader, sizes):
+    """What is wrong, by size."""
+    found = {}
+    for width, height in sizes:
+        reader.page.set_viewport_size({"width": width, "height": height})
+        found[width, height] = reader.page.evaluate(_WRONG)
+    return {size: told for size, told in found.items() if told}
+
+
+def test_sizes(opened):
+    """A preset with a text, and eight heads with a long formula; then the tour."""
+    reader = opened("n=64&beta=25&T=10000&heads=8&rank=2")
+    assert reader.text("about").startswith("Each head sees")
+    assert wrong(reader, SIZES) == {}
+    reader.page.set_viewport_size({"width": 1280, "height": 800})
+    reader.on("preset").select_option("life")
+    reader.idle()
+    reader.on("tour-open").click()
+    reader.idle()
+    assert wrong(reader, SIZES[::4]) == {}
+
+
+def test_keys_of_a_phone(opened, small):
+    """The mark of the first token is explained there too."""
+    reader = opened(small)
+    reader.page.set_viewport_size({"width": 360, "height": 740})
+    reader.idle()
+    assert reader.page.get_by_text("first token", exact=True).is_visible()
+    # No label is cut off.
+    cut = reader.get(
+        "[...document.querySelectorAll('label, button, .key, summary, h2')].filter(e => "
+        "e.checkVisibility() && !e.closest('.unseen, dialog') && e.scrollWidth > e.clientWidth + 1 "
+        "&& e.clientWidth > 0 && getComputedStyle(e).display !== 'inline').map(e => e.outerHTML)"
+    )
+    assert cut == []
