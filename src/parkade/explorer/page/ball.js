@@ -161,6 +161,13 @@ function named(sizes) {
   return some.length > NAMED ? [] : some;
 }
 
+/** Whether a name at this spot would cover tokens of other clusters. */
+function covers([x, y], px, places, labels, leader) {
+  const [left, right] = x > px + 5 ? [x - 4, x + 52] : x < px - 5 ? [x - 52, x + 4] : [x - 28, x + 28];
+  return labels.some((label, k) => label !== leader
+    && places[3 * k] > left && places[3 * k] < right && Math.abs(places[3 * k + 1] - y) < 11);
+}
+
 function drawNames(pen, stage, places, labels, colors, margin, { scene, colors: palette }) {
   const { theme } = palette;
   const sizes = named(clusterSizes(labels));
@@ -171,11 +178,14 @@ function drawNames(pen, stage, places, labels, colors, margin, { scene, colors: 
     const front = places[3 * leader + 2] >= 0;
     const [px, py] = [places[3 * leader], places[3 * leader + 1]];
     const gap = circle ? margin * stage.radius + 14 : 14 + haloRadius(size);
-    // Where another name is, farther out.
-    const free = ([x, y]) => !taken.some(([a, b]) => Math.abs(a - x) < 46 && Math.abs(b - y) < 15);
+    // Where another name is, or tokens of others are, farther out; one token alone needs no name at any price.
     const spots = [0, 16, 32].map((more) => outward(stage, px, py, gap + more));
-    const [x, y] = spots.find(free) ?? spots[0];
-    taken.push([x, y]);
+    const apart = ([x, y]) => !taken.some(([a, b]) => Math.abs(a - x) < 46 && Math.abs(b - y) < 15);
+    const spot = spots.find((at) => apart(at) && !covers(at, px, places, labels, leader))
+      ?? (size > 1 ? spots.find(apart) ?? spots[0] : null);
+    if (!spot) continue;
+    const [x, y] = spot;
+    taken.push(spot);
     const lean = (x - px) / gap;
     pen.textAlign = lean > 0.35 ? 'left' : lean < -0.35 ? 'right' : 'center';
     pen.globalAlpha = front ? 1 : 0.6;
