@@ -145,7 +145,7 @@ def test_the_page_as_a_file(client):
 
 
 def test_a_bug_is_a_500_with_a_sentence(monkeypatch):
-    monkeypatch.setattr("parkade.explorer.app.compute_scene", lambda *_: {}[1])
+    monkeypatch.setattr("parkade.explorer.compute.compute_scene", lambda *_: {}[1])
     assert refused(Client().post(RUN, SMALL), 500, "this is a bug in parkade (KeyError: 1)")
     monkeypatch.setattr("parkade.explorer.app.presets", lambda: {}[1])
     assert refused(Client().get("/api/presets"), 500, "this is a bug in parkade (KeyError)")

@@ -84,6 +84,7 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
             Route("/api/presets", _presets),
             Route("/api/recorded/{name}", _recorded),
             Route("/api/run", computed(_scene, "application/x-ndjson"), methods=["POST"]),
+            Route("/api/stairs", computed(_stairs, "application/x-ndjson"), methods=["POST"]),
             Route("/api/download/npz", npz, methods=["POST"]),
             Route("/api/download/html", html, methods=["POST"]),
         ],
@@ -105,6 +106,14 @@ def _scene(
 
     scene = compute_scene(settings, limits, report, cancelled)
     return json.dumps(scene, allow_nan=False).encode()
+
+
+def _stairs(
+    settings: Settings, limits: Limits, report: Report, cancelled: Callable[[], bool]
+) -> bytes:
+    from parkade.explorer.stairs import compute_stairs
+
+    return json.dumps(compute_stairs(settings, limits, report, cancelled)).encode()
 
 
 def _npz(

@@ -66,7 +66,7 @@ def build(
     n, d = len(run.final) + len(held), run.tokens.shape[2]
     if n > _TOKENS:
         raise InputError(f"a page shows at most {_TOKENS} tokens, got {n}; simulate fewer")
-    whole = _put_back(run, held)
+    whole = put_back(run, held)
     times = frame_times(whole)
     shown = Path(times, whole.at(times), model)
     checkpoint()
@@ -172,7 +172,7 @@ def _stats(run: Path) -> dict[str, Any] | None:
     return {name: getattr(run.stats, name) for name in names}
 
 
-def _put_back(run: Path, held: NDArray[np.int64]) -> Path:
+def put_back(run: Path, held: NDArray[np.int64]) -> Path:
     """The run with its frozen tokens among the others again, at the indices `held`."""
     if not isinstance(run, Trajectory) or not len(held):
         return run

@@ -120,7 +120,7 @@ function strokeStairs(pen, box, steps, height) {
 
 /**
  * Draw the staircase, and return where the names of its plateaus are: { x, y, width, start }.
- * `others` are lines behind it: { steps: [t, clusters], color, width, alpha }.
+ * `others` are lines behind it: { steps: [t, clusters], color, width, alpha, dash }.
  */
 export function drawStaircase(pen, box, scene, view, theme, others = []) {
   const { left, right } = timeSpan(box);
@@ -142,12 +142,14 @@ export function drawStaircase(pen, box, scene, view, theme, others = []) {
   drawCountAxis(pen, left, scene.n, height, theme);
   drawTimeAxis(pen, box, base, scene, theme);
   drawMergeTicks(pen, box, base, scene, scene.arrivals, theme.ink);
-  for (const { steps, color, width, alpha } of others) {
+  for (const { steps, color, width, alpha, dash } of others) {
+    pen.setLineDash(dash ?? []);
     pen.strokeStyle = color;
     pen.lineWidth = width;
     pen.globalAlpha = alpha;
     strokeStairs(pen, box, steps.map(([t, count]) => [scene.moment(t), count]), height);
     pen.globalAlpha = 1;
+    pen.setLineDash([]);
   }
   const foretold = view.forecast && scene.forecast;
   pen.strokeStyle = theme.accent;

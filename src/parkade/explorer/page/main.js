@@ -15,6 +15,7 @@
 //   t          the time shown; goTo(t) sets it;  playing
 //   idle()     Promise of no run or undo under way and everything drawn
 //   beside     the Scene beside it, or null
+//   many       the staircases of other seeds: [{ seen, foretold }]; meanOfMany(kind, t)
 //   plateauNames  where the time line names its plateaus: x, y, width, start
 //   places     screen position of each token on #ball: x, y, depth (CSS pixels), n × 3
 // <html> has data-state = "computing" | "ready" | "stale" | "error" and data-stale = "true" where the picture is of
@@ -34,6 +35,7 @@ import { Live } from './live.js';
 import { showFacts } from './panels.js';
 import { opens } from './link.js';
 import { calm, present, say } from './present.js';
+import { Many } from './many.js';
 import { Progress } from './progress.js';
 import { Recorded } from './recorded.js';
 import { Scene } from './scene.js';
@@ -65,7 +67,8 @@ function create(fields, own, recorded) {
     attention: () => attention,
     playing: () => timeline.playing,
     beside: () => beside,
-    others: () => beside.lines(),
+    others: () => [...many.lines(), ...beside.lines()],
+    many: () => many,
   });
   const theme = new Theme(() => {
     attention.renew();
@@ -102,6 +105,7 @@ function create(fields, own, recorded) {
   const show = (scene, play) => {
     present(state, scene, play, { theme, attention, screen, timeline, undo });
     beside.renew();
+    many.renew();
     first.resolve();
   };
   const beside = new Beside(state, {
@@ -109,6 +113,7 @@ function create(fields, own, recorded) {
     changed: () => screen.draw(),
     commit: () => undo.commit(),
   }, !own);
+  const many = new Many(state, new Progress('seeds', 'other seeds'), { changed: () => screen.draw() });
   const live = own ? null : new Live(state, progress, {
     pause: () => timeline.pause(),
     commit: (link) => undo.commit(link),
@@ -174,7 +179,7 @@ function create(fields, own, recorded) {
 
   wire(state, { theme, undo, screen, timeline, gestures, selection, legend, downloads, live, tour });
   theme.apply();
-  return { state, ready, screen, timeline, undo, live, beside, talk, tour, show };
+  return { state, ready, screen, timeline, undo, live, beside, many, talk, tour, show };
 }
 
 const page = {};
@@ -189,6 +194,8 @@ window.parkade = {
   get playing() { return page.parts.timeline.playing; },
   get places() { return page.parts.state.places; },
   get beside() { return page.parts.beside.shown?.scene ?? null; },
+  get many() { return page.parts.many.runs; },
+  meanOfMany: (kind, t) => page.parts.many.mean(kind, t),
   get plateauNames() { return page.parts.state.plateauNames; },
   goTo(t) { page.parts.timeline.jump(page.parts.state.scene.moment(t)); },
   async idle() {

@@ -27,7 +27,7 @@ function penFor(id) {
 }
 
 export class Screen {
-  /** `host` gives attention(), the panel, playing(), beside(), and others(), the staircases beside that of the run. */
+  /** `host` gives attention(), the panel, playing(), beside(), many(), and others(), the staircases beside that of the run. */
   constructor(state, host) {
     this.state = state;
     this.host = host;
@@ -54,7 +54,10 @@ export class Screen {
     state.places = drawBall(ball.pen, ball.box, show, view).map((c, i) => (i % 3 === 2 ? c : c * ball.larger));
     if (document.documentElement.dataset.beside) this.host.beside().draw(penFor('ball-beside'));
     const line = penFor('timeline');
-    state.plateauNames = drawStaircase(line.pen, line.box, scene, view, theme, this.host.others());
+    // The law of merges takes the place of the forecast of one run.
+    const seen = this.host.many().shown ? { ...view, forecast: false } : view;
+    state.plateauNames = drawStaircase(line.pen, line.box, scene, seen, theme, this.host.others());
+    this.host.many().drawKey(line, theme);
     if (scene.consumption) {
       const chart = penFor('consumption');
       drawConsumption(chart.pen, chart.box, scene, view, theme);

@@ -42,8 +42,13 @@ export const fetchPresets = async () => (await answer('/api/presets')).json();
 export const fetchFile = async (format, settings) => (await answer(`/api/download/${format}`, settings)).blob();
 
 /** Compute a scene; meanwhile `onProgress` hears shares from 0 to 1, and `onNote` sentences. */
-export async function fetchScene(settings, { signal, onProgress, onNote }) {
-  const response = await answer('/api/run', settings, signal);
+export const fetchScene = (settings, heard) => fetchComputed('/api/run', settings, heard);
+
+/** Compute the times at which clusters merge, seen and foretold. */
+export const fetchStairs = (settings, signal) => fetchComputed('/api/stairs', settings, { signal, onProgress() {}, onNote() {} });
+
+async function fetchComputed(path, settings, { signal, onProgress, onNote }) {
+  const response = await answer(path, settings, signal);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   // A scene is one line of megabytes in many pieces, which are joined once, at its end.
   let pieces = [];
