@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce findings trained test fuzz browser wheel bench clean
+.PHONY: help reproduce findings trained test fuzz browser docs docstest wheel dist bench clean
 
 help: ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -68,13 +68,29 @@ SYSTEM_BROWSER = command -v chromium || command -v chromium-browser || command -
 browser: $(VENV)/test ## see to a Chromium, which the tests of the explorer's page drive
 	@$(SYSTEM_BROWSER) || $(BIN)/playwright install chromium
 
+$(VENV)/docs: pyproject.toml | $(BIN)/python
+	$(INSTALL) --editable '.[docs]'
+	@touch $(VENV)/parkade $@
+
+docs: $(VENV)/docs ## build the site into site/: all examples are run, warnings are errors
+	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet docs site
+	$(BIN)/python docs/check.py site
+
+docstest: docs browser ## build the site, and visit it with a Chromium
+	$(BIN)/pytest --override-ini pythonpath='tests docs' docs/test_site.py
+
 wheel: $(VENV)/parkade ## build a wheel with machine code for this platform into dist/
 	$(INSTALL) 'hatchling>=1.25'
 	PARKADE_PREBUILT=1 $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+dist: $(VENV)/parkade ## build wheel and sdist into dist/, install each into a clean environment, and try it
+	$(INSTALL) 'hatchling>=1.25'
+	rm -rf dist && $(BIN)/python -m hatchling build --directory dist
+	$(BIN)/python packaging/try_dist.py dist/*
 
 bench: $(VENV)/parkade ## measure the speed against named baselines
 	$(BIN)/parkade bench
 
 clean: ## remove the environment, the results and the caches
-	rm -rf $(VENV) results dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) results dist site docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -32,12 +32,6 @@ def test_docstrings_tell_the_truth(name):
     assert result.failed == 0
 
 
-def test_the_public_functions_have_examples():
-    finder = doctest.DocTestFinder()
-    for thing in (parkade.Attention, parkade.simulate, parkade.simulate_many):
-        assert any(test.examples for test in finder.find(thing)), thing
-
-
 def run_page(text):
     """Run the python blocks of a page in one namespace; yield (shown, printed) outputs.
 

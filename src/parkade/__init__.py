@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from parkade.theory import parking
     from parkade.theory.parking import renyi_centers, strong_renyi_centers
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "MLP",

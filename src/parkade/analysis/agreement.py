@@ -28,6 +28,15 @@ class Agreement:
     log_ratio : (m,) array
         The logarithm of the forecast time over the time seen; infinite if no merge or one at the
         start was forecast.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import parkade as pk
+    >>> times, right = np.array([1e3, 1e9]), np.array([True, False])
+    >>> found = pk.clusters.Agreement(times, right, log_ratio=np.array([0.1, 2.0]))
+    >>> found.errors.tolist(), round(found.error, 2)
+    ([0.1], 0.1)
     """
 
     times: Array

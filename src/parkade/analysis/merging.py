@@ -37,7 +37,15 @@ def default_radius(model: Model | None = None) -> float:
 
 
 def default_forming(path: Path) -> float:
-    """The time in which clusters form: 10/‖V‖, or the second time of a path without a model."""
+    """The time in which clusters form: 10/‖V‖, or the second time of a path without a model.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> run = pk.simulate(pk.Attention(V=[2, 2]), pk.sphere.uniform(5, 2, seed=1), 1.0)
+    >>> pk.clusters.default_forming(run)
+    5.0
+    """
     if path.model is not None:
         return _FORMING / (path.model.rate or 1.0)
     later = path.times[path.times > max(0.0, float(path.times[0]))]

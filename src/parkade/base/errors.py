@@ -8,11 +8,31 @@ from contextlib import contextmanager
 
 
 class ParkadeError(Exception):
-    """Base class of parkade's errors; the message is one clear sentence."""
+    """Base class of parkade's errors; the message is one clear sentence.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> try:
+    ...     pk.load("missing.npz")
+    ... except pk.ParkadeError as error:
+    ...     print(error)
+    there is no file missing.npz
+    """
 
 
 class InputError(ParkadeError, ValueError):
-    """The input is wrong: the message says what was got, what was expected, what to do."""
+    """The input is wrong: the message says what was got, what was expected, what to do.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> try:
+    ...     pk.Attention(d=2, beta=-1.0)
+    ... except pk.InputError as error:
+    ...     print(error)
+    beta must be ≥ 0, got -1; put the sign into Q or K
+    """
 
 
 class InaccurateSumsError(ParkadeError):
@@ -20,7 +40,19 @@ class InaccurateSumsError(ParkadeError):
 
 
 class UnfinishedError(ParkadeError):
-    """A run is too slow to reach its end, or has used all the steps it was allowed."""
+    """A run is too slow to reach its end, or has used all the steps it was allowed.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> skew = [[0, -0.3, 0.5], [0.3, 0, -0.7], [-0.5, 0.7, 0]]  # tokens never come to rest
+    >>> x0 = pk.sphere.uniform(10, 3, seed=1)
+    >>> try:
+    ...     pk.simulate(pk.Attention(V=skew), x0, 1e8, max_steps=100)
+    ... except pk.UnfinishedError:
+    ...     print("unfinished")
+    unfinished
+    """
 
 
 class StuckError(UnfinishedError):
@@ -44,7 +76,19 @@ class WorkerLostError(ParkadeError):
 
 
 class TrustWarning(UserWarning):
-    """Part of a run is dominated by rounding errors: see `Trajectory.trusted_until`."""
+    """Part of a run is dominated by rounding errors: see `Trajectory.trusted_until`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import parkade as pk
+    >>> x0 = pk.sphere.uniform(60, 2, seed=3)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     run = pk.simulate(pk.Attention(d=2, beta=64.0, mask="full"), x0, 1e13)
+    >>> caught[0].category is pk.TrustWarning, run.trusted_until < 1e13
+    (True, True)
+    """
 
 
 @contextmanager

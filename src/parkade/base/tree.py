@@ -25,7 +25,16 @@ _INDENT = "  "
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A cluster joins another."""
+    """A cluster joins another.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> run = pk.simulate(pk.Attention(d=2, beta=9.0), pk.sphere.from_angles([0.0, 1.0]), 1e6)
+    >>> merge = run.merge_tree().events[0]
+    >>> merge.absorbed, merge.into, merge.size, round(merge.time, 1)
+    (1, 0, 1, 18.7)
+    """
 
     time: float
     absorbed: int
@@ -38,7 +47,16 @@ class Merge:
 
 @dataclass(frozen=True)
 class Plateau:
-    """A metastable state: the number of clusters stays the same for a long time."""
+    """A metastable state: the number of clusters stays the same for a long time.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> run = pk.simulate(pk.Attention(d=2, beta=9.0), pk.sphere.from_angles([0.0, 2.0]), 1e6)
+    >>> state = run.merge_tree().plateaus[0]
+    >>> state.clusters, state.leaders, f"{state.lifetime:.3g}", state.open
+    (2, (0, 1), '4.27e+04', False)
+    """
 
     clusters: int
     start: float
@@ -75,6 +93,16 @@ class MergeTree:
         The times of a run without dense output, between which nothing is known.
     forming : float
         The time in which clusters form; no plateau is counted before it.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> x0 = pk.sphere.uniform(40, 2, seed=3)
+    >>> tree = pk.simulate(pk.Attention(d=2, beta=16.0), x0, 1e20).merge_tree()
+    >>> tree
+    MergeTree(40 tokens, 39 merges, plateaus of [4, 3, 2, 1] clusters, t=0…1e+20)
+    >>> tree.count([100.0, 1e9]).tolist(), tree.leaders(1e9).tolist()
+    ([4, 2], [0, 4])
     """
 
     n: int

@@ -29,7 +29,16 @@ _OUTSIDE = re.compile(r"""\b(?:src|href)\s*=\s*["']?(?:/|\w+://)[^"'\s>]*""")
 
 
 class Page:
-    """A self-contained page. A notebook shows it, and a browser opens it from a file."""
+    """A self-contained page. A notebook shows it, and a browser opens it from a file.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> run = pk.simulate(pk.Attention(d=2), pk.sphere.uniform(10, 2, seed=1), 5.0)
+    >>> page = run.show()  # as the last line of a cell, it is shown
+    >>> page.text[:15]
+    '<!doctype html>'
+    """
 
     def __init__(self, text: str, height: int = 760) -> None:
         self.text, self.height = text, height

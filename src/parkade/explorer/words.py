@@ -35,6 +35,15 @@ class Words:
         Of the attention, "causal" or "full".
     radius : float
         Angle below which tokens are in one cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import parkade as pk
+    >>> from parkade.explorer.export import show
+    >>> from parkade.explorer.words import Words
+    >>> layers = np.random.default_rng(1).standard_normal((6, 3, 8))  # 6 layers, 3 tokens
+    >>> page = show(pk.Path.normalized(range(6), layers), Words(["the", "cat", "sat"], "A text"))
     """
 
     words: Sequence[str]

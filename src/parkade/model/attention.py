@@ -17,7 +17,7 @@ from parkade.model.transformer import Transformer
 class Attention(Transformer, kind="attention"):
     """Self-attention as a flow of tokens on the sphere S^{d-1}.
 
-    Token k moves by
+    Token k moves by ::
 
         dx_k/dt = P_{x_k} [ (1/Z_k) Σ_{j∈N(k)} exp(β⟨Q x_k, K x_j⟩) V x_j ],
         Z_k     = Σ_{j∈N(k)} exp(β⟨Q x_k, K x_j⟩),       P_x y = y − ⟨x,y⟩ x,

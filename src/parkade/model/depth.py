@@ -26,7 +26,14 @@ class Depth(Storable):
 
 @dataclass(frozen=True)
 class Tied(Depth, kind="tied"):
-    """The same weights at any time, as in a transformer whose layers share them."""
+    """The same weights at any time, as in a transformer whose layers share them.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.Transformer(2, d=3, seed=1, depth=pk.Tied()).label
+    '2 heads, causal mask'
+    """
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,16 @@ class Mask(ABC):
 
 
 class Causal(Mask):
-    """A token attends to itself and to earlier tokens: N(k) = {j ≤ k}."""
+    """A token attends to itself and to earlier tokens: N(k) = {j ≤ k}.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.Causal().sees(3).astype(int).tolist()
+    [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    >>> pk.Attention(d=2, mask="causal").mask == pk.Causal()
+    True
+    """
 
     kind = "causal"
     triangular = True
@@ -63,7 +72,16 @@ class Causal(Mask):
 
 
 class Full(Mask):
-    """Every token attends to all tokens."""
+    """Every token attends to all tokens.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.Full().sees(2).astype(int).tolist()
+    [[1, 1], [1, 1]]
+    >>> pk.Attention(d=2, mask=pk.Full()).triangular
+    False
+    """
 
     kind = "full"
     triangular = False

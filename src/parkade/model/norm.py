@@ -60,14 +60,30 @@ class Norm(Storable):
 
 @dataclass(frozen=True)
 class Post(Norm, kind="post"):
-    """After each layer, x ← N(x + F): s = 1, and tokens have no length."""
+    """After each layer, x ← N(x + F): s = 1, and tokens have no length.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.Transformer([pk.Head(d=2)], norm="post").norm == pk.Post()
+    True
+    """
 
     name = "post"
 
 
 @dataclass(frozen=True)
 class Pre(Norm, kind="pre"):
-    """Before each layer, x ← x + F(N x): s = r, and tokens grow longer and slower."""
+    """Before each layer, x ← x + F(N x): s = r, and tokens grow longer and slower.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> x0 = pk.sphere.uniform(10, 2, seed=1)
+    >>> path = pk.forward(pk.Transformer([pk.Head(d=2)], norm=pk.Pre()), x0, 12)
+    >>> bool((path.radii[-1] > path.radii[0]).all())
+    True
+    """
 
     name = "pre"
     radii = True
@@ -79,7 +95,15 @@ class Pre(Norm, kind="pre"):
 
 @dataclass(frozen=True)
 class Mix(Norm, kind="mix"):
-    """Post-norm until the time `tau`, then pre-norm."""
+    """Post-norm until the time `tau`, then pre-norm.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> norm = pk.Mix(tau=5.0)
+    >>> norm.grows(4.0), norm.grows(6.0), str(norm)
+    (False, True, 'mix(5)')
+    """
 
     tau: float = 1.0
     name = "mix"
@@ -100,7 +124,14 @@ class Mix(Norm, kind="mix"):
 
 @dataclass(frozen=True)
 class Peri(Norm, kind="peri"):
-    """Before and after each layer, x ← x + N F(N x): s = r |F|."""
+    """Before and after each layer, x ← x + N F(N x): s = r |F|.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.Transformer([pk.Head(d=2)], norm=pk.Peri()).label
+    'β = 1, peri-norm, causal mask'
+    """
 
     name = "peri"
     radii = True
@@ -113,7 +144,16 @@ class Peri(Norm, kind="peri"):
 
 @dataclass(frozen=True)
 class NGPT(Norm, kind="ngpt"):
-    """As in nGPT, h ← N(h + α (N F(h) − h)): s = |F|/α, and tokens have no length."""
+    """As in nGPT, h ← N(h + α (N F(h) − h)): s = |F|/α, and tokens have no length.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> str(pk.NGPT(alpha=0.1))
+    'ngpt(0.1)'
+    >>> pk.Transformer([pk.Head(d=2)], norm="ngpt(0.1)").norm == pk.NGPT(alpha=0.1)
+    True
+    """
 
     alpha: float = 1.0
     name = "ngpt"
@@ -129,7 +169,14 @@ class NGPT(Norm, kind="ngpt"):
 
 @dataclass(frozen=True)
 class Sqrt(Norm, kind="sqrt"):
-    """Layers scaled down by the root of their number: s = √(t + 1), and tokens have no length."""
+    """Layers scaled down by the root of their number: s = √(t + 1), and tokens have no length.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.Sqrt().clock(None, None, None, t=3.0)
+    2.0
+    """
 
     name = "sqrt"
     autonomous = False

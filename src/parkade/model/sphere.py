@@ -153,7 +153,14 @@ def mixture(n: int, d: int, components: int, spread: float, seed: Seed = None) -
 
 
 def normalize(x: ArrayLike) -> Array:
-    """Scale every row of `x` to unit length; raise if a row is zero or not finite."""
+    """Scale every row of `x` to unit length; raise if a row is zero or not finite.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.sphere.normalize([[3.0, 4.0], [0.0, 1e-200]]).tolist()
+    [[0.6, 0.8], [0.0, 1.0]]
+    """
     rows = np.asarray(x, dtype=np.float64)
     # Divide by the largest entry first, so that no square over- or underflows.
     scale = np.max(np.abs(rows), axis=-1, keepdims=True)
@@ -187,20 +194,42 @@ def distance(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def project(x: ArrayLike, y: ArrayLike) -> Array:
-    """P_x y = y − ⟨x, y⟩ x, the part of `y` tangent to the sphere at `x`."""
+    """P_x y = y − ⟨x, y⟩ x, the part of `y` tangent to the sphere at `x`.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.sphere.project([1.0, 0.0], [3.0, 4.0]).tolist()
+    [0.0, 4.0]
+    """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     tangent: Array = y - np.sum(x * y, axis=-1, keepdims=True) * x
     return tangent
 
 
 def from_angles(angles: ArrayLike) -> Array:
-    """Points (cos φ, sin φ) of the circle."""
+    """Points (cos φ, sin φ) of the circle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import parkade as pk
+    >>> pk.sphere.from_angles([0.0, np.pi / 2]).round(3).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     phi = array("angles", angles)
     return np.stack([np.cos(phi), np.sin(phi)], axis=-1)
 
 
 def angles(x: ArrayLike) -> Array:
-    """Angles φ in (−π, π] of points on the circle: the inverse of `from_angles`."""
+    """Angles φ in (−π, π] of points on the circle: the inverse of `from_angles`.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pk.sphere.angles(pk.sphere.from_angles([0.5, -3.0])).round(12).tolist()
+    [0.5, -3.0]
+    """
     points = tokens(x, d=2) if np.ndim(x) == 2 else np.asarray(x, dtype=np.float64)
     phi: Array = np.arctan2(points[..., 1], points[..., 0])
     return phi

@@ -33,6 +33,8 @@ from parkade.model.position import Position
 class Transformer(Assembled, kind="transformer"):
     """Tokens that move by the sum of the forces of heads, an MLP and other parts.
 
+    The force on token k, and its motion, are ::
+
         F_k = Σ_h Σ_{j∈N(k)} p^h_kj V_h θ_j + G(θ_k),
         p^h_kj ∝ exp(β_h⟨R_k Q_h θ_k, R_j K_h θ_j⟩ + b_h(k − j)),
         dθ_k/dt = (1/s_k) P_{θ_k} F_k,      P_θ y = y − ⟨θ,y⟩ θ,

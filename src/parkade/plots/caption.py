@@ -7,7 +7,15 @@ from parkade.runs.path import Path
 
 
 def caption(run: Path) -> str:
-    """The model, the number of tokens, the final time and how far it can be trusted."""
+    """The model, the number of tokens, the final time and how far it can be trusted.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> from parkade import plots
+    >>> plots.caption(pk.simulate(pk.Attention(d=2), pk.sphere.uniform(10, 2, seed=1), 5.0))
+    'β = 1, causal mask, n = 10, t = 5'
+    """
     parts = [] if run.model is None else [run.model.label]
     parts.append(f"n = {run.n}")
     parts += [] if run.d <= 3 else [f"d = {run.d}"]

@@ -85,6 +85,15 @@ def angles(run: Path, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> from parkade import plots
+    >>> x0 = pk.sphere.uniform(40, 2, seed=3)
+    >>> run = pk.simulate(pk.Attention(d=2, beta=9.0), x0, 100.0)
+    >>> plots.angles(run).get_ylabel()
+    'angle φ'
     """
     need_circle(run, "angles")
     own, ax = ax is None, style.axes(ax, style.COLUMN, 2.6)

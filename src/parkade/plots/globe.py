@@ -48,6 +48,14 @@ def sphere(
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> from parkade import plots
+    >>> x0 = pk.sphere.uniform(32, 3, seed=1)
+    >>> run = pk.simulate(pk.Attention(d=3, beta=9.0), x0, 20.0)
+    >>> ax = plots.sphere(run, azimuth=30.0)
     """
     d = run.d if isinstance(run, Path) else 3
     instead = "plots.circle or plots.angles" if d == 2 else "plots.principal_axes"

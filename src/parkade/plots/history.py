@@ -41,6 +41,15 @@ def merge_tree(run: Path | MergeTree, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> from parkade import plots
+    >>> x0 = pk.sphere.uniform(40, 3, seed=3)
+    >>> run = pk.simulate(pk.Attention(d=3, beta=9.0), x0, 1e9)
+    >>> plots.merge_tree(run).get_xlabel()
+    'time t'
     """
     tree = tree_of(run, "merge_tree")
     begin, leaders = _first_state(tree)
@@ -95,6 +104,15 @@ def angle_life(run: Path, ax: Axes | None = None, tree: MergeTree | None = None)
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> from parkade import plots
+    >>> x0 = pk.sphere.uniform(40, 2, seed=3)
+    >>> run = pk.simulate(pk.Attention(d=2, beta=9.0), x0, 1e9)
+    >>> plots.angle_life(run).get_ylabel()
+    'angle φ'
     """
     if isinstance(run, Path):
         instead = "plots.merge_tree"

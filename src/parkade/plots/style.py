@@ -91,7 +91,13 @@ class _NotebookFigure(Figure):
 
 @context()
 def new_figure(width: float = COLUMN, height: float = COLUMN) -> Figure:
-    """An empty figure of this size in inches, independent of pyplot."""
+    """An empty figure of this size in inches, independent of pyplot.
+
+    Examples
+    --------
+    >>> from parkade import plots
+    >>> left, right = plots.new_figure(6.0, 3.0).subplots(1, 2)  # for plots.circle(run, ax=left), …
+    """
     figure = _NotebookFigure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
@@ -159,6 +165,14 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     -------
     Path
         The path of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from parkade import plots
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plots.save(plots.new_figure(), f"{folder}/figure.pdf").name
+    'figure.pdf'
     """
     if not isinstance(figure, Figure):
         raise InputError(

@@ -60,6 +60,17 @@ def load(file: str | os.PathLike[str]) -> Path:
 
     Nothing in the file is executed: it contains plain arrays, no pickles. Damage is detected:
     the file has checksums, and its arrays must be consistent with each other and the model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import parkade as pk
+    >>> run = pk.simulate(pk.Attention(d=2), pk.sphere.uniform(10, 2, seed=1), 5.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run.save(f"{folder}/run.npz")
+    ...     same = pk.load(f"{folder}/run.npz")
+    >>> bool((same.final == run.final).all())
+    True
     """
     fields = read(file)
     return Trajectory(**fields) if "stats" in fields else Path(**fields)

@@ -49,6 +49,18 @@ class Trajectory(Path):
         have lengths, there is one coordinate more.
     radii : (T, n) array or None
         Lengths of the tokens, if the normalisation of the model has them.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> x0 = pk.sphere.uniform(40, 2, seed=1)
+    >>> run = pk.simulate(pk.Attention(d=2, beta=16.0), x0, 1e20)
+    >>> run.at(75.0).shape, run.final.shape
+    ((40, 2), (40, 2))
+    >>> run.merge_tree().count(75.0), run.trusted_until
+    (4, inf)
+    >>> run.stats.method, run.stats.reason
+    ('implicit', 'long causal run')
     """
 
     model: Model = field(kw_only=True)

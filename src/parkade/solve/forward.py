@@ -28,7 +28,8 @@ def forward(
 ) -> Path:
     """Pass tokens through layers, as a transformer does, instead of along the flow.
 
-    With the force F of the model, N for the normalisation of a vector and h for `step`, a layer is
+    With the force F of the model, N for the normalisation of a vector and h for `step`, a layer
+    is ::
 
         post   x ← N(x + h F(x))
         pre    x ← x + h F(N x)

@@ -24,7 +24,16 @@ _CHUNK = 2**22  # distances held in memory at once
 
 
 class Estimate(NamedTuple):
-    """A number estimated from a sample, and its standard error."""
+    """A number estimated from a sample, and its standard error.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> x = pk.sphere.uniform(2000, 2, seed=1)
+    >>> found = pk.theory.expected_strong_centers_of_sample(x, 0.5, n=100)
+    >>> abs(found.value - pk.theory.expected_strong_centers(0.5, d=2, n=100)) < 3 * found.error
+    True
+    """
 
     value: float
     error: float
@@ -122,7 +131,7 @@ def expected_strong_centers_of_sample(tokens: ArrayLike, delta: float, n: int) -
     Estimates ∫ Σ_{k=1}^{n} (1 − μ(B_δ(x)))^{k−1} dμ(x) (Lemma C.1) from m > n independent
     `tokens` of the law μ. Let c be the number of other tokens within δ of token i. Averaged
     over all choices of k−1 other tokens, the probability that none of them is within δ of
-    token i is C(m−1−c, k−1)/C(m−1, k−1). Summed over k, token i contributes
+    token i is C(m−1−c, k−1)/C(m−1, k−1). Summed over k, token i contributes ::
 
         ( m − (m−n) C(m−1−c, n)/C(m−1, n) ) / (c+1),
 

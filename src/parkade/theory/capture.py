@@ -28,6 +28,13 @@ class Window:
     conditions : list of Condition
         Both sides of each inequality at these values; empty if some are missing.
     sentence : str
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> window = pk.theory.capture_window(N=100, eps=0.1, beta=64)
+    >>> window.solved, round(window.c, 2), all(c.holds for c in window.conditions)
+    (('c',), 5.32, True)
     """
 
     holds: bool | None
@@ -51,7 +58,7 @@ def capture_window(
     """Whether frozen centres capture all tokens, or which values are needed (Theorem 5.2).
 
     On the circle with Q = K = V = I, freeze tokens θ_j that are pairwise farther than cβ^{-1/2}
-    apart and enter every sum with weight a_j ≥ 1. Let N = n + Σ a_j with n free tokens. If
+    apart and enter every sum with weight a_j ≥ 1. Let N = n + Σ a_j with n free tokens. If ::
 
         c > 2+2ε,  N·h((c−1−2ε)β^{-1/2}) < h(εβ^{-1/2}),  −N·g((c−2ε)β^{-1/2}) < g(εβ^{-1/2}),
 

@@ -22,7 +22,8 @@ def growing_cars(tokens: ArrayLike) -> Array:
     """The length up to which each token stays parked, if all cars grow together.
 
     Tokens park one after another, as cars of a length δ that grows. As soon as an earlier car that
-    is still there is at a distance of δ, a car is towed away, for good. So token s is there until
+    is still there is at a distance of δ, a car is towed away, for good. So token s is there
+    until ::
 
         d_s = min{φ_su : u < s, d_u > φ_su},
 

@@ -16,7 +16,15 @@ _INSIDE = 1e-9  # relative margin inside an open interval, to be safe from round
 
 
 class Condition(NamedTuple):
-    """One inequality, left < right (≤ for the last one), and whether it holds."""
+    """One inequality, left < right (≤ for the last one), and whether it holds.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> first = pk.theory.capture_window(N=100, c=7, eps=0.1, beta=64).conditions[0]
+    >>> first.name, first.left, first.right, first.holds
+    ('2+2ε < c', 2.2, 7.0, True)
+    """
 
     name: str
     left: float

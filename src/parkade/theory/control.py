@@ -54,7 +54,7 @@ def schedule(
     δ is the length at which `clusters` growing cars are left on average (`growing_cars`; 100
     random starts). A leader at the distance δ of its partner, whose cluster has m = n/2k tokens
     before it, must take the time T: T(δ, m) = T if β is constant (`log_meeting_time`). If β
-    varies slowly, it gets there when
+    varies slowly, it gets there when ::
 
         m sin²δ ∫₀^T β(t) e^{−β(t)(1 − cos δ)} dt = 1.
 

@@ -37,6 +37,13 @@ class FinalConfiguration:
         The difference between the largest real part and the next; inf if there is no other.
     sentence : str
         The prediction and the reason for it.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> final = pk.theory.final_configuration([1, 1, -1])
+    >>> final.kind, final.dim, final.status
+    ('one point', 2, 'conjecture')
     """
 
     kind: Kind

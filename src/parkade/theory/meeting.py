@@ -34,7 +34,7 @@ def log_meeting_time(
     r"""The logarithm of the time in which a token reaches `mass` earlier tokens.
 
     They are together at a distance `angle` and stand still; Q = K = V = I. The token, which feels
-    nothing else but itself, moves by dφ/dt = −w sin φ/(1 + w), w = m e^{−β(1−cos φ)}, so
+    nothing else but itself, moves by dφ/dt = −w sin φ/(1 + w), w = m e^{−β(1−cos φ)}, so ::
 
         T(φ, m) = ∫_r^φ [e^{β(1−cos p)}/m + 1] / sin p dp ≈ e^{β(1−cos φ)} / (m β sin²φ).
 

@@ -24,19 +24,47 @@ from parkade.theory.ranges import like, non_negative, positive
 
 
 class Extreme(NamedTuple):
-    """The location of a maximum or minimum, and the value there."""
+    """The location of a maximum or minimum, and the value there.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> pull = pk.theory.h_max(64.0)
+    >>> round(pull.at, 4), round(pull.value, 4)
+    (0.1248, 0.0757)
+    """
 
     at: float
     value: float
 
 
 class StrongCenters(NamedTuple):
-    """What Lemma 5.1 guarantees for each token; nan where it guarantees nothing."""
+    """What Lemma 5.1 guarantees for each token; nan where it guarantees nothing.
 
-    distance: Array  # to the nearest earlier token; inf for the first
-    c: Array  # separation in units of β^{-1/2}, without the margin 1+2ε
-    radius: Array  # the token moves less than this angle …
-    time: Array  # … before this time; inf for the first, which never moves
+    Attributes
+    ----------
+    distance : (n,) array
+        To the nearest earlier token; inf for the first.
+    c : (n,) array
+        Separation in units of β^{-1/2}, without the margin 1+2ε.
+    radius : (n,) array
+        The token moves less than this angle …
+    time : (n,) array
+        … before this time; inf for the first, which never moves.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> x0 = pk.sphere.from_angles([0.0, 2.0, 0.1])
+    >>> promised = pk.theory.strong_center_guarantee(x0, beta=64.0, eps=0.1)
+    >>> [f"{time:.3g}" for time in promised.time]
+    ['inf', '2.39e+29', 'nan']
+    """
+
+    distance: Array
+    c: Array
+    radius: Array
+    time: Array
 
 
 def h(x: ArrayLike, beta: float) -> Any:

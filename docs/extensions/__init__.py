@@ -1,0 +1,1 @@
+"""What the site needs beside the extensions of Sphinx."""
