@@ -245,6 +245,7 @@ def test_reproduce_passes_its_options_on(here: Path, monkeypatch: pytest.MonkeyP
         ("-1e-3", -1e-3),
         ("1,1,-1", [1, 1, -1]),
         ("0,-1;1,0", [[0, -1], [1, 0]]),
+        ("1/2,-1", [0.5, -1]),
         (" 0, -1 ; 1, 0 ", [[0, -1], [1, 0]]),
     ],
 )

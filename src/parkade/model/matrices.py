@@ -16,10 +16,10 @@ RANDOM = "random:"
 
 
 def entries(name: str, text: str, *, other: str = "") -> Array:
-    """A number, a diagonal `1,1,-1` or rows `0,-1;1,0`; `other` names further forms."""
+    """A number, a diagonal `1,1,-1/2` or rows `0,-1;1,0`; `other` names further forms."""
     try:
-        rows = [[float(entry) for entry in row.split(",")] for row in text.split(";")]
-    except ValueError:
+        rows = [[_entry(entry) for entry in row.split(",")] for row in text.split(";")]
+    except (ValueError, ZeroDivisionError):
         raise InputError(
             f"{name} must be a number, a diagonal like 1,1,-1, rows like '0,-1;1,0', "
             f"{other}or random:SEED, got {check.brief(text)}"
@@ -33,6 +33,12 @@ def entries(name: str, text: str, *, other: str = "") -> Array:
     if len(rows) > 1:
         return np.array(rows)
     return np.array(rows[0] if len(rows[0]) > 1 else rows[0][0])
+
+
+def _entry(text: str) -> float:
+    """A number, or a fraction like 1/2."""
+    above, bar, below = text.partition("/")
+    return float(above) / float(below) if bar else float(above)
 
 
 def gaussian(d: int, rng: np.random.Generator) -> Array:

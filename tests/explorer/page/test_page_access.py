@@ -240,6 +240,40 @@ def test_what_a_screen_reader_hears(opened, small):
     assert label.startswith("12 tokens on the circle.")
 
 
+# Counts the changes of what a screen reader reads out by itself, for two seconds.
+_HEARD = """async () => {
+  const live = 'output, [aria-live]:not([aria-live="off"]), [role="status"], [role="alert"]';
+  let count = 0;
+  const watch = new MutationObserver(changes => { count += changes.length; });
+  for (const element of document.querySelectorAll(live)) {
+    watch.observe(element, { childList: true, characterData: true, subtree: true });
+  }
+  await new Promise(yes => { setTimeout(yes, 2000); });
+  return count;
+}"""
+
+
+def test_a_screen_reader_is_not_flooded(opened, small):
+    """While the animation plays, the moment is told now and then."""
+    reader = opened(small)
+    reader.on("play").click()
+    assert reader.page.evaluate(_HEARD) <= 2
+    assert reader.get("parkade.playing")
+
+
+def test_escape_closes_the_menu(opened, small):
+    """The focus goes back to where the menu was opened, not into what is hidden."""
+    reader = opened(small)
+    summary = reader.on("downloads").locator("summary")
+    summary.focus()
+    reader.press("Enter")
+    reader.press("Tab")
+    assert reader.get("document.activeElement.id") == "download-png"
+    reader.press("Escape")
+    assert not reader.get("document.getElementById('downloads').open")
+    assert reader.get("document.activeElement.tagName") == "SUMMARY"
+
+
 def test_reduced_motion(opened, small):
     """Nothing moves by itself, after a preset neither; play still plays."""
     reader = opened(small)

@@ -150,6 +150,9 @@ def test_matrices_as_text(opened, small):
     check(reader, V="1,1,1,1,1,1,1,1,0.25", d=9)
     reader.type("d", 3)
     check(reader, V="1,1,1", d=3)
+    reader.type("V-2", "1/2")
+    check(reader, V="1,1,1/2", d=3)
+    assert reader.on("V-2-slider").input_value() == "0.5"
 
 
 def test_mask_and_frozen(opened, small):

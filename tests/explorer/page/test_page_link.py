@@ -125,3 +125,9 @@ def test_links_that_make_no_sense(opened, small):
     assert (view["turn"], view["zoom"], view["pan"]) == (None, 1, [0, 0])
     assert (view["color"], view["token"], view["trails"]) == ("cluster", None, False)
     assert reader.get("parkade.t") == 100
+
+
+def test_a_link_to_nowhere(opened, small):
+    """A zoom or a shift that leaves nothing to see is taken back."""
+    view = opened(f"{small}&zoom=1e9").view
+    assert (view["zoom"], view["pan"]) == (1, [0, 0])

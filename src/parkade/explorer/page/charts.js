@@ -152,6 +152,7 @@ export function drawStaircase(pen, box, scene, view, theme, others = []) {
     pen.setLineDash([]);
   }
   const foretold = view.forecast && scene.forecast;
+  const taken = []; // places of words
   pen.strokeStyle = theme.accent;
   pen.lineWidth = foretold ? 3.2 : 1.8; // a dashed line on top must not hide it
   strokeStairs(pen, box, scene.merges ? stairs(scene, scene.arrivals) : scene.moments.map((u, f) => [u, scene.clusters[f]]), height);
@@ -162,9 +163,9 @@ export function drawStaircase(pen, box, scene, view, theme, others = []) {
     pen.setLineDash(DASH);
     strokeStairs(pen, box, stairs(scene, scene.foretold), height);
     pen.setLineDash([]);
-    drawForecastKey(pen, box, top, scene, theme);
+    taken.push(drawForecastKey(pen, box, top, scene, theme));
   }
-  const names = nameStairs(pen, box, plateaus, scene, height, theme);
+  const names = nameStairs(pen, box, plateaus, scene, height, theme, taken);
   const x = placeOf(box, view.u);
   drawNow(pen, x, top - 4, base, theme);
   disc(pen, x, base, 7.5, theme.paper);
@@ -185,7 +186,7 @@ function drawCountAxis(pen, left, n, height, theme) {
   }
 }
 
-/** What the dashed line is, where the staircase leaves room. */
+/** What the dashed line is, where the staircase leaves room; returns where that is. */
 function drawForecastKey(pen, box, top, scene, theme) {
   const { left, right } = timeSpan(box);
   pen.font = `11px ${SANS}`;
@@ -203,6 +204,7 @@ function drawForecastKey(pen, box, top, scene, theme) {
   pen.lineTo(x, top + 4);
   pen.stroke();
   pen.setLineDash([]);
+  return { x: x - 24, y: top + 10, width: right - x + 24 };
 }
 
 function drawMergeTicks(pen, box, base, scene, times, color) {
@@ -222,8 +224,8 @@ function drawMergeTicks(pen, box, base, scene, times, color) {
   pen.globalAlpha = 1;
 }
 
-/** Names of plateaus; where there is no room for all, those that are longest on the log scale. */
-function nameStairs(pen, box, plateaus, scene, height, theme) {
+/** Names of plateaus beside the words that are there, `taken`; where there is no room for all, those that are longest on the log scale. */
+function nameStairs(pen, box, plateaus, scene, height, theme, taken) {
   const { right } = timeSpan(box);
   pen.font = `12px ${SANS}`;
   pen.textAlign = 'left';
@@ -232,7 +234,7 @@ function nameStairs(pen, box, plateaus, scene, height, theme) {
     ...p, x: placeOf(box, scene.moment(p.start)), end: placeOf(box, scene.moment(p.end)),
   }));
   spots.sort((a, b) => b.end - b.x - (a.end - a.x));
-  const taken = [];
+  const names = [];
   for (const spot of spots) {
     const last = spot === spots.find((s) => s.end >= right - 1);
     const text = `${counted(spot.clusters, 'cluster')}${last ? '' : ` for ${short(spot.lifetime, 2)}`}`;
@@ -240,10 +242,11 @@ function nameStairs(pen, box, plateaus, scene, height, theme) {
     const x = Math.min(spot.x + 5, right - width);
     const y = height(spot.clusters) - 3;
     if (taken.some((r) => x < r.x + r.width + 4 && r.x < x + width + 4 && Math.abs(y - r.y) < 14)) continue;
-    taken.push({ x, y, width, start: spot.start });
+    names.push({ x, y, width, start: spot.start });
+    taken.push(names[names.length - 1]);
     rimmedText(pen, text, x, y, theme.ink, theme.panel);
   }
-  return taken;
+  return names;
 }
 
 export function drawConsumption(pen, box, scene, view, theme) {

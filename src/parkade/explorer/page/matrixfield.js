@@ -46,6 +46,9 @@ export function resized(text, d) {
   return text;
 }
 
+/** The value of an entry, which may be a fraction. */
+const valueOf = (text) => text.split('/').map(Number).reduce((above, below) => above / below);
+
 /** The text of the closest matrix of another form. */
 function converted(text, form, d) {
   if (form === 'I') return 'I';
@@ -125,7 +128,7 @@ export class MatrixField extends Field {
     else if (boxes.length === 1 && d > 1) boxes[0].value = text;
     else if (form === 'eigenvalues') diagonal(text, d).forEach((value, i) => { boxes[i].value = value; });
     else if (form === 'matrix') entries(text, d).flat().forEach((value, i) => { boxes[i].value = value; });
-    this.sliders.forEach((slider, i) => { slider.value = boxes[i].value; });
+    this.sliders.forEach((slider, i) => { slider.value = valueOf(boxes[i].value); });
   }
 
   read(form, done) {
@@ -135,7 +138,7 @@ export class MatrixField extends Field {
     else if (this.boxes.length === 1 && d > 1) this.text = this.boxes[0].value.replace(/\s+/g, '') || 'I';
     else if (form === 'eigenvalues') this.text = values.join(',');
     else this.text = Array.from({ length: d }, (_, i) => values.slice(i * d, (i + 1) * d).join(',')).join(';');
-    this.sliders.forEach((slider, i) => { slider.value = values[i]; });
+    this.sliders.forEach((slider, i) => { slider.value = valueOf(values[i]); });
     this.onChange(this.text, done);
   }
 }

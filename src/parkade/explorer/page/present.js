@@ -18,6 +18,7 @@ export function say(sentence) {
 export function present(state, scene, play, parts) {
   const { theme, attention, screen, timeline, undo } = parts;
   const { view } = state;
+  const opening = state.show === null;
   const begins = play || (state.show === null && state.linkedTime === null);
   const moving = begins && !calm.matches && scene.count > 1;
   const here = state.linkedTime ?? (state.show && view.u < 1 ? state.time : Infinity);
@@ -38,6 +39,11 @@ export function present(state, scene, play, parts) {
   showScene(scene);
   timeline.renew();
   screen.drawNow();
+  // A link may lead to a place of the picture where there is nothing.
+  if (opening && !screen.seesTokens()) {
+    state.resetView();
+    screen.drawNow();
+  }
   if (moving) timeline.play();
   else undo.remember();
 }

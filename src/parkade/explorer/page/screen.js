@@ -69,6 +69,16 @@ export class Screen {
     showToken(scene, view);
   }
 
+  /** Whether any token is inside the picture. */
+  seesTokens() {
+    const { clientWidth: w, clientHeight: h } = byId('ball');
+    const { places } = this.state;
+    for (let i = 0; i < places.length; i += 3) {
+      if (places[i] >= 0 && places[i] <= w && places[i + 1] >= 0 && places[i + 1] <= h) return true;
+    }
+    return false;
+  }
+
   /** Which colour is early and which is late in the sequence. */
   showPositionKey() {
     const { show, view } = this.state;

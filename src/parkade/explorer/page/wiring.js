@@ -63,7 +63,9 @@ export function wire(state, parts) {
     none() {
       if (tour.on) tour.leave();
       selection.clear();
-      byId('downloads').open = false;
+      const menu = byId('downloads');
+      if (menu.open && menu.contains(document.activeElement)) menu.querySelector('summary').focus();
+      menu.open = false;
     },
     step(way) {
       if (tour.on) tour.go(state.tour + way);
