@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce findings trained test fuzz browser docs docstest wheel dist bench clean
+.PHONY: help reproduce findings trained test fuzz browser firefox docs docstest wheel dist bench clean
 
 help: ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -67,6 +67,10 @@ SYSTEM_BROWSER = command -v chromium || command -v chromium-browser || command -
 	|| { $(AS_ROOT) apt-get update && $(AS_ROOT) apt-get install --yes --no-install-recommends chromium fonts-liberation; }
 browser: $(VENV)/test ## see to a Chromium, which the tests of the explorer's page drive
 	@$(SYSTEM_BROWSER) || $(BIN)/playwright install chromium
+
+firefox: ## see to a Firefox: where there is one, the tests open the explorer's page in it too
+	@command -v firefox-esr || command -v firefox \
+	|| { $(AS_ROOT) apt-get update && $(AS_ROOT) apt-get install --yes --no-install-recommends firefox-esr; }
 
 $(VENV)/docs: pyproject.toml | $(BIN)/python
 	$(INSTALL) --editable '.[docs]'
