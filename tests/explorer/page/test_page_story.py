@@ -47,8 +47,8 @@ def test_it_opens_on_the_whole_life_and_plays(browser):
 def test_the_sentence(life):
     merges = life.get("parkade.scene.merges")
     assert life.text("story-text") == (
-        "200 tokens gather in eight clusters, which merge one by one, until at t = 3.9·10⁴⁸ only "
-        "the first token’s is left."
+        "200 tokens gather in eight clusters, which merge one by one: at t = 3.9·10⁴⁸ only the "
+        "first token’s is left."
     )
     assert max(merge["t"] for merge in merges) == pytest.approx(3.9e48, rel=0.01)
 

@@ -34,7 +34,7 @@ export function storyOf(scene) {
   const left = scene.clustersAt(1);
   const one = scene.mask === 'causal' ? 'only the first token’s is left' : 'one is left';
   const ends = left === 1 ? one : `${inWords(left, 'cluster')} are left`;
-  return `${begins}, which merge one by one, until at t = ${short(merges[merges.length - 1].t, 2)} ${ends}.`;
+  return `${begins}, which merge one by one: at t = ${short(merges[merges.length - 1].t, 2)} ${ends}.`;
 }
 
 /** What is to be said at u: { state, merge }, the merge with its tokens and how fresh it is, from 1 to 0. */
