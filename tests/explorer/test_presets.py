@@ -21,6 +21,7 @@ def test_presets_show_the_figures_and_more():
         "high",
         "pre-norm",
         "heads",
+        "growth",
         "window",
     ]
     for i, V in enumerate([[1, 1, 1], [1, 1, -1], [1, 0.5, 0.25], [-1, -1, -2], [-1, -2, -2]], 1):

@@ -84,7 +84,7 @@ def test_settings_without_effect_are_idle():
     assert one == (False, True)
     for field in FIELDS.values():
         assert set(field.idle) <= set(FIELDS)
-    assert [name for name in FOUND if FOUND[name].get("group")] == list(FOUND)[-9:]
+    assert [name for name in FOUND if FOUND[name].get("group")] == list(FOUND)[-10:]
 
 
 def test_long_texts_are_left_out_of_captions():

@@ -20,7 +20,7 @@ def test_defaults_are_those_of_the_contract():
         "n": 32, "d": 3, "beta": 9.0, "c": 4.0, "V": "I", "Q": "I", "K": "I",
         "mask": "causal", "reach": 16, "frozen": "none", "seed": 1, "T": 1000.0, "norm": "post",
         "heads": 1, "rank": 1, "mlp": 0, "gain": 0.5, "sample": 1, "encoding": "none", "slope": 0.1,
-            "noise": 0.0,
+        "growth": 0.0, "noise": 0.0,
     }  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from parkade.explorer.settings import Settings
 from parkade.explorer.theory_line import theory_line
 from parkade.explorer.words import Words
 from parkade.model.model import Model
+from parkade.model.scheduled import Scheduled
 from parkade.runs.path import Path
 from parkade.runs.trajectory import Trajectory
 from parkade.theory import paper
@@ -94,7 +95,8 @@ def build(
         "axes": _axes(shown.tokens) if d > 3 else None,
         **_of_tree(found.tree),
         "forecast": told,
-        **_of_model(model),
+        **_of_model(model, settings is not None and settings.growth > 0),
+        **_of_schedule(model, times),
         **_of_centers(shown, model, delta),
         "frozen": run.frozen.tolist(),
         "frozen_weights": run.frozen_weights.tolist(),
@@ -107,10 +109,18 @@ def build(
     }
 
 
-def _of_model(model: Model | None) -> dict[str, Any]:
+def _of_model(model: Model | None, grows: bool) -> dict[str, Any]:
     """What the page computes attention with, and what it says about the model."""
     if model is None:
         return dict.fromkeys(("beta", "mask", "A", "heads", "V", "equation"))
+    if isinstance(model, Scheduled):
+        # With β = 1: the page multiplies it by that of the moment.
+        first: Any = model.model
+        return {
+            **_of_model(first.with_beta(1.0), grows),
+            "beta": first.beta,
+            "equation": equation(model, grows),
+        }
     product, values, mask = model.product, model.generator, model.mask
     return {
         "beta": model.beta,
@@ -120,6 +130,13 @@ def _of_model(model: Model | None) -> dict[str, Any]:
         "V": None if values is None else values.tolist(),
         "equation": equation(model),
     }
+
+
+def _of_schedule(model: Model | None, times: Array) -> dict[str, Any]:
+    """β in each frame, if it changes."""
+    if not isinstance(model, Scheduled):
+        return {"betas": None}
+    return {"betas": [model.schedule(t) for t in times.tolist()]}
 
 
 def _heads(model: Model) -> list[dict[str, Any]] | None:
@@ -146,7 +163,9 @@ def _log_radii(run: Path, times: Array) -> str | None:
 
 
 def _beta(model: Model) -> float:
-    """β, or how sharp the interaction is where there is no single β."""
+    """β, at the start if it changes, or how sharp the interaction is where there is no single β."""
+    if isinstance(model, Scheduled):
+        model = model.model
     return model.sharpness if model.beta is None else model.beta
 
 

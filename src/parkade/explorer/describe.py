@@ -8,6 +8,7 @@ from parkade.explorer.schema import Number
 from parkade.explorer.settings import FIELDS, Settings
 from parkade.model import matrices
 from parkade.model.model import Model
+from parkade.model.scheduled import Scheduled
 from parkade.model.transformer import Transformer
 from parkade.runs.path import Path
 
@@ -65,11 +66,14 @@ def file_name(run: Path, model: Model | None, settings: Settings | None) -> str:
     if model is None:
         return f"parkade-n{n}-d{d}"
     mask = "" if model.mask in (None, "causal") else str(model.mask)
-    norm = model.norm.name if isinstance(model, Transformer) else "post"
+    first = model.model if isinstance(model, Scheduled) else model
+    norm = first.norm.name if isinstance(first, Transformer) else "post"
     others = "".join(
         f"{name}-" for name in (norm, re.sub(r"\W", "", mask)) if name not in ("", "post")
     )
-    beta = "" if model.beta is None else f"-beta{model.beta:.15g}"
+    beta = "" if first.beta is None else f"-beta{first.beta:.15g}"
+    if settings is not None and settings.growth:
+        beta += f"-growth{settings.growth:.15g}"
     end = f"-T{float(run.times[-1]):.15g}".replace("e+", "e")
     seed = "" if settings is None else f"-seed{settings.seed}"
     return f"parkade-{others}n{n}-d{d}{beta}{end}{seed}"

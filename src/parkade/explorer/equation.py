@@ -10,18 +10,26 @@ from typing import Any
 from parkade.model.model import Model
 from parkade.model.norm import NGPT, Mix, Norm
 from parkade.model.position import Alibi, Rope
+from parkade.model.scheduled import Scheduled
 from parkade.model.transformer import Transformer
 
 Node = list[Any]
 """An element: its tag, the setting it stands for or None, and its children: nodes or texts."""
 
 
-def equation(model: Model) -> Node | None:
-    """The velocity of token k; None if it is not that of softmax heads, an MLP and a norm."""
+def equation(model: Model, grows: bool = False) -> Node | None:
+    """The velocity of token k; None if it is not that of softmax heads, an MLP and a norm.
+
+    With `grows`, the β(t) of a schedule is that of the setting `growth`.
+    """
+    changes = isinstance(model, Scheduled)
+    if isinstance(model, Scheduled):
+        model = model.model
     if not isinstance(model, Transformer) or model.parts or not model.scores:
         return None
-    if model.plain and model.mask in ("causal", "full"):
-        return _row(*_sides(_dot("x"), _projection()), *_attention(model, _score(model)))
+    sharpness = [_node("mi", "β", of="beta"), *(_of_time() if changes else [])]
+    if model.plain and model.mask in ("causal", "full") and not changes:
+        return _row(*_sides(_dot("x"), _projection()), *_attention(model, _score(model, sharpness)))
     moved = [*_clock(model.norm), _projection(), _sub("F"), *_noise(model)]
     rows = [_row(*_sides(_dot("x"), *moved))]
     rows += _growth(model.norm)
@@ -30,7 +38,8 @@ def equation(model: Model) -> Node | None:
     if model.mlp is not None:
         x = _sub("x")
         force += [_op("+"), _node("mi", "G", of="mlp"), _op("("), x, _op(")")]
-    rows += [_row(*_sides(_sub("F"), *force)), _row(*_sides(score, *_score(model)))]
+    rows += [_row(*_sides(_sub("F"), *force)), _row(*_sides(score, *_score(model, sharpness)))]
+    rows += [_growing(sharpness)] if grows else []
     lines = [_node("mtr", _node("mtd", row)) for row in rows]
     return _node("mtable", *lines)
 
@@ -71,7 +80,18 @@ def _keys(model: Transformer) -> list[Node]:
     return [j] if kind == "full" else [j, _op("≤"), k]
 
 
-def _score(model: Transformer) -> list[Node]:
+def _of_time() -> list[Node]:
+    return [_op("("), _node("mi", "t"), _op(")")]
+
+
+def _growing(sharpness: list[Node]) -> Node:
+    """How β grows with time."""
+    beta, b = _node("mi", "β", of="beta"), _node("mi", "b", of="growth")
+    log = [_node("mi", "ln"), _op("("), _node("mn", "1"), _op("+"), _node("mi", "t"), _op(")")]
+    return _row(*_sides(_row(*sharpness), beta, _op("+"), b, *log), of="growth")
+
+
+def _score(model: Transformer, sharpness: list[Node]) -> list[Node]:
     """What the weights are the exponentials of."""
     several, position = len(model.heads) > 1, model.position
 
@@ -87,7 +107,7 @@ def _score(model: Transformer) -> list[Node]:
         slope = f"{position.slope:g}" if position.slope.ndim == 0 else "m"
         places = [_op("|"), _node("mi", "k"), _op("−"), _node("mi", "j"), _op("|")]
         bias = [_op("−"), _row(_node("mn", slope), *places, of="encoding")]
-    return [_node("mi", "β", of="beta"), *inside, *bias]
+    return [*sharpness, *inside, *bias]
 
 
 def _clock(norm: Norm) -> list[Node]:

@@ -12,6 +12,7 @@ from parkade.base.errors import ParkadeError
 from parkade.base.types import Array
 from parkade.explorer.schema import FieldError
 from parkade.explorer.settings import Settings
+from parkade.model.model import Model
 from parkade.model.norm import NGPT, Mix, Peri, Pre, Sqrt
 from parkade.model.transformer import Transformer
 
@@ -59,9 +60,9 @@ class Limits:
         plan = Solver(settings.model, options).plan(free)
         if plan.method == "implicit":
             return
-        steps = _steps(settings.model, settings.T)
+        steps = _steps(settings.layer, settings.T)
         if free * steps > self.token_steps:
-            longest = self._longest(settings.model, free)
+            longest = self._longest(settings.layer, free)
             raise FieldError(
                 "T",
                 f"T={settings.T:g} would take about {steps:.2g} steps of {free} tokens "
@@ -78,7 +79,7 @@ class Limits:
         return float(10.0**low)
 
 
-def tol_of(model: Transformer) -> float:
+def tol_of(model: Model) -> float:
     """The tolerance of runs: coarser with noise, which needs many more steps."""
     from parkade.solve.options import default_tol
 

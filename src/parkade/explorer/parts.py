@@ -7,6 +7,7 @@ it, because the mean of K_hᵀQ_h is KᵀQ. So what is known for V still helps t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,8 +18,11 @@ from parkade.model import norm as norms
 from parkade.model.attention import Attention
 from parkade.model.head import Head
 from parkade.model.mlp import MLP
+from parkade.model.model import Model
 from parkade.model.norm import Mix, Norm
 from parkade.model.position import Alibi, Position, Rope
+from parkade.model.schedule import Schedule
+from parkade.model.scheduled import Scheduled
 from parkade.model.transformer import Transformer
 
 NORMS = {
@@ -50,6 +54,14 @@ def assemble(settings: Mapping[str, Any], matrices: Mapping[str, Array]) -> Tran
     if settings["heads"] > 1:
         heads = _split(settings, matrices)
     return Transformer(heads, mlp=mlp, norm=norm, mask=mask, position=position, noise=noise)
+
+
+def scheduled(model: Transformer, growth: float, end: float) -> Model:
+    """The model with β + growth·ln(1 + t) in place of β, up to a time; itself without growth."""
+    beta = model.beta
+    if not growth or beta is None:
+        return model
+    return Scheduled(model, Schedule.of(lambda t: beta + growth * math.log1p(t), end))
 
 
 def _split(settings: Mapping[str, Any], matrices: Mapping[str, Array]) -> list[Head]:

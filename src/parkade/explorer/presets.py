@@ -92,6 +92,12 @@ def _presets() -> Iterator[Preset]:
         Settings(n=64, beta=25.0, T=1e4, heads=8, rank=2),
     )
     yield Preset(
+        "growth",
+        "β grows with depth",
+        "Attention sharpens faster than clusters meet: some of them never merge.",
+        Settings(n=100, d=2, beta=4.0, growth=3.0, T=1e20),
+    )
+    yield Preset(
         "window",
         "A window of 16 tokens",
         "Tokens see only the last 16: new leaders arise along the sequence, and more of them last.",

@@ -15,7 +15,7 @@ from parkade.analysis.centers import KINDS, separation
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.explorer.parts import NORMS, assemble
+from parkade.explorer.parts import NORMS, assemble, scheduled
 from parkade.explorer.schema import (
     Choice,
     Derived,
@@ -29,6 +29,7 @@ from parkade.explorer.schema import (
     declared,
 )
 from parkade.model import sphere
+from parkade.model.model import Model
 from parkade.model.transformer import Transformer
 from parkade.theory import paper
 
@@ -59,6 +60,8 @@ class Settings:
         Seed of the uniform start.
     norm, heads, rank, mlp, gain, sample, encoding, slope, noise
         The parts of a transformer: see `parkade.explorer.parts`.
+    growth : float
+        b of β(t) = β + b ln(1 + t); 0 for a constant β.
 
     Examples
     --------
@@ -141,6 +144,11 @@ class Settings:
         label="slope of ALiBi", low=0.0, high=100.0, slider=Slider(0.001, 1.0, log=True),
         caption="always", phrase="slope {}", group=_PARTS, idle={"encoding": ("none", "rope")},
     )] = 0.1
+    growth: Annotated[float, Number(
+        symbol="b", label="growth of β", low=0.0, high=100.0, slider=Slider(0.0, 4.0),
+        phrase="β(t) = β + {} ln(1 + t)", group=_PARTS,
+        help="Attention grows sharper with depth: β(t) = β + b ln(1 + t); 0 for a constant β.",
+    )] = 0.0
     noise: Annotated[float, Number(
         label="noise 1/κ", low=0.0, high=1000.0, slider=Slider(0.0, 1.0), phrase="noise 1/κ = {}",
         group=_PARTS, help="Brownian motion of each token, at the temperature 1/κ; 0 for none.",
@@ -171,8 +179,17 @@ class Settings:
         return asdict(self)
 
     @cached_property
-    def model(self) -> Transformer:
+    def model(self) -> Model:
         """The model they describe."""
+        if self.growth and self.norm == "mix":
+            raise FieldError(
+                "growth", "β cannot grow while the norm changes; choose growth 0 or another norm"
+            )
+        return scheduled(self.layer, self.growth, self.T)
+
+    @cached_property
+    def layer(self) -> Transformer:
+        """The model at the start, where β has not grown yet."""
         if self.encoding != "none" and self.frozen != "none":
             raise FieldError(
                 "encoding", "frozen tokens have no position; choose encoding or frozen 'none'"

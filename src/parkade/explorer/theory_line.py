@@ -12,6 +12,7 @@ from parkade.analysis.ending import AT, WITHIN, as_predicted, distance, rests
 from parkade.base.types import Array
 from parkade.model import sphere
 from parkade.model.model import Model
+from parkade.model.scheduled import Scheduled
 from parkade.model.transformer import Transformer
 from parkade.runs.path import Path
 from parkade.theory import FinalConfiguration, capture_window, final_configuration
@@ -25,8 +26,10 @@ def theory_line(run: Path, clusters: int) -> dict[str, Any] | None:
     None if the theory knows no such model.
     """
     model = run.model
-    if isinstance(model, Transformer) and not model.plain:
-        predicted = "Nothing: the theory is for a single head under post-norm, without noise."
+    changes = isinstance(model, Scheduled)
+    if changes or (isinstance(model, Transformer) and not model.plain):
+        what = "a constant β" if changes else "a single head under post-norm, without noise"
+        predicted = f"Nothing: the theory is for {what}."
         seen = f"{_clusters(clusters)} at t = {_time(float(run.times[-1]))}"
         return _line("outside", predicted, seen, None)
     if model is None or model.generator is None or model.product is None:

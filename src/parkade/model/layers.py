@@ -17,6 +17,7 @@ from parkade.model.depth import Resampled
 from parkade.model.mask import Mask
 from parkade.model.model import Model, from_dict
 from parkade.model.noise import Noise
+from parkade.model.norm import Mix
 from parkade.model.schedule import piece_starts
 
 
@@ -60,6 +61,11 @@ class Layers(Model, kind="layers"):
                 raise InputError(
                     f"models must not change by themselves, but number {i} has depth={depth!r}; "
                     "use that model alone"
+                )
+            if isinstance(getattr(model, "norm", None), Mix):
+                raise InputError(
+                    f"models must not change by themselves, but number {i} has norm 'mix'; use one "
+                    "model with norm='post' and one with norm='pre'"
                 )
             if model.d != self.models[0].d:
                 raise InputError(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playwright.sync_api import expect
+from support.reader import download
 
+import parkade as pk
 from parkade.explorer import Settings
 
 SMALL = "n=8&d=8&beta=4&T=20"
@@ -32,6 +34,33 @@ def test_weights_are_those_of_the_library(opened):
         expected = chosen.model.force(chosen.start) @ np.linalg.inv(chosen.start)
         np.testing.assert_allclose(found, expected, atol=1e-4)
         assert reader.on("attention-panel").is_visible()
+
+
+def test_growing_sharpness(opened, tmp_path):
+    """The formula follows, the weights are those of the moment, link and file keep it."""
+    reader = opened(f"{SMALL}&growth=2")
+    assert "𝛽(𝑡)=𝛽+𝑏ln(1+𝑡)" in reader.text("equation").replace("\n", "")
+    assert "growth=2" in reader.link
+    expect(reader.on("growth")).to_be_visible()
+    found = reader.scene()
+    frame = int(np.searchsorted(found["times"], 1.0))
+    u = reader.get(f"parkade.scene.moments[{frame}]")
+    weights = reader.get(
+        "[...Array(8).keys()].map(k => [...parkade.scene.attentionRow("
+        f"parkade.scene.tokensAt({u}), k, new Float64Array(8))])"
+    )
+    x, now = found["frames"][frame], Settings.read(reader.settings).model.at(found["times"][frame])
+    assert now.beta > 5
+    np.testing.assert_allclose(weights, now.force(x) @ np.linalg.inv(x), atol=1e-3)
+    name, data = download(reader, "npz")
+    (tmp_path / name).write_bytes(data)
+    run = pk.load(tmp_path / name)
+    assert isinstance(run.model, pk.Scheduled)
+    assert run.model.schedule(found["times"][frame]) == now.beta
+    reader.on("preset").select_option("growth")
+    reader.idle()
+    assert reader.settings["growth"] == 3
+    assert reader.text("about").startswith("Attention sharpens")
 
 
 def test_the_group_is_closed_until_it_is_used(opened, small):

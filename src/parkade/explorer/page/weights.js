@@ -28,8 +28,8 @@ function turn(vector, frequencies, place) {
 }
 
 export class Weights {
-  constructor({ n, d, A, heads, mask, frozenSet, points }) {
-    Object.assign(this, { n, d, frozenSet, points });
+  constructor({ n, d, A, heads, mask, frozenSet, points, betas, frameOf }) {
+    Object.assign(this, { n, d, frozenSet, points, betas, frameOf });
     this.sees = sight(mask);
     // One head may be given by its scores ⟨A x_k, x_j⟩.
     this.heads = heads ?? (A ? [{ query: A, key: null, frequencies: [], slope: 0 }] : []);
@@ -55,9 +55,11 @@ export class Weights {
     if (frozenSet.has(k)) return row;
     if (tokens !== this.tokens) this.prepare(tokens);
     const scores = new Float64Array(n);
+    // Where β changes with time, A and the heads are those of β = 1.
+    const beta = this.betas ? this.betas[this.frameOf.get(tokens) ?? 0] : 1;
     heads.forEach(({ query, frequencies, slope }, h) => {
       const asked = turn(times(query, tokens, k * d), frequencies, k);
-      const score = (key) => { let sum = 0; for (let i = 0; i < asked.length; i++) sum += asked[i] * key[i]; return sum; };
+      const score = (key) => { let sum = 0; for (let i = 0; i < asked.length; i++) sum += asked[i] * key[i]; return beta * sum; };
       const others = this.outside[h].map(score);
       let top = Math.max(-Infinity, ...others);
       for (let j = 0; j < n; j++) {
