@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce findings trained test fuzz browser firefox docs docstest wheel dist bench clean
+.PHONY: help reproduce findings trained test fuzz parity browser firefox docs docstest wheel dist wasm bench clean
 
 help: ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ FUZZ ?= 2000
 fuzz: $(VENV)/test ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000), and more seeds
 	PARKADE_FUZZ=$(FUZZ) $(BIN)/pytest tests/fuzz tests/engine/test_implicit.py -n auto --dist worksteal
 
+parity: browser ## engines in the browser against native ones, for hundreds of models
+	PARKADE_PARITY=1 $(BIN)/pytest tests/explorer/page/test_engine.py -n auto --dist load
+
 # Debian's where it can be installed, or else Playwright's own.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 SYSTEM_BROWSER = command -v chromium || command -v chromium-browser || command -v google-chrome \
@@ -91,6 +94,15 @@ dist: $(VENV)/parkade ## build wheel and sdist into dist/, install each into a c
 	$(INSTALL) 'hatchling>=1.25'
 	rm -rf dist && $(BIN)/python -m hatchling build --directory dist
 	$(BIN)/python packaging/try_dist.py dist/*
+
+# In an environment of its own: the tools are pinned, since they decide about every bit.
+$(VENV)/wasm: pyproject.toml | $(BIN)/python
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[wasm]'
+	@touch $@
+
+wasm: $(VENV)/wasm ## build the engines for pages, after an edit of the engine
+	$(VENV)/wasm/bin/python packaging/wasm/build.py
 
 bench: $(VENV)/parkade ## measure the speed against named baselines
 	$(BIN)/parkade bench

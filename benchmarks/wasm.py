@@ -1,0 +1,122 @@
+"""Engines in a browser against native ones: sizes, and seconds of the same runs.
+
+    python benchmarks/wasm.py                prints two tables in Markdown
+
+Native runs and those of a Chromium take turns on one thread, and the best of each counts. Both
+take the same steps; the table says how many.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import re
+import shutil
+import time
+from typing import Any, Literal, NamedTuple
+
+from playwright.sync_api import Page, sync_playwright
+
+import parkade as pk
+from parkade.explorer.export import PAGE
+from parkade.explorer.lowered import DIMENSIONS, engine, lowered
+from parkade.solve.options import Hooks, Options
+from parkade.solve.solver import Solver
+
+ROUNDS = 5
+BAR = 2.5
+BROWSERS = "chromium", "chromium-browser", "google-chrome"
+
+
+class Case(NamedTuple):
+    """A run, and whether the bar is meant for it."""
+
+    name: str
+    n: int
+    d: int
+    beta: float
+    t_end: float
+    sums: Literal["auto", "direct", "harmonic"] = "auto"
+    counts: bool = False
+
+
+CASES = (
+    Case("life, Fourier sums", 200, 2, 64.0, 1e60, "harmonic", True),
+    Case("life, direct sums", 200, 2, 64.0, 1e60, "direct"),
+    Case("many tokens", 500, 2, 64.0, 1000.0, counts=True),
+    Case("figure 2", 200, 2, 64.0, 150.0),
+    Case("sphere", 32, 3, 9.0, 1000.0),
+    Case("sphere, many tokens", 500, 3, 9.0, 100.0),
+)
+
+_TIMED = """([name, problem]) => {
+  const engine = new Engine(modules[name]);
+  const begun = performance.now();
+  let steps = 0;
+  for (const chunk of engine.run(problem)) steps += chunk.times.length;
+  return [(performance.now() - begun) / 1000, steps, engine.used];
+}"""
+
+
+def sizes(page: Page) -> None:
+    """Bytes of each engine, and what a page takes to compile it."""
+    print("| engine | kB | kB, gzip | compile, ms |\n|---|---:|---:|---:|")
+    for d in DIMENSIONS:
+        for method in ("explicit", "implicit"):
+            name, module = f"{method}{d}", engine(method, d)
+            spent = page.evaluate(
+                """([name, text]) => {
+                  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+                  const begun = performance.now();
+                  modules[name] = new WebAssembly.Module(bytes);
+                  return performance.now() - begun;
+                }""",
+                [name, base64.b64encode(module).decode()],
+            )
+            packed = len(gzip.compress(module, 9))
+            print(f"| {name} | {len(module) / 1e3:.0f} | {packed / 1e3:.1f} | {spent:.0f} |")
+
+
+def speed(page: Page) -> None:
+    """Seconds of each case, here and there."""
+    print("\n| run | n | d | T | method | steps | native, ms | browser, ms | ratio | MB | |")
+    print("|---|---:|---:|---:|---|---:|---:|---:|---:|---:|---|")
+    for case in CASES:
+        x0 = pk.sphere.uniform(case.n, case.d, seed=1)
+        solver = Solver(pk.Attention(d=case.d, beta=case.beta), Options(case.t_end, sums=case.sums))
+        problem = lowered(solver, x0)
+        name, hooks = f"{problem['method']}{case.d}", Hooks(alone=False)
+        here, there = [], []
+        for _ in range(ROUNDS):
+            begun = time.perf_counter()
+            run = solver.run(x0, hooks)
+            here.append(time.perf_counter() - begun)
+            seconds, steps, used = page.evaluate(_TIMED, [name, problem])
+            there.append(seconds)
+        if steps != run.stats.steps:
+            raise SystemExit(f"{case.name}: {steps} steps in the browser, {run.stats.steps} here")
+        ratio = min(there) / min(here)
+        outcome = ("met" if ratio <= BAR else "**missed**") if case.counts else ""
+        print(
+            f"| {case.name} | {case.n} | {case.d} | {case.t_end:g} | {problem['method']}, "
+            f"{run.stats.sums} | {steps} | {1e3 * min(here):.0f} | {1e3 * min(there):.0f} | "
+            f"{ratio:.2f} | {used / 1e6:.1f} | {outcome} |"
+        )
+
+
+def main() -> None:
+    """Both tables."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    with sync_playwright() as playwright:
+        browser: Any = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        page = browser.new_page()
+        source = (PAGE / "engine.js").read_text(encoding="utf-8")
+        page.add_script_tag(content=re.sub(r"^export ", "", source, flags=re.MULTILINE))
+        page.evaluate("() => { globalThis.modules = {}; }")
+        sizes(page)
+        speed(page)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Build the engines for pages: WebAssembly from the source that native code is compiled from.
+
+    python packaging/wasm/build.py               all engines, into the explorer
+    python packaging/wasm/build.py explicit2     some of them
+    python packaging/wasm/build.py --check       build them elsewhere, and compare bit for bit
+
+The same source and tools give the same bits on any machine. `engines.json`, beside the engines,
+says what they were made from. They are part of the repository, so that everybody has them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from link import link
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+ENGINES = ROOT / "src" / "parkade" / "explorer" / "engines"
+RECORD = "engines.json"
+
+NAMES = tuple(f"{method}{d}" for d in (2, 3) for method in ("explicit", "implicit"))
+EXTRA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+TOOLS = {"python": "3.11", **dict(tool.split("==") for tool in EXTRA["wasm"])}
+"""The versions that make these bits: Python's decides about the code that Numba sees."""
+
+LARGEST = 90_000
+"""Most bytes of an engine, compressed."""
+
+
+def digest_of_sources() -> str:
+    """A name for everything of ours that the engines are made from."""
+    digest = hashlib.sha256()
+    for folder in (ROOT / "src" / "parkade" / "engine", HERE):
+        for path in sorted([*folder.glob("*.py"), *folder.glob("*.c")]):
+            if path.name != "build.py":  # which decides about no bit
+                digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def other_tools(*needed: str) -> list[str]:
+    """Those of the tools that are missing, or there in another version."""
+    there = {"python": ".".join(map(str, sys.version_info[:2]))}
+    for tool in needed:
+        with suppress(PackageNotFoundError):
+            there.setdefault(tool, version(tool))
+    return [
+        f"{tool} {there.get(tool, 'missing')}" for tool in needed if there.get(tool) != TOOLS[tool]
+    ]
+
+
+def compile_engine(name: str) -> tuple[bytes, list[str]]:
+    """The object file of an engine, and the names of its functions."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "engine.o")
+        command = [sys.executable, str(HERE / "compile.py"), name[:-1], name[-1], str(out)]
+        # What the user has set for native code must not count, nor the order of Python's sets:
+        # Numba writes them into names.
+        env = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+        env["PYTHONHASHSEED"] = "0"
+        done = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE, text=True)
+        return out.read_bytes(), done.stdout.split()
+
+
+def build(names: list[str], folder: Path) -> None:
+    """Build engines into a folder, and note there what they were made from."""
+    wrong = other_tools(*TOOLS)
+    if wrong:
+        exact = ", ".join(f"{tool} {number}" for tool, number in TOOLS.items())
+        sys.exit(f"the engines need {exact}; got {', '.join(wrong)}; run make wasm")
+    record = folder / RECORD
+    known = json.loads(record.read_text())["engines"] if record.exists() else {}
+    for name in names:
+        compiled, exported = compile_engine(name)
+        made = link(compiled, exported)
+        small = len(gzip.compress(made, 9))
+        if small > LARGEST:
+            sys.exit(f"{name} has {small} bytes compressed, and may have {LARGEST}; export less")
+        (folder / f"{name}.wasm").write_bytes(made)
+        known[name] = {"object": sha(compiled), "wasm": sha(made)}
+        print(f"{name}: {len(made)} bytes, {small} compressed")
+    made_from = {"sources": digest_of_sources(), "tools": TOOLS, "engines": known}
+    record.write_text(json.dumps(made_from, indent=2) + "\n")
+
+
+def check(names: list[str]) -> None:
+    """Build engines elsewhere; say which are not what the explorer has."""
+    with tempfile.TemporaryDirectory() as folder:
+        build(names, Path(folder))
+        files = [f"{name}.wasm" for name in names]
+        other = [
+            file
+            for file in files
+            if (ENGINES / file).read_bytes() != Path(folder, file).read_bytes()
+        ]
+    if other:
+        sys.exit(f"{', '.join(other)}: not what the source gives; run make wasm")
+    print("as built")
+
+
+def sha(data: bytes) -> str:
+    """A digest, in hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Build the engines for pages.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}; or all")
+    parser.add_argument("--check", action="store_true", help="compare with those that are there")
+    given = parser.parse_args()
+    if not set(given.names) <= set(NAMES):
+        parser.error(f"engines are {', '.join(NAMES)}; got {' '.join(given.names)}")
+    if given.check:
+        check(given.names or list(NAMES))
+    else:
+        ENGINES.mkdir(exist_ok=True)
+        build(given.names or list(NAMES), ENGINES)

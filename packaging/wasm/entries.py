@@ -1,0 +1,212 @@
+"""What a page calls: functions on a table of slots, compiled from the engine's source.
+
+A run begins with an `Input` in the table. `begin` adds a `State`, and what of it the page reads, as
+an `Output`; `advance` takes steps, `excess` compares harmonic sums with direct ones. Each kind of
+engine has its own. `interpolate` is the same for all kinds of a method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from eigenvalues import eigenvalues
+from numba import carray, typeof, types
+from room import ROOM
+from slots import TABLE, count, floats, reader, write
+
+from parkade.base.types import Array
+from parkade.engine.integrator import Goal, Steps
+from parkade.engine.jit import njit
+from parkade.engine.linear_time import whole
+from parkade.engine.methods import METHODS
+from parkade.engine.pairwise import velocity_rows
+from parkade.engine.system import Dims, System, unrolled
+from parkade.engine.vectors import frobenius
+
+INPUT, OUTPUT, STATE, SLOTS = 0, 32, 64, 256
+"""Where things begin in the table, and how many slots it has."""
+
+Entries: TypeAlias = dict[str, tuple[Callable[..., Any], Any]]
+
+
+class Input(NamedTuple):
+    """What a run starts from: the fields of a `System`, and tokens in its frame."""
+
+    tokens: Array  # (n, d)
+    frozen: Array  # (m, d)
+    frozen_weights: Array  # (m,)
+    matrices: Array  # (3, d, d): query, value, own_value
+    table: Array  # (rows, columns), or empty for direct sums
+    numbers: Array  # (4,): causal, accuracy, floor, stretch
+    room: int  # most steps of one call
+
+
+class Output(NamedTuple):
+    """What the page reads after each call."""
+
+    clock: Array
+    tokens: Array  # (n, d)
+    steps: Steps
+
+
+class State(NamedTuple):
+    """A run between calls."""
+
+    system: System
+    tokens: Array
+    work: Any
+    steps: Steps
+
+
+class Between(NamedTuple):
+    """A step, and room for the tokens at a moment inside it."""
+
+    start: Array
+    end: Array
+    dense: Array
+    out: Array
+
+
+def entries(method: str, d: int) -> Entries:
+    """All functions of an engine by the name that the page calls, with their signatures."""
+    found = {"interpolate": _interpolate(method)}
+    for one, kind in ROOM:
+        if one == method:
+            found |= {f"{name}_{kind}": made for name, made in _of_kind(method, d, kind).items()}
+            if kind == "full":
+                found["eigenvalues"] = _eigenvalues()
+    return found
+
+
+def _of_kind(method: str, d: int, kind: str) -> Entries:
+    engine, dims, harmonic = METHODS[method], unrolled(d), kind == "harmonic"
+    make_room, advance_engine, dense = ROOM[method, kind], engine.advance, engine.dense
+    read_input = reader(typeof(_EXAMPLE))
+    state = State(
+        System(
+            *(_EXAMPLE.frozen,) * 4,
+            frozen_weights=_EXAMPLE.frozen_weights,
+            causal=True,
+            table=_EXAMPLE.table if harmonic else None,
+            lengths=None,
+            accuracy=0.0,
+            floor=0.0,
+            stretch=0.0,
+        ),
+        _EXAMPLE.tokens,
+        engine.workspace(1, d, causal=kind != "full", stores=not harmonic),
+        _STEPS,
+    )
+    kept = typeof(state)
+    assert STATE + count(kept) <= SLOTS
+    read_state = reader(kept)
+
+    def begin(table: Any) -> None:
+        given = read_input(table, INPUT)
+        n = given.tokens.shape[0]
+        causal, accuracy, floor, stretch = given.numbers
+        system = System(
+            given.matrices[0],
+            given.matrices[1],
+            given.matrices[2],
+            given.frozen,
+            given.frozen_weights,
+            causal != 0.0,
+            given.table if harmonic else None,
+            None,
+            accuracy,
+            floor,
+            stretch,
+        )
+        steps = Steps(
+            floats((given.room,)),
+            floats((given.room, n, d)),
+            floats((given.room, dense, n, d)),
+        )
+        work = make_room(n, d)
+        write(table, STATE, State(system, given.tokens, work, steps))
+        write(table, OUTPUT, Output(work.clock, given.tokens, steps))
+
+    def advance(table: Any, t_end: float, tol: float, most: int) -> int:
+        system, x, work, room = read_state(table, STATE)
+        steps = Steps(room.times[:most], room.tokens[:most], room.dense[:most])
+        return advance_engine(system, dims, x, work, Goal(t_end, tol, False), steps)
+
+    def excess(table: Any, checked: int) -> float:
+        system, x, _, _ = read_state(table, STATE)
+        return _excess(system, dims, x, checked)
+
+    found: Entries = {
+        "begin": (begin, types.void(TABLE)),
+        "advance": (advance, types.int32(TABLE, types.float64, types.float64, types.int32)),
+    }
+    if harmonic:
+        found["excess"] = excess, types.float64(TABLE, types.int32)
+    return found
+
+
+@njit(allocates=True)
+def _excess(system: System, dims: Dims, x: Array, checked: int) -> float:
+    """What `Compiled.check` compares, for so many tokens: above 1 if sums are not accurate."""
+    fast, exact = np.empty_like(x), np.empty_like(x)
+    direct = System(
+        system.query,
+        system.value,
+        system.own_value,
+        system.frozen,
+        system.frozen_weights,
+        system.causal,
+        None,
+        None,
+        system.accuracy,
+        system.floor,
+        system.stretch,
+    )
+    whole(system, dims, x, fast)
+    worst = 0.0
+    for i in range(checked):
+        k = i * (x.shape[0] - 1) // max(1, checked - 1)
+        velocity_rows(direct, dims, x, k, k + 1, exact)
+        for c in range(x.shape[1]):
+            gap = abs(fast[k, c] - exact[k, c])
+            if not gap <= worst:  # not max(): a NaN must not vanish
+                worst = gap
+    return worst / (system.accuracy * max(1.0, frobenius(system.value)))
+
+
+def _interpolate(method: str) -> tuple[Callable[..., Any], Any]:
+    read, inside = reader(typeof(_BETWEEN)), METHODS[method].interpolate
+
+    def interpolate(table: Any, theta: float) -> None:
+        start, end, dense, out = read(table, INPUT)
+        inside(theta, start, end, dense, out)
+
+    return interpolate, types.void(TABLE, types.float64)
+
+
+def _eigenvalues() -> tuple[Callable[..., Any], Any]:
+    def find(matrix: Any, n: int, out: Any) -> int:
+        return _find(matrix, n, out)
+
+    pointer = types.CPointer(types.complex128)
+    return find, types.int32(pointer, types.int64, pointer)
+
+
+@njit(allocates=True)
+def _find(matrix: Any, n: int, out: Any) -> int:
+    return eigenvalues(carray(matrix, (n, n)), carray(out, (n,)))
+
+
+_STEPS = Steps(np.empty(1), np.empty((1, 1, 1)), np.empty((1, 1, 1, 1)))
+_EXAMPLE = Input(
+    tokens=np.empty((1, 1)),
+    frozen=np.empty((1, 1)),
+    frozen_weights=np.empty(1),
+    matrices=np.empty((1, 1, 1)),
+    table=np.empty((1, 1)),
+    numbers=np.empty(1),
+    room=1,
+)
+_BETWEEN = Between(*(np.empty((1, 1)),) * 2, np.empty((1, 1, 1)), np.empty((1, 1)))

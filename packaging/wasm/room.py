@@ -1,0 +1,106 @@
+"""Room for a run, as `Integrator.workspace` makes it, in a form that can be compiled.
+
+The engine's own functions are for Python: they check the memory of the machine, and what they
+return has a type that depends on their arguments. The tests compare these with those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from slots import flags, floats, integers
+
+from parkade.base.types import Array
+from parkade.engine import explicit
+from parkade.engine.clock import new_clock
+from parkade.engine.jit import njit
+from parkade.engine.linearization import Linearization, padded
+from parkade.engine.simd import WIDTH
+from parkade.engine.stages import STAGES, Whole, Work
+
+_CLOCK = new_clock()
+
+
+@njit()
+def _set(clock: Array) -> None:
+    for i in range(_CLOCK.size):
+        clock[i] = _CLOCK[i]
+
+
+@njit()
+def _explicit(n: int, d: int) -> explicit.Work:
+    clock = floats((_CLOCK.size,))
+    _set(clock)
+    return explicit.Work(clock, floats((7, n, d)), floats((n, d)), floats((n, d)))
+
+
+@njit()
+def _linearization(n: int, d: int, rows: int, full: bool) -> Linearization:
+    """As `linearization.allocate`, with weights stored for so many rows: n or none."""
+    offsets = integers((rows + 1,))
+    for k in range(rows):
+        offsets[k + 1] = offsets[k] + padded(n if full else k)
+    return Linearization(
+        keys=floats((d, padded(n))),
+        weights=floats((offsets[-1],)),
+        offsets=offsets,
+        shares=floats((4, n)),
+        lone=flags((n,)),
+        axes=integers((n,)),
+        queries=floats((n, d)),
+        mean=floats((n, d)),
+        velocity=floats((n, d)),
+        blocks=floats((n, d - 1, d - 1)),
+        moments=floats((d, n, d)),
+        products=floats((d, n, d)),
+    )
+
+
+@njit()
+def _whole(size: int) -> Whole:
+    return Whole(floats((size, size)), floats((size, size)), integers((size,)))
+
+
+@njit()
+def _implicit(n: int, d: int, lin: Linearization, whole: Any, blocks: int) -> Work:
+    clock = floats((_CLOCK.size,))
+    _set(clock)
+    return Work(
+        clock=clock,
+        growth=floats((n,)),
+        place=floats((n, d)),
+        noise=floats((n,)),
+        doubt=floats((n,)),
+        lin=lin,
+        u=floats((STAGES, d, padded(n))),
+        y=floats((n, d)),
+        slope=floats((n, d)),
+        whole=whole,
+        inverses=floats((blocks, d - 1, -(-(d - 1) // WIDTH) * WIDTH)),
+    )
+
+
+@njit()
+def _direct(n: int, d: int) -> Work:
+    return _implicit(n, d, _linearization(n, d, n, False), None, n)
+
+
+@njit()
+def _harmonic(n: int, d: int) -> Work:
+    return _implicit(n, d, _linearization(n, d, 0, False), None, n)
+
+
+@njit()
+def _full(n: int, d: int) -> Work:
+    return _implicit(n, d, _linearization(n, d, n, True), _whole(n * (d - 1)), 0)
+
+
+ROOM: dict[tuple[str, str], Callable[[int, int], Any]] = {
+    ("explicit", "direct"): _explicit,
+    ("explicit", "harmonic"): _explicit,
+    ("implicit", "direct"): _direct,
+    ("implicit", "harmonic"): _harmonic,
+    ("implicit", "full"): _full,
+}
+"""Functions of n and d, by method and kind of engine."""

@@ -1,0 +1,132 @@
+"""Let the engine's own compiler emit WebAssembly instead of code for this machine.
+
+Numba's code, before any optimisation, says nothing about the size of a pointer: structures are
+addressed by their fields. So the data layout of WebAssembly, given to Numba from the start, makes
+all of it right, and LLVM optimises for WebAssembly as it does for any processor.
+
+In this process nothing compiled can run. Errors inside compiled code are small numbers, without
+the Python objects (and paths of files) that native code has for them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from llvmlite import binding
+from numba.core import callconv, codegen, fastmathpass
+from numba.core.runtime import nrtdynmod
+from numba.core.target_extension import target_override
+
+from parkade.engine import lean
+
+TRIPLE = "wasm32-unknown-unknown"
+FEATURES = ("simd128", "bulk-memory", "bulk-memory-opt", "nontrapping-fptoint", "sign-ext")
+"""What a browser must know: all of them do since 2023."""
+
+
+class Library(lean.Library):
+    """One function, with all that it calls, as Numba wrote it."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Leave that to `emit`, which sees everything at once."""
+
+    def emit(self, names: set[str]) -> bool:
+        """Make nothing for this machine."""
+        return False
+
+
+class Codegen(lean.Codegen):
+    """A code generator whose machine is WebAssembly."""
+
+    _library_class = Library
+
+    def _init(self, llvm_module: Any) -> None:
+        binding.initialize_all_targets()
+        binding.initialize_all_asmprinters()
+        self._tm = binding.Target.from_triple(TRIPLE).create_target_machine(
+            cpu="generic",
+            features=",".join(f"+{name}" for name in FEATURES),
+            opt=3,
+            reloc="static",
+            codemodel="default",
+        )
+        self._tm_features = ""
+        self._target_data = self._tm.target_data
+        self._data_layout = str(self._target_data)
+
+    def _create_empty_module(self, name: str) -> Any:
+        module = super()._create_empty_module(name)
+        module.triple = TRIPLE
+        return module
+
+    def emit(self, module: Any, names: list[str]) -> bytes:
+        """An object file in which only functions of these names can be seen from outside."""
+        for each in module.functions:
+            if not each.is_declaration and each.name not in names:
+                each.linkage = "internal"
+        for each in module.global_variables:
+            if not each.is_declaration:
+                each.linkage = "internal"
+        passes, builder = self._module_pass_manager()
+        passes.run(module, builder)
+        module.verify()
+        return bytes(self._tm.emit_object(module))
+
+
+class Context(lean.Context):
+    """How types and operations become code for WebAssembly."""
+
+    def init(self) -> None:
+        """Use the code generator above."""
+        super().init()
+        self._internal_codegen = Codegen("parkade.wasm")
+
+    @cached_property
+    def call_conv(self) -> callconv.MinimalCallConv:
+        """Functions return a number that is 0 unless there was an error."""
+        return callconv.MinimalCallConv(self)
+
+    @cached_property
+    def _counting(self) -> Any:
+        """What counts references, in this layout."""
+        library = self.codegen().create_library("counting")
+        module = library.create_ir_module("counting")
+        increase, decrease = (
+            nrtdynmod._define_atomic_inc_dec(module, op, "monotonic") for op in ("add", "sub")
+        )
+        nrtdynmod._define_nrt_meminfo_data(module)
+        nrtdynmod._define_nrt_incref(module, increase)
+        nrtdynmod._define_nrt_decref(module, decrease)
+        library.add_ir_module(module)
+        library.finalize()
+        return library
+
+    def post_lowering(self, mod: Any, library: codegen.CodeLibrary) -> None:
+        """Finish a function."""
+        if self.fastmath:
+            fastmathpass.rewrite_module(mod, self.fastmath)
+        library.add_linking_library(self._counting)
+
+
+def install() -> Context:
+    """From now on, all of the engine is compiled for WebAssembly."""
+    descriptor = lean.Inner.targetdescr
+    context = Context(descriptor.typing_context, lean.NAME)
+    descriptor.__dict__["_toplevel_target_context"] = context
+    return context
+
+
+def compile_all(context: Context, entries: dict[str, tuple[Any, Any]]) -> bytes:
+    """An object file with functions by name, each given with the signature of its arguments."""
+    module = binding.parse_assembly(str(context.codegen()._create_empty_module("engine")))
+    for name, (function, signature) in entries.items():
+        inner = lean.entry(function, allocates=False, apart=False, constants=False).inner
+        with target_override(lean.NAME):
+            inner.compile(signature)
+        (compiled,) = inner.overloads.values()
+        part = compiled.library._get_module_for_linking().clone()
+        entry = part.get_function(compiled.fndesc.llvm_func_name)
+        entry.name, entry.linkage = name, "external"
+        module.link_in(part)
+    return context.codegen().emit(module, list(entries))

@@ -1,0 +1,191 @@
+"""Runs of engines in a browser, beside native runs of the same problems."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+import parkade as pk
+from parkade.base import check
+from parkade.explorer.export import PAGE
+from parkade.explorer.lowered import engine, lowered
+from parkade.runs.trajectory import Trajectory
+from parkade.solve.options import Hooks, Options
+from parkade.solve.solver import Solver
+
+TIMES, TOKENS = 1e-8, 1e-12
+"""How far merge times may differ, relative, and final tokens, absolute."""
+
+_SAME = "model", "frozen", "frozen_weights", "trusted_until"
+
+_RUN = """([name, problem]) => {
+  const pack = (arrays) => {
+    const whole = new Float64Array(arrays.reduce((sum, each) => sum + each.length, 0));
+    let next = 0;
+    for (const each of arrays) { whole.set(each, next); next += each.length; }
+    const bytes = new Uint8Array(whole.buffer), pieces = [];
+    for (let i = 0; i < bytes.length; i += 30000) {
+      pieces.push(btoa(String.fromCharCode(...bytes.subarray(i, i + 30000))));
+    }
+    return pieces;
+  };
+  const begun = performance.now();
+  const engine = engines[name] ??= new Engine(new WebAssembly.Module(modules[name]));
+  const chunks = [...engine.run(problem)];
+  const result = Object.fromEntries(['times', 'tokens', 'dense']
+    .map((part) => [part, chunks.map((chunk) => chunk[part])]));
+  return {
+    seconds: (performance.now() - begun) / 1000,
+    clock: [...chunks.at(-1).clock],
+    used: engine.used,
+    ...Object.fromEntries(Object.entries(result).map(([part, all]) => [part, pack(all)])),
+  };
+}"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, a start and how far to go."""
+
+    n: int
+    d: int
+    beta: float
+    t_end: float
+    V: object = 1.0
+    mask: str = "causal"
+    frozen: int = 0  # how many of the first tokens
+    seed: int = 1
+    options: dict = field(default_factory=dict)
+
+    def __str__(self):
+        given = {"V": self.V, "mask": self.mask, "frozen": self.frozen, **self.options}
+        rest = {"V": 1.0, "mask": "causal", "frozen": 0}
+        more = "".join(f", {k}={v}" for k, v in given.items() if rest.get(k) != v)
+        return f"n={self.n}, d={self.d}, β={self.beta:g}, T={self.t_end:g}, {self.seed}{more}"
+
+
+class Browsed:
+    """A page with engines, all of which are compiled once."""
+
+    def __init__(self, page, change=lambda name, module: module):
+        self.page = page
+        source = (PAGE / "engine.js").read_text()
+        page.goto("about:blank")
+        page.add_script_tag(content=re.sub(r"^export ", "", source, flags=re.M))
+        page.evaluate("() => { globalThis.modules = {}; globalThis.engines = {}; }")
+        self._change, self._there = change, set()
+
+    def load(self, method, d):
+        """Give the page an engine, and return its name."""
+        name = f"{method}{d}"
+        if name not in self._there:
+            text = base64.b64encode(self._change(name, engine(method, d))).decode()
+            self.page.evaluate(
+                "([name, text]) => { modules[name] = Uint8Array.from(atob(text), "
+                "(c) => c.charCodeAt(0)); }",
+                [name, text],
+            )
+            self._there.add(name)
+        return name
+
+    def run(self, problem):
+        """The steps of a problem, as arrays."""
+        name = self.load(problem["method"], problem["d"])
+        found = self.page.evaluate(_RUN, [name, problem])
+        for part in ("times", "tokens", "dense"):
+            found[part] = np.frombuffer(b"".join(map(base64.b64decode, found[part])))
+        return found
+
+
+def differences(browsed, case, *, strict=True):
+    """What a run in the page has that the native one has not: a list of sentences.
+
+    Some runs amplify rounding: explicit steps at the limit of stability, and steps that barely
+    pass or fail. If not `strict`, a native run from a start that is moved by one rounding error
+    shows which; these are held to their tolerance only.
+    """
+    native, solver = _native(case)
+    plan, free = solver.plan(native.tokens.shape[1]), native.tokens[0]
+    found = browsed.run(lowered(solver, free))
+    tokens = found["tokens"].reshape(-1, *free.shape)
+    dense = found["dense"].reshape(len(tokens), -1, *free.shape)
+    run = Trajectory.from_frame(
+        plan.spin,
+        np.concatenate([native.tokens[:1], plan.frame.leave(tokens)]),
+        times=np.concatenate([[0.0], found["times"]]),
+        dense=plan.frame.leave(dense),
+        stats=replace(native.stats, steps=len(tokens), rejected=int(found["clock"][4])),
+        **{name: getattr(native, name) for name in _SAME},
+    )
+    wrong = _unlike(run, native)
+    if (
+        not wrong
+        or strict
+        or not any(_unlike(_native(case, 1e-16, s)[0], native) for s in range(3))
+    ):
+        return wrong
+    return _unlike(run, native, counts=False, times=10 * native.stats.tol, tokens=native.stats.tol)
+
+
+def _native(case, moved=0.0, seed=0):
+    """A native run, and its solver; from a start whose tokens may be moved a little."""
+    x0 = pk.sphere.uniform(case.n, case.d, seed=case.seed)
+    x0 += moved * np.random.default_rng(seed).normal(size=x0.shape)
+    x0 /= np.linalg.norm(x0, axis=1)[:, None] if moved else 1.0
+    model = pk.Attention(d=case.d, beta=case.beta, V=case.V, mask=case.mask)
+    options = Options(case.t_end, frozen=x0[: case.frozen] if case.frozen else None, **case.options)
+    solver = Solver(model, options)
+    return solver.run(check.tokens(x0[case.frozen :]), Hooks(alone=False)), solver
+
+
+def _unlike(run, native, *, counts=True, times=TIMES, tokens=TOKENS):
+    """How a run differs from another by more than it may."""
+    wrong = []
+    steps, expected = ((each.stats.steps, each.stats.rejected) for each in (run, native))
+    if counts and steps != expected:
+        wrong.append(f"{steps} steps, not {expected}")
+    gap = np.abs(run.final - native.final).max()
+    if not gap <= tokens:
+        wrong.append(f"final tokens differ by {gap:.1e}")
+    ours, theirs = run.merge_tree().events, native.merge_tree().events
+    if [(e.absorbed, e.into) for e in ours] != [(e.absorbed, e.into) for e in theirs]:
+        return [*wrong, "other merges"]
+    when, then = (np.array([e.time for e in tree]) for tree in (ours, theirs))
+    late = np.abs(when - then)
+    if not (late <= times * then).all():
+        wrong.append(f"merge times differ by {np.nanmax(late / np.maximum(then, 1e-300)):.1e}")
+    return wrong
+
+
+def _grid():
+    """Models of every kind, each from several starts."""
+    turning = {
+        2: [[1.0, -1.0], [1.0, 1.0]],
+        3: [[1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]],
+    }
+    symmetric = {
+        2: [[1.0, 0.3], [0.3, 0.5]],
+        3: [[1.0, 0.3, 0.1], [0.3, 0.5, 0.0], [0.1, 0.0, 0.2]],
+    }
+    diagonal = {2: [1.0, 0.5], 3: [1.0, 1.0, -1.0]}
+    for d in (2, 3):
+        for V in (1.0, diagonal[d], symmetric[d], turning[d]):
+            for beta in (1.0, 4.0, 16.0, 64.0, 256.0):
+                for seed in (1, 2):
+                    common = {"d": d, "beta": beta, "V": V, "seed": seed}
+                    yield Case(n=32, t_end=1e60, **common)
+                    yield Case(n=200, t_end=1e3, **common)
+                    yield Case(n=40, t_end=20.0, **common, options={"method": "explicit"})
+                    yield Case(n=20, t_end=100.0, mask="full", **common)
+                    yield Case(
+                        n=20, t_end=1e3, mask="full", **common, options={"method": "implicit"}
+                    )
+                    # With frozen ones, tokens that turn never rest.
+                    end = 100.0 if V is turning[d] else 1e6
+                    yield Case(n=32, t_end=end, frozen=3, **common)
+
+
+GRID = list(_grid())
