@@ -25,6 +25,7 @@ from parkade.base.errors import ParkadeError
 from parkade.base.progress import Report
 from parkade.explorer import export, recorded
 from parkade.explorer.access import LocalOnly
+from parkade.explorer.bundle import bundle
 from parkade.explorer.equation import equation
 from parkade.explorer.limits import Limits
 from parkade.explorer.presets import presets
@@ -79,6 +80,7 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
         routes=[
             Route("/", _page),
             Route("/favicon.ico", _icon),
+            Route("/static/main.js", _script),
             Mount("/static", StaticFiles(directory=export.PAGE, check_dir=False)),
             Route("/api/schema", _schema),
             Route("/api/presets", _presets),
@@ -138,6 +140,11 @@ def _html(
 
 async def _page(request: Request) -> Response:
     return Response((export.PAGE / "index.html").read_bytes(), media_type="text/html")
+
+
+async def _script(request: Request) -> Response:
+    # All modules as one, as in an exported file: sixty requests would take longer than the rest.
+    return Response(bundle(export.PAGE / "main.js"), media_type="text/javascript")
 
 
 async def _icon(request: Request) -> Response:
