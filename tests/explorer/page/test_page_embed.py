@@ -52,6 +52,7 @@ def test_a_saved_page_keeps_the_view(opened, from_disk, tmp_path):
     assert mine["turn"] == pytest.approx(theirs["turn"], abs=1e-3)
     same = ["zoom", "token", "trails", "names", "caps", "color"]
     assert [mine[name] for name in same] == [theirs[name] for name in same]
+    assert reader.on("beside-choice").is_hidden()  # there is nothing to compare with
     reader = from_disk(file, "t=7", instead=True)  # a link is stronger
     assert reader.get("parkade.t") == pytest.approx(7)
 

@@ -63,6 +63,7 @@ export class Beside {
     const wanted = state.beside;
     const known = wanted === FORECAST ? state.scene?.forecast : this.difference && state.show?.settings;
     byId('beside').querySelector(`[value="${FORECAST}"]`).disabled = !state.scene?.forecast;
+    byId('beside-choice').hidden = !this.fields.size && !state.scene?.forecast;
     this.offer();
     if (!known) {
       this.put(null);
