@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from parkade.base.errors import ParkadeError
 from parkade.base.progress import Report, tell
 from parkade.engine.threads import cores
+from parkade.explorer.memory import Tidier
 
 TICK = 0.1
 """Seconds between two looks at a task that runs."""
@@ -137,6 +138,7 @@ class RunQueue:
         self.threads, self.waiting = threads or cores(), waiting
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="explorer")
         self._tasks: set[Task] = set()
+        self._tidier = Tidier(lambda: not self._tasks)
 
     @property
     def count(self) -> int:
@@ -149,14 +151,19 @@ class RunQueue:
             raise BusyError(f"{self.count} runs are under way or waiting; try again in a moment")
         task = Task(computation, self._pool)
         self._tasks.add(task)
-        task.future.add_done_callback(lambda _: self._tasks.discard(task))
+        task.future.add_done_callback(lambda _: self._ended(task))
         return task
+
+    def _ended(self, task: Task) -> None:
+        self._tasks.discard(task)
+        self._tidier.soon()
 
     def close(self) -> None:
         """Cancel all tasks."""
         for task in list(self._tasks):
             task.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
+        self._tidier.stop()
 
 
 def _for_users(error: BaseException) -> ParkadeError:

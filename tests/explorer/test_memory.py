@@ -1,0 +1,47 @@
+"""The memory of a run goes back to the system when the run has ended, also if it failed."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parkade.explorer.run_queue import RunQueue
+
+MEGABYTE = 2**20
+
+
+def resident():
+    """Megabytes of this process that are in memory."""
+    fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(fields["VmRSS"].split()[0]) / 1024
+
+
+def large(report, cancelled):
+    """Keeps 300 MB, and fails with all of it in the cycle of an error and its traceback."""
+    kept = [np.ones(MEGABYTE // 80) for _ in range(3000)]
+    try:
+        raise ValueError("too large")
+    except ValueError as error:
+        again = error
+    return len(kept) and again is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_is_given_back():
+    queue = RunQueue(threads=2)
+    before = resident()
+    most = before
+    for _ in range(2):
+        queue.submit(large).future.result()
+        most = max(most, resident())
+    assert most > before + 250
+    for _ in range(100):
+        if resident() < before + 60:
+            break
+        time.sleep(0.1)
+    assert resident() < before + 60
+    queue.close()
