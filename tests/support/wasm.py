@@ -67,14 +67,18 @@ class Case:
         return f"n={self.n}, d={self.d}, β={self.beta:g}, T={self.t_end:g}, {self.seed}{more}"
 
 
+def engine_script():
+    """The module of the page that runs engines, as a script."""
+    return re.sub(r"^export ", "", (PAGE / "engine.js").read_text(), flags=re.M)
+
+
 class Browsed:
     """A page with engines, all of which are compiled once."""
 
     def __init__(self, page, change=lambda name, module: module):
         self.page = page
-        source = (PAGE / "engine.js").read_text()
         page.goto("about:blank")
-        page.add_script_tag(content=re.sub(r"^export ", "", source, flags=re.M))
+        page.add_script_tag(content=engine_script())
         page.evaluate("() => { globalThis.modules = {}; globalThis.engines = {}; }")
         self._change, self._there = change, set()
 
@@ -127,7 +131,8 @@ def differences(browsed, case, *, strict=True):
         or not any(_unlike(_native(case, 1e-16, s)[0], native) for s in range(3))
     ):
         return wrong
-    return _unlike(run, native, counts=False, times=10 * native.stats.tol, tokens=native.stats.tol)
+    loose = 10 * native.stats.tol
+    return _unlike(run, native, counts=False, times=loose, tokens=loose)
 
 
 def _native(case, moved=0.0, seed=0):

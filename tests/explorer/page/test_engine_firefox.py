@@ -1,0 +1,67 @@
+"""Engines in Firefox compute what they compute in Chromium, bit for bit."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from support.firefox import FIREFOX, firefox
+from support.wasm import engine_script
+
+import parkade as pk
+from parkade.explorer.lowered import engine, lowered
+from parkade.solve.options import Options
+from parkade.solve.solver import Solver
+
+pytestmark = pytest.mark.skipif(FIREFOX is None, reason="there is no Firefox; say make firefox")
+
+# All bits of all steps, as a sum that each of them changes.
+SCRIPT = """(() => {
+  %s
+  const bytes = Uint8Array.from(atob('%s'), (c) => c.charCodeAt(0));
+  const chunks = [...new Engine(new WebAssembly.Module(bytes)).run(%s)];
+  let sum = 0n, steps = 0;
+  for (const { times, tokens, dense } of chunks) {
+    steps += times.length;
+    for (const part of [times, tokens, dense]) {
+      const numbers = new BigUint64Array(part.buffer);
+      for (const bits of numbers) sum = BigInt.asUintN(64, sum * 31n + bits);
+    }
+  }
+  return [steps, String(sum)];
+})()"""
+
+
+def script(d, t_end, **options):
+    x0 = pk.sphere.uniform(24, d, seed=1)
+    solver = Solver(pk.Attention(d=d, beta=16.0), Options(t_end, **options))
+    problem = lowered(solver, x0)
+    module = base64.b64encode(engine(problem["method"], d)).decode()
+    return SCRIPT % (engine_script(), module, json.dumps(problem))
+
+
+SCRIPTS = [
+    script(2, 1e60, sums="harmonic"),
+    script(3, 1e60, sums="direct"),
+    script(3, 10.0, method="explicit", sums="harmonic"),
+]
+
+
+async def visit(profile):
+    async with firefox(profile) as tab:
+        blank = {"url": "about:blank", "wait": "complete"}
+        await tab.call("browsingContext.navigate", **tab.tab, **blank)
+        return [await tab.get(each) for each in SCRIPTS]
+
+
+def test_the_same_bits(browser, tmp_path):
+    # In a thread of its own: Playwright has an event loop in this one.
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(asyncio.run, visit(tmp_path)).result()
+    page = browser.new_page()
+    assert found == [page.evaluate(each) for each in SCRIPTS]
+    page.close()
+    assert all(steps > 20 for steps, _ in found)
