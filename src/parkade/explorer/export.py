@@ -92,7 +92,7 @@ def _element(scene: dict[str, Any], *attributes: str) -> str:
     """A scene as an element of the page; a recorded one has its name."""
     # Without "<", no text in the data can end its element.
     data = json.dumps(scene, allow_nan=False).replace("<", "\\u003c")
-    name = recorded.name_of(scene["settings"])
+    name = recorded.name_of(scene.get("settings"))
     called = f' data-recorded="{name}"' if name else ""
     return f'<script type="application/json"{called}{"".join(attributes)}>{data}</script>'
 
