@@ -58,6 +58,16 @@ def test_without_noise(opened):
     reader.press("Escape")
 
 
+def test_the_notes(opened):
+    """What is written on the picture counts the same, also after the last plateau has ended."""
+    reader = opened("n=64&beta=25&T=10000&heads=8&rank=2")
+    assert reader.scene()["plateaus"][-1]["end"] < 9000
+    assert reader.text("clusters") == "2 clusters"
+    _, data = download(reader, "svg")
+    words = {text.text for text in ET.fromstring(data).iter(f"{SVG}text")}
+    assert [word for word in words if re.match("[A-Z][a-z]+ clusters?", word)] == ["Two clusters"]
+
+
 def test_on_the_circle(opened):
     reader = opened("n=200&d=2&beta=64&T=1000")
     for t, count, labels, by_merges in counts(reader, [0, 0.005, 0.05, 0.5, 5, 50, 500]):

@@ -43,15 +43,17 @@ export function notesAt(scene, u) {
   if (!found) return null;
   const { plateaus, merges } = found;
   const t = scene.time(u) * (1 + 1e-9);
-  const now = plateaus.findLast(({ start }) => start <= t);
+  const now = plateaus.findLast(({ start, end }) => start <= t && scene.time(u) <= end);
+  const count = capital(inWords(scene.clustersAt(u), 'cluster'));
   const latest = merges.findLast((merge) => merge.t <= t);
   const age = latest ? (u - scene.moment(latest.t)) / LINGER : 1;
-  const last = now === plateaus[plateaus.length - 1];
-  const state = !now ? null : `${capital(inWords(now.clusters, 'cluster'))}, ${last ? 'to the end' : `for ${short(now.lifetime, 2)}`}`;
+  // Between two plateaus only the number is known, and before the first one tokens still gather.
+  const lasts = !now ? '' : now.end >= scene.end ? ', to the end' : `, for ${short(now.lifetime, 2)}`;
+  const state = t < plateaus[0].start ? 'Tokens gather' : `${count}${lasts}`;
   const merge = age >= 1 ? null : {
     ...latest, fresh: 1 - age, text: `${scene.name(latest.absorbed)} joins ${scene.name(latest.into)} at ${short(latest.t, 2)}`,
   };
-  return { state: now ? state : 'Tokens gather', merge };
+  return { state, merge };
 }
 
 /** Put the sentence over the picture. */
