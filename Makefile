@@ -80,6 +80,8 @@ $(VENV)/docs: pyproject.toml | $(BIN)/python
 	@touch $(VENV)/parkade $@
 
 docs: $(VENV)/docs ## build the site into site/: all examples are run, warnings are errors
+	@# Always the whole of it: what scenes and examples show depends on all of parkade.
+	rm -rf site docs/gallery docs/api/generated
 	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet docs site
 	$(BIN)/python docs/check.py site
 

@@ -64,6 +64,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "parkade"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": "defer"})]
 html_favicon = str(HERE.parent / "src/parkade/explorer/page/icon.svg")
 html_show_sourcelink = False
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is

@@ -102,6 +102,16 @@ def test_scenes_play_and_time_can_be_dragged(reader):
         assert float(line.get_attribute("aria-valuenow")) > middle + 300  # of 1000
 
 
+def test_scenes_are_as_dark_as_the_site(reader):
+    reader.page.goto(f"{reader.origin}/index.html")
+    scene = reader.page.locator("figure.scene iframe").content_frame.locator("html")
+    expect(scene).to_have_attribute("data-theme", "light")
+    reader.page.locator("button.theme-switch-button").first.click()
+    reader.page.locator("button[data-mode=dark]:visible").click()
+    expect(reader.page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(scene).to_have_attribute("data-theme", "dark", timeout=20_000)
+
+
 def test_search_finds_a_function(reader):
     reader.page.goto(f"{reader.origin}/index.html")
     reader.page.keyboard.press("Control+k")

@@ -5,8 +5,7 @@
     ```
 
 shows the variable `run` of the Python blocks before it on the page, which are executed for it. So
-the picture is that of the code. `:view:` goes after the # of the address, as in a link to the
-explorer.
+the picture is that of the code. `:view:` is what a link of the explorer has after #.
 """
 
 from __future__ import annotations
@@ -56,17 +55,13 @@ class Scene(Directive):
         before = "".join(source.splitlines(keepends=True)[: self.lineno - 1])
         code = "".join(_PYTHON.findall(before))
         run = namespace(code)[self.arguments[0]]
-        text = run.show().text
+        text = run.show(view=self.options.get("view", ""), embed=True).text
         name = hashlib.sha256(text.encode()).hexdigest()[:16] + ".html"
         folder = Path(env.app.outdir) / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
         caption = " ".join(self.content)
-        view = self.options.get("view")
-        place = frame(
-            src=f"{FOLDER}/{name}{'#' + view if view else ''}",
-            title=caption,
-        )
+        place = frame(src=f"{FOLDER}/{name}", title=caption)
         figure = nodes.figure("", place, classes=["scene"])
         words, messages = self.state.inline_text(caption, self.lineno)
         figure += nodes.caption(caption, "", *words)
