@@ -92,8 +92,9 @@ def test_scenes_play_and_time_can_be_dragged(reader):
         first = scene.locator("#t").inner_text()
         expect(scene.locator("#t")).not_to_have_text(first, timeout=20_000)  # it plays
         scene.locator("#play").click()
+        line.scroll_into_view_if_needed()
         box = line.bounding_box()
-        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        x, y = box["x"] + box["width"] / 2, box["y"] + 0.8 * box["height"]  # below the labels
         reader.page.mouse.move(x, y)
         reader.page.mouse.down()
         middle = float(line.get_attribute("aria-valuenow"))
