@@ -73,6 +73,16 @@ def test_the_notebook_runs(tmp_path):
     text = "".join(out.get("text", "") for cell in code for out in cell.outputs)
     assert "5 clusters, led by tokens [ 0  1  5  8 12]" in text
     assert "4 of 4 partners right" in text
+    bars = [
+        out.data["text/html"]
+        for cell in code
+        for out in cell.outputs
+        if "data" in out
+        and set(out.data) == {"text/html", "text/plain"}
+        and out.output_type == "display_data"
+    ]
+    assert bars == ["", ""]  # drawn without ipywidgets, and gone at the end
+    assert "warn" not in text
     kinds = [kind for cell in code for out in cell.outputs for kind in out.get("data", {})]
     assert kinds.count("image/png") == 2
     page = next(out.data["text/html"] for out in code[-2].outputs if "data" in out)

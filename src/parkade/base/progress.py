@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import math
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from importlib import import_module
 
 Report = Callable[[float], None]
 """A function of the fraction done, between 0 and 1."""
@@ -39,6 +41,14 @@ def bar(
         TimeRemainingColumn,
     )
 
+    console = Console(stderr=True)
+    if console.is_jupyter:  # where rich needs ipywidgets, and warns at every step without them
+        report, end = _in_notebook(label)
+        try:
+            yield report
+        finally:
+            end()
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -47,9 +57,25 @@ def bar(
         TextColumn("ETA"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(label, total=1.0)
         yield lambda fraction: progress.update(task, completed=fraction)
+
+
+def _in_notebook(label: str) -> tuple[Report, Callable[[], None]]:
+    """A report that draws a bar below the cell of a notebook, and a function that removes it."""
+    show = import_module("IPython.display")
+    place = show.display(show.HTML(""), display_id=True)
+    due = 0.0
+
+    def report(fraction: float) -> None:
+        nonlocal due
+        if time.monotonic() > due:
+            due = time.monotonic() + 0.1
+            bar = f'<progress value="{fraction:.3f}"></progress>'
+            place.update(show.HTML(f"{html.escape(label)} {bar} {100 * fraction:.0f}%"))
+
+    return report, lambda: place.update(show.HTML(""))
 
 
 def _reminder() -> Report:
