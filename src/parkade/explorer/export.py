@@ -40,7 +40,7 @@ class Page:
     '<!doctype html>'
     """
 
-    def __init__(self, text: str, height: int = 760) -> None:
+    def __init__(self, text: str, height: int = 840) -> None:
         self.text, self.height = text, height
 
     def __repr__(self) -> str:
