@@ -22,7 +22,7 @@ def size(reader, name):
 
 def test_it_is_large_and_has_no_controls(talk):
     heading = "document.getElementById('tour-title')"
-    sizes, halos = [], []
+    sizes, scales = [], []
     for width, height in [(1280, 720), (1920, 1080), (1024, 768)]:
         talk.page.set_viewport_size({"width": width, "height": height})
         talk.idle()
@@ -40,9 +40,10 @@ def test_it_is_large_and_has_no_controls(talk):
         assert text["y"] + text["height"] <= words["y"] + words["height"] + 1
         sizes.append(size(talk, heading) / box["width"])
         # The drawing scales too: its labels are painted larger, not only its circle.
-        halos.append(talk.get("parkade.plateauNames[0].width"))
+        pen = "document.getElementById('ball').getContext('2d').getTransform().a"
+        scales.append(float(talk.get(pen)) / box["width"])
     assert sizes == pytest.approx([0.036] * 3, rel=0.01)
-    assert halos == pytest.approx([halos[0]] * 3, rel=0.02)  # in units of the drawing
+    assert scales == pytest.approx([scales[0]] * 3, rel=0.02)
     talk.page.set_viewport_size({"width": 1280, "height": 720})
 
 
