@@ -40,11 +40,10 @@ def named(reader):
 
 
 def test_without_noise(opened):
-    reader = opened(
-        "n=32&T=1000"
-    )  # between two frames, in the middle of a merge, and while they form
+    reader = opened("n=32&T=1000")
     scene = reader.scene()
     merges = [merge["t"] for merge in scene["merges"]]
+    # Between two frames, in the middle of a merge, and while they form.
     times = [*np.geomspace(0.005, 1000, 60), *np.array(merges) * 1.001, 72.5]
     for t, count, labels, by_merges in counts(reader, times):
         assert count == labels == by_merges, t
@@ -66,6 +65,22 @@ def test_the_notes(opened):
     _, data = download(reader, "svg")
     words = {text.text for text in ET.fromstring(data).iter(f"{SVG}text")}
     assert [word for word in words if re.match("[A-Z][a-z]+ clusters?", word)] == ["Two clusters"]
+
+
+def test_no_name_covers_another(opened):
+    """While many clusters form, most of them with close ones."""
+    reader = opened("n=64&d=2&beta=16&T=1000&show=names")
+    for t in (4.5, 5.2, 6.0, 7.0):
+        reader.go(t)
+        _, data = download(reader, "svg")
+        found = ET.fromstring(data).iter(f"{SVG}text")
+        names = [text for text in found if re.fullmatch("x[₀-₉]+", text.text or "")]
+        places = [(float(text.get("x")), float(text.get("y"))) for text in names]
+        assert len(set(places)) > 2
+        for i, (x, y) in enumerate(places):
+            for left, up in places[:i]:
+                if (left, up) != (x, y):  # its own rim
+                    assert abs(left - x) > 20 or abs(up - y) > 10, t
 
 
 def test_on_the_circle(opened):

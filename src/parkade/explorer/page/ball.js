@@ -178,11 +178,11 @@ function drawNames(pen, stage, places, labels, colors, margin, { scene, colors: 
     const front = places[3 * leader + 2] >= 0;
     const [px, py] = [places[3 * leader], places[3 * leader + 1]];
     const gap = circle ? margin * stage.radius + 14 : 14 + haloRadius(size);
-    // Where another name is, or tokens of others are, farther out; one token alone needs no name at any price.
+    // Where another name is, or tokens of others are, farther out. No name covers another, and that of one token alone no token.
     const spots = [0, 16, 32].map((more) => outward(stage, px, py, gap + more));
     const apart = ([x, y]) => !taken.some(([a, b]) => Math.abs(a - x) < 46 && Math.abs(b - y) < 15);
     const spot = spots.find((at) => apart(at) && !covers(at, px, places, labels, leader))
-      ?? (size > 1 ? spots.find(apart) ?? spots[0] : null);
+      ?? (size > 1 ? spots.find(apart) : null);
     if (!spot) continue;
     const [x, y] = spot;
     taken.push(spot);
