@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -30,18 +32,30 @@ def large(report, cancelled):
     return len(kept) and again is None
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_memory_is_given_back():
+def measure():
+    """The memory before two large runs, most of all during them, and some time after."""
     queue = RunQueue(threads=2)
-    before = resident()
-    most = before
+    before = most = resident()
     for _ in range(2):
         queue.submit(large).future.result()
         most = max(most, resident())
-    assert most > before + 250
     for _ in range(100):
         if resident() < before + 60:
             break
         time.sleep(0.1)
-    assert resident() < before + 60
+    after = resident()
     queue.close()
+    return before, most, after
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_is_given_back():
+    # In a process of its own: other tests leave memory behind that the system may have set aside.
+    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, timeout=120)
+    before, most, after = json.loads(done.stdout)
+    assert most > before + 250
+    assert after < before + 60
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure()))
