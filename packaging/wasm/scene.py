@@ -18,13 +18,17 @@ from numba import typeof, types
 from scene_merges import Events, Plateaus
 from scene_run import Indices, Run, Steps
 from slots import TABLE, count, floats, integers, reader, write
+from small import norm
 
+from parkade.analysis import merging
 from parkade.base.types import Array
 from parkade.engine.jit import njit
 from parkade.engine.neighbours import count_near
 
 INPUT, RUN, SHOWN, FOUND, LABELS, SHARES = 0, 32, 64, 80, 112, 120
 """Where things begin in the table."""
+
+_FORMING = merging._FORMING
 
 Entries: TypeAlias = dict[str, tuple[Callable[..., Any], Any]]
 
@@ -54,7 +58,6 @@ class Found(NamedTuple):
     events: Events
     plateaus: Plateaus
     arrivals: Array  # (n,)
-    many: int  # plateaus
 
 
 class Labels(NamedTuple):
@@ -71,7 +74,7 @@ def entries() -> Entries:
         "begin": (_begin, types.void(TABLE)),
         "take": (_take, types.void(TABLE, some)),
         "show": (_show, types.void(TABLE)),
-        "merge": (_merge, types.void(TABLE, number, some, number)),
+        "merge": (_merge, types.void(TABLE, number, some)),
         "label": (_label, types.void(TABLE)),
         "consume": (_consume, types.void(TABLE, number)),
     }
@@ -84,7 +87,7 @@ _KINDS = {
     INPUT: Steps(_ONE, _THREE, _FOUR, _TWO, _WHOLE),
     RUN: Run(1, _ONE, _THREE, _FOUR, _TWO, _THREE, _TWO, 1.0),
     SHOWN: Shown(_ONE, _THREE, _TWO),
-    FOUND: Found(_EVENTS, _PLATEAUS, _ONE, 1),
+    FOUND: Found(_EVENTS, _PLATEAUS, _ONE),
     LABELS: Labels(np.empty((1, 1), dtype=np.int64), _WHOLE),
     SHARES: (_ONE,),
 }
@@ -92,7 +95,8 @@ _ENDS = [first + count(typeof(kind)) for first, kind in _KINDS.items()]
 assert all(end <= first for end, first in zip(_ENDS, list(_KINDS)[1:], strict=False))
 
 _read_start = reader(typeof(Start(_TWO, _TWO, 1, 1, 1, 1)))
-_read_centers = reader(types.Array(types.int64, 1, "C"))
+_read_centers = reader(typeof(_WHOLE))
+_read_matrix = reader(typeof(_TWO))
 _read_steps, _read_run, _read_shown, _read_found = (
     reader(typeof(_KINDS[place])) for place in (INPUT, RUN, SHOWN, FOUND)
 )
@@ -137,19 +141,21 @@ def _show(table: Any) -> None:
     write(table, SHOWN, Shown(times, tokens, logs))
 
 
-def _merge(table: Any, radius: float, halvings: int, forming: float) -> None:
-    run = _read_run(table, RUN)
-    n = run.tokens.shape[1]
+def _merge(table: Any, radius: float, halvings: int) -> None:
+    run, rate = _read_run(table, RUN), norm(_read_matrix(table, INPUT))
+    n, end = run.tokens.shape[1], run.times[run.times.size - 1]
     room = Events(floats((n,)), integers((n,)), integers((n,)), integers((n,)))
     many = scene_merges.merges(run, radius, halvings, room)
     arrivals = floats((n,))
     scene_merges.arrivals(room, many, arrivals)
-    states = Plateaus(floats((n + 1,)), floats((n + 1,)), floats((n + 1,)), integers((n + 1,)))
-    long = scene_merges.plateaus(arrivals, run.times[run.times.size - 1], forming, states)
-    events = Events(
-        room.times[:many], room.absorbed[:many], room.into[:many], room.sizes[:many]
+    more = Plateaus(floats((n + 1,)), floats((n + 1,)), floats((n + 1,)), integers((n + 1,)))
+    forming = _FORMING / (rate if rate > 0.0 else 1.0)
+    long = scene_merges.plateaus(arrivals, end, forming, more)
+    events = Events(room.times[:many], room.absorbed[:many], room.into[:many], room.sizes[:many])
+    plateaus = Plateaus(
+        more.starts[:long], more.ends[:long], more.lifetimes[:long], more.clusters[:long]
     )
-    write(table, FOUND, Found(events, states, arrivals, long))
+    write(table, FOUND, Found(events, plateaus, arrivals))
 
 
 def _label(table: Any) -> None:
