@@ -30,7 +30,7 @@ ROOT = HERE.parent.parent
 ENGINES = ROOT / "src" / "parkade" / "explorer" / "engines"
 RECORD = "engines.json"
 
-NAMES = (*(f"{method}{d}" for d in (2, 3) for method in ("explicit", "implicit")), "scene")
+NAMES = (*(f"{method}{d}" for d in (2, 3) for method in ("explicit", "implicit")), "plan", "scene")
 EXTRA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 TOOLS = {"python": "3.11", **dict(tool.split("==") for tool in EXTRA["wasm"])}
 """The versions that make these bits: Python's decides about the code that Numba sees."""

@@ -6,17 +6,18 @@ It is a process of its own, because it can run nothing that it compiles.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import target
 
 context = target.install()  # before the engine compiles anything
 
-import entries  # noqa: E402
-import scene  # noqa: E402
-
 if __name__ == "__main__":
     name, file = sys.argv[1:]
-    functions = scene.entries() if name == "scene" else entries.entries(name[:-1], int(name[-1]))
+    if name[-1].isdigit():
+        functions = import_module("entries").entries(name[:-1], int(name[-1]))
+    else:
+        functions = import_module(name).entries()
     Path(file).write_bytes(target.compile_all(context, functions))
     print(*functions)
