@@ -22,15 +22,16 @@ _LEFT = re.compile(
 )
 
 
-def bundle(entry: Path) -> str:
-    """One script that does what the module `entry` and its imports do.
+def bundle(*entries: Path) -> str:
+    """One script that does what the modules `entries` and their imports do.
 
     Each module becomes a function that is called once, after those it imports, and returns
     its exports. Modules must import by name or as a whole from ``./``, without cycles, and
     export functions, classes and constants.
     """
     done: dict[str, str] = {}
-    _add(entry, done, ())
+    for entry in entries:
+        _add(entry, done, ())
     return "\n".join(done.values())
 
 
