@@ -143,8 +143,10 @@ def _html(
 def _live(
     settings: Settings, limits: Limits, report: Report, cancelled: Callable[[], bool]
 ) -> bytes:
+    from parkade.explorer import live
     from parkade.explorer.compute import compute_scene
 
+    live.check(settings)
     return export.page(compute_scene(settings, limits, report, cancelled), live=True).encode()
 
 

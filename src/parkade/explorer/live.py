@@ -30,7 +30,7 @@ _SEEDS = 1000  # starts that are looked for in a run
 def carried(dimensions: tuple[int, ...] = rules.DIMENSIONS) -> dict[str, bytes]:
     """The files of a page with engines for these dimensions, by their addresses."""
     names = {d: [name.format(d=d) for name in _MODULES] for d in dimensions}
-    offered = [p.to_dict() for p in presets() if rules.computes(p.settings, dimensions)]
+    offered = [p.to_dict() for p in presets() if not rules.beyond(p.settings, dimensions)]
     knowledge = rules.knowledge(dimensions) | {"engines": names}
     every = sorted({name for some in names.values() for name in some})
     return {
@@ -43,10 +43,11 @@ def carried(dimensions: tuple[int, ...] = rules.DIMENSIONS) -> dict[str, bytes]:
 
 def check(settings: Settings) -> None:
     """Raise if pages cannot compute these settings."""
-    if not rules.computes(settings):
+    beyond = rules.beyond(settings)
+    if beyond:
         raise InputError(
-            "live pages compute a single attention head with d = 2 or 3, causal or full, got "
-            f"{label_of(settings)}; make a page without controls"
+            "a live page computes one plain head with d = 2 or 3 and causal or full attention, "
+            f"got {', '.join(beyond)}; make a page without controls"
         )
 
 
@@ -61,7 +62,7 @@ def settings_of(run: Run) -> Settings:
         )
     n, d = run.tokens.shape[1:]
     assert model.beta is not None and model.product is not None and model.generator is not None
-    return Settings(
+    settings = Settings(
         n=n,
         d=d,
         beta=model.beta,
@@ -71,6 +72,8 @@ def settings_of(run: Run) -> Settings:
         mask=str(model.mask),
         seed=_seed(run.tokens[0]),
     )
+    check(settings)
+    return settings
 
 
 def _seed(start: Array) -> int:

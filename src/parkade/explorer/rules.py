@@ -32,7 +32,7 @@ PARTS: dict[str, tuple[Any, ...]] = {
 }
 """The values of settings that pages have engines for, where they have not for all."""
 
-_ELSEWHERE = "a page without a server does not compute this; use parkade explore"
+_BEYOND = "this page computes {name}={some} only, got {got}; use parkade explore for the rest"
 
 
 def knowledge(dimensions: tuple[int, ...] = DIMENSIONS) -> dict[str, Any]:
@@ -43,22 +43,27 @@ def knowledge(dimensions: tuple[int, ...] = DIMENSIONS) -> dict[str, Any]:
         described["rule"] = _rule(FIELDS[name])
         if name == "d":
             described["slider"] = _between(dimensions)
-        if name in PARTS:
-            described["offered"] = list(PARTS[name])
+        if name in (offered := _offered(dimensions)):
+            described["offered"] = list(offered[name])
     return {
         "fields": fields,
         "sentences": _SENTENCES,
         "refused": [asdict(rule) for rule in REFUSED],
-        "dimensions": list(dimensions),
         "limits": {**asdict(LIMITS), "tol": TOL},
         "formula": formula(),
     }
 
 
-def computes(settings: Settings, dimensions: tuple[int, ...] = DIMENSIONS) -> bool:
-    """Whether a page with engines for these dimensions can compute a run."""
+def beyond(settings: Settings, dimensions: tuple[int, ...] = DIMENSIONS) -> list[str]:
+    """The settings that a page with engines for these dimensions cannot compute, as texts."""
     chosen = settings.to_dict()
-    return settings.d in dimensions and all(chosen[name] in some for name, some in PARTS.items())
+    offered = _offered(dimensions).items()
+    return [f"{name}={chosen[name]}" for name, some in offered if chosen[name] not in some]
+
+
+def _offered(dimensions: tuple[int, ...]) -> dict[str, tuple[Any, ...]]:
+    """The values of settings that such a page computes, where it does not compute all."""
+    return {"d": dimensions, **PARTS}
 
 
 def _rule(field: Field) -> dict[str, Any]:
@@ -97,6 +102,5 @@ _SENTENCES = {
     "too_large": Matrix.too_large,
     "seed": {"most": Seed.high, "expected": Seed(label="", next_label="").expected},
     "held": HELD,
-    "beyond": f"{{name}}={{got}}: {_ELSEWHERE}",
-    "dimension": f"d must be {{dimensions}} in this page, got {{got}}: {_ELSEWHERE}",
+    "beyond": _BEYOND,
 }

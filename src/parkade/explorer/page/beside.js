@@ -29,7 +29,7 @@ export class Beside {
     this.state = state;
     this.host = host;
     this.source = source;
-    this.fields = new Map(source ? state.fields.filter(({ name }) => OFFERED.includes(name)).map((field) => [field.name, field]) : []);
+    this.fields = new Map(source ? state.fields.filter(({ name, offered }) => OFFERED.includes(name) && offered?.length !== 1).map((field) => [field.name, field]) : []);
     this.shown = null; // { scene, colors, paths, names } of the second scene
     this.run = null; // AbortController of its run
     this.said = ''; // in place of the picture
@@ -142,7 +142,7 @@ export class Beside {
     const { value } = this.difference;
     const label = `${field.symbol || field.label} beside`;
     const control = field.options
-      ? make('select', { 'aria-label': label }, ...field.options.map(([option, text]) => make('option', { value: option, textContent: text })))
+      ? make('select', { 'aria-label': label }, ...field.options.filter(([option]) => !field.offered || field.offered.includes(option)).map(([option, text]) => make('option', { value: option, textContent: text })))
       : make('input', { type: 'text', inputMode: 'decimal', 'aria-label': label, spellcheck: false });
     control.value = this.text(value);
     control.addEventListener('change', take);

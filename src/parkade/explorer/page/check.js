@@ -68,10 +68,9 @@ export function readSettings(given, { fields, sentences, refused }) {
 }
 
 /** Throw if a page cannot compute these settings, though the library can. */
-export function checkReach(settings, { fields, sentences, dimensions }) {
-  if (!dimensions.includes(settings.d)) {
-    complain([{ error: filled(sentences.dimension, { dimensions: dimensions.join(' or '), got: settings.d }), field: 'd' }]);
-  }
-  complain(fields.filter(({ name, offered }) => offered && !offered.includes(settings[name])).map(({ name }) => (
-    { error: filled(sentences.beyond, { name, got: brief(settings[name]) }), field: name })));
+export function checkReach(settings, { fields, sentences }) {
+  complain(fields.filter(({ name, offered }) => offered && !offered.includes(settings[name])).map(({ name, offered }) => {
+    const [got, some] = [settings[name], offered].map((value) => [value].flat().map(brief).join(' or '));
+    return { error: filled(sentences.beyond, { name, got, some }), field: name };
+  }));
 }

@@ -8,7 +8,7 @@ export class Crew {
   constructor(hire) {
     this.hire = hire;
     this.size = Math.min(MOST, navigator.hardwareConcurrency || 1);
-    this.members = []; // { worker, job }
+    this.members = []; // { worker, job, memory }
     this.waiting = []; // jobs
     this.count = 0;
   }
@@ -51,7 +51,7 @@ export class Crew {
 
   /** A new member, with a job or without one. */
   async add(job) {
-    const member = { worker: null, job: job ?? 'waits' };
+    const member = { worker: null, job: job ?? 'waits', memory: 0 };
     this.members.push(member);
     try {
       member.worker = await this.hire();
@@ -67,13 +67,16 @@ export class Crew {
     else this.assign();
   }
 
-  hear(member, { id, progress, note, ...told }) {
+  /** Bytes of memory that all engines have. */
+  get memory() { return this.members.reduce((sum, { memory }) => sum + memory, 0); }
+
+  hear(member, { id, progress, note, memory, ...told }) {
     const { job } = member;
     if (job?.id !== id) return;
     if (progress !== undefined) job.onProgress(progress);
     else if (note !== undefined) job.onNote(note);
     else {
-      member.job = null;
+      Object.assign(member, { job: null, memory });
       job.resolve(told);
       this.assign();
     }

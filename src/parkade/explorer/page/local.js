@@ -16,6 +16,9 @@ export class Local {
 
   async answers() { return true; }
 
+  /** Bytes of memory that engines have. */
+  get memory() { return this.crew.memory; }
+
   get formats() { return this.carried.formats; }
 
   file(...what) { return this.carried.file(...what); }

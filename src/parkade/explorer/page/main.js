@@ -18,6 +18,7 @@
 //   beside     the Scene beside it, or null
 //   many       the staircases of other seeds: [{ seen, foretold }]; meanOfMany(kind, t)
 //   plateauNames  where the time line names its plateaus: x, y, width, start
+//   memory     bytes of memory of the engines of a page that computes by itself
 //   places     screen position of each token on #ball: x, y, depth (CSS pixels), n × 3
 // <html> has data-state = "computing" | "ready" | "stale" | "error" and data-stale = "true" where the picture is of
 // other settings than the controls; data-theme, data-mode; #time has data-playing.
@@ -56,6 +57,7 @@ window.parkade = {
   get many() { return page.parts.many.runs; },
   meanOfMany: (kind, t) => page.parts.many.mean(kind, t),
   get plateauNames() { return page.parts.state.plateauNames; },
+  get memory() { return page.source.memory; },
   goTo(t) { page.parts.timeline.jump(page.parts.state.scene.moment(t)); },
   async idle() {
     const { beside, live, screen, timeline, tour, undo } = page.parts;
@@ -67,6 +69,7 @@ window.parkade = {
 };
 
 function begin(source, fields, own, recorded) {
+  page.source = source;
   page.parts = create(source, fields, own, recorded);
   page.created(page.parts);
 }

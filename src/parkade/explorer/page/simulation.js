@@ -24,6 +24,9 @@ export class Simulation {
     this.parts = new Map(); // modules with memory, by name
   }
 
+  /** Bytes of memory of all parts. */
+  get memory() { return [...this.parts.values()].reduce((sum, { calls }) => sum + calls.memory.buffer.byteLength, 0); }
+
   /** A part of this class with a module in it; it is made once, so that its memory is used again. */
   part(Kind, name, engines) {
     if (!this.parts.has(name)) this.parts.set(name, new Kind(engines[name]));

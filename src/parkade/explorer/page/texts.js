@@ -5,7 +5,7 @@ import { general } from './python.js';
 const LONG = 40; // characters of a value in a caption
 
 /** Whether a setting does nothing beside the others. */
-const isIdle = ({ idle }, settings) => Boolean(idle) && Object.entries(idle).every(([name, values]) => values.includes(settings[name]));
+export const isIdle = ({ idle }, settings) => Boolean(idle) && Object.entries(idle).every(([name, values]) => values.includes(settings[name]));
 
 /** The value of a setting in words. */
 function textOf({ control, whole, options }, value) {

@@ -2,8 +2,8 @@
 //   { knowledge }   once, what Python says of settings (explorer/rules.py)
 //   { id, kind, settings, engines }   a job: kind is 'scene' or 'stairs', engines are WebAssembly modules by name
 //   { cancel }      the id of a job
-// and from it, about the job `id`, { progress }, { note }, and at the end { scene }, { error, field, others }
-// or { cancelled }.
+// and from it, about the job `id`, { progress }, { note }, and at the end, with the bytes of `memory` that engines have,
+// { scene }, { error, field, others } or { cancelled }.
 
 import { Wrong } from './check.js';
 import { Failure } from './memory.js';
@@ -47,11 +47,11 @@ async function work({ id, kind, settings, engines }) {
   desk.simulation ??= new Simulation(desk.knowledge);
   try {
     const scene = await desk.simulation[kind](settings, engines, host);
-    postMessage({ id, scene }, Object.values(scene).filter((value) => value instanceof ArrayBuffer));
+    postMessage({ id, scene, memory: desk.simulation.memory }, Object.values(scene).filter((value) => value instanceof ArrayBuffer));
   } catch (error) {
     // The memory of engines that stopped halfway is given back.
     if (!(error instanceof Cancelled || error instanceof Wrong)) desk.simulation = null;
-    postMessage({ id, ...told(error) });
+    postMessage({ id, memory: desk.simulation?.memory ?? 0, ...told(error) });
   }
 }
 
