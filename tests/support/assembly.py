@@ -17,6 +17,7 @@ from parkade.explorer.settings import Settings
 from parkade.runs.rotation import turn
 from parkade.solve.options import Options
 from parkade.solve.solver import Solver
+from parkade.theory import final_configuration
 
 CHUNK = 64
 
@@ -66,7 +67,9 @@ def planned(settings, run):
     frame = plan.frame
     return frame, {
         "start": x.ravel().tolist(),
-        "V": model.generator.ravel().tolist(),
+        **{name: getattr(model.heads[0], name).ravel().tolist() for name in "VQK"},
+        "plain": model.plain,
+        "final": _final(model.generator),
         "delta": settings.delta,
         "centers": {name: find(x, settings.delta).tolist() for name, find in KINDS.items()},
         "held": held.tolist(),
@@ -74,6 +77,17 @@ def planned(settings, run):
         "consumption_radius": consumption_radius(settings.beta),
         "frame": {"basis": frame.basis.ravel().tolist(), "spin": frame.spin.ravel().tolist()},
         "method": run.stats.method,
+    }
+
+
+def _final(V):
+    final = final_configuration(V)
+    return {
+        "kind": final.kind,
+        "dim": final.dim,
+        "eigenvalue": final.eigenvalue.real,
+        "basis": final.basis.ravel().tolist(),
+        "projection": final.projection.ravel().tolist(),
     }
 
 
@@ -93,7 +107,7 @@ class Assembled:
         still = frame.enter(turn(-run.spin, run.times, run.tokens))
         steps = {"times": run.times[1:], "tokens": still[1:], "dense": frame.enter(run.dense)}
         packed = {name: _packed(values) for name, values in steps.items()}
-        wanted = {"n": settings.n, "d": settings.d}
+        wanted = {name: getattr(settings, name) for name in ("n", "d", "beta", "mask")}
         return self.page.evaluate(_MAKE, [what, plan, wanted, packed, CHUNK])
 
 

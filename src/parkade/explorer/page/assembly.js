@@ -9,10 +9,12 @@ const SHOWN = 64;
 const FOUND = 80;
 const LABELS = 112;
 const SHARES = 120;
+const TOLD = 124;
 
 const METHODS = ['explicit', 'implicit', 'splitting'];
 const ROUGHLY = 8; // halvings that find a merge to a pixel
 const EXACTLY = 30;
+const SINCE = 100; // merges before this time are not compared: clusters still form
 
 export class Assembly extends Memory {
   /** Begin a run by its plan (planner.js). */
@@ -42,6 +44,7 @@ export class Assembly extends Memory {
       clusters: [...this.whole(counts)],
       plateaus: this.plateaus(),
       merges: this.merges(),
+      forecast: this.forecast(),
       delta: plan.delta,
       centers: { delta: plan.delta, renyi: [...plan.centers.renyi], strong: [...plan.centers.strong] },
       consumption: {
@@ -57,7 +60,9 @@ export class Assembly extends Memory {
   stairs() {
     this.load();
     this.merge(EXACTLY);
-    return { seen: this.merges().map((merge) => merge.t).sort((a, b) => a - b) };
+    const inOrder = (merges) => merges.map((merge) => merge.t).sort((a, b) => a - b);
+    const told = this.forecast();
+    return { seen: inOrder(this.merges()), foretold: told && inOrder(told.merges) };
   }
 
   /** Hand over the start and all steps. */
@@ -113,6 +118,22 @@ export class Assembly extends Memory {
     const [start, end, lifetime] = parts.slice(0, 3).map((each) => this.floats(each));
     return [...this.whole(parts[3])]
       .map((clusters, i) => ({ start: start[i], end: end[i], clusters, lifetime: lifetime[i] }));
+  }
+
+  /** The merges that were forecast, and how many of those seen are among them; null for none. */
+  forecast() {
+    const { plan: { Q, K, held, radius, final, plain }, wanted: { d, beta, mask } } = this;
+    if (!plain || mask !== 'causal' || held.length) return null;
+    if (final.kind !== 'one point' || final.dim < 2) return null;
+    this.enter(
+      this.place(Q, d, d), this.place(K, d, d), this.place(final.basis, d, final.dim),
+      this.place(final.projection, d, d), this.place([beta, final.eigenvalue, radius], 3),
+    );
+    if (this.call('foretell', 'Int32') < 0) return null;
+    const [times, ...whole] = this.found(TOLD, 1, 1, 1, 1);
+    const [absorbed, into, [seen, right]] = whole.map((each) => this.whole(each));
+    const merges = [...this.floats(times)].map((t, i) => ({ t, absorbed: absorbed[i], into: into[i] }));
+    return { merges, since: SINCE, seen, right };
   }
 
   /** The share of tokens around centres, in each frame. */
