@@ -86,6 +86,17 @@ export class Simulation {
     }
   }
 
+  /** Throw if a run is certain to take more steps than allowed. */
+  foresee({ n, T, frozen: kind }, { method, reason, rate, held }) {
+    const free = n - held.length;
+    if (!free) throw new Wrong([{ error: filled(this.knowledge.sentences.held, { kind: brief(kind), n }), field: 'frozen' }]);
+    const steps = (rate * T) / STABLE;
+    const most = this.knowledge.limits.token_steps;
+    if (method === 'implicit' || free * steps <= most) return;
+    const error = `T=${general(T)} would take about ${general(steps, 2)} steps of ${free} tokens (${reason}); choose T up to ${general((most * STABLE) / (free * rate), 2)}`;
+    throw new Wrong([{ error, field: 'T' }]);
+  }
+
   /** Take the steps of a plan into the assembly; how many there were, and how long they took. */
   async steps(plan, wanted, { assembly, engines, host, begun }) {
     const { limits } = this.knowledge;
