@@ -1,10 +1,10 @@
-"""Live pages: seconds from opening a file to its first picture, and runs in a page against native ones.
+"""Live pages: seconds from opening a file to its first picture, and runs against native ones.
 
     python benchmarks/live.py                prints two tables in Markdown
 
-The file is that of the whole life of 200 tokens, opened from a disk by a Chromium. Runs in the page,
-with everything from the settings to the scene, and the same ones in Python take turns; the best of
-each counts.
+The file is that of the whole life of 200 tokens, opened from a disk by a Chromium. Runs in the
+page, with everything from the settings to the scene, and the same ones in Python take turns; the
+best of each counts.
 """
 
 from __future__ import annotations
@@ -37,17 +37,16 @@ _DRAWN = """() => parkade.ready.then(() => new Promise((done) => {
   requestAnimationFrame(() => done((performance.timeOrigin + performance.now()) / 1000));
 }))"""
 _RUN = """async (wanted) => {
-  const base = parkade.settings;
   const link = new URLSearchParams({ ...wanted, seed: 2 });
   location.hash = link.toString();
   dispatchEvent(new PopStateEvent('popstate', { state: null }));
   await parkade.idle();
-  const first = parkade.scene.stats.seconds;
   const begun = performance.now();
   location.hash = new URLSearchParams({ ...wanted, seed: 1 }).toString();
   dispatchEvent(new PopStateEvent('popstate', { state: null }));
   while (parkade.scene.settings.seed !== 1) await new Promise((done) => { setTimeout(done, 4); });
-  return [(performance.now() - begun) / 1000, parkade.scene.stats.seconds, parkade.scene.stats.steps];
+  const { seconds, steps } = parkade.scene.stats;
+  return [(performance.now() - begun) / 1000, seconds, steps];
 }"""
 
 

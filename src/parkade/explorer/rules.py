@@ -69,7 +69,11 @@ def _offered(dimensions: tuple[int, ...]) -> dict[str, tuple[Any, ...]]:
 
 def _rule(field: Field) -> dict[str, Any]:
     """How a setting is checked, and how captions name it."""
-    found = {"expected": field.expected, "caption": field.caption, "phrase": field.phrase}
+    found: dict[str, Any] = {
+        "expected": field.expected,
+        "caption": field.caption,
+        "phrase": field.phrase,
+    }
     if isinstance(field, Matrix):
         low, high = field.entries
         found["entries"] = [low, high, f"{low:g}", f"{high:g}"]
