@@ -13,7 +13,7 @@ from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.spectrum import Group, real_basis, spectrum
 from parkade.theory.ranges import one_token, square
-from parkade.theory.table import Kind, Status, complex_pair, gap_in_words, real_leader
+from parkade.theory.table import Kind, Status, complex_pair, different_leaders, real_leader
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,14 +177,8 @@ def final_configuration(V: ArrayLike, *, tol: float = SNAP) -> FinalConfiguratio
     if len(lead) == 2 and len(above) == 1:
         kind, status, text = complex_pair(found, above[0])
         return _result(kind, status, text, value, lead, found.gap)
-    real_part = lead[0].value.real if abs(lead[0].value.real) > lead[0].tolerance else 0.0
-    listed = ", ".join(f"{real_part:.6g}{g.value.imag:+.6g}i" for g in lead)
-    text = (
-        f"V has different leading eigenvalues with the same real part ({listed}): outside the "
-        "table; the first token approaches their span without coming to rest (Lemma 3.1)."
-        + gap_in_words(found)
-    )
-    return _result("outside", "outside the table", text, value, lead, found.gap)
+    kind, status, text = different_leaders(found, lead)
+    return _result(kind, status, text, value, lead, found.gap)
 
 
 def _result(
