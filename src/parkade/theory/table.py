@@ -1,184 +1,174 @@
-"""The table of final configurations, row by row, and the cases outside it."""
+"""The table of final configurations, row by row, and the cases outside it.
+
+Pages that compute by themselves use the rules and the sentences, too: rules are for plain numbers,
+and sentences have blanks, which are numbers and are filled in by `str.format`.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Literal
-
-from parkade.base.types import Array
-from parkade.model.spectrum import Group, Spectrum
+from typing import Literal, NamedTuple
 
 Kind = Literal["one point", "two points", "cloud", "two clouds", "rotation", "outside"]
 Status = Literal["theorem", "conjecture", "observed", "outside the table"]
-Verdict = tuple[Kind, Status, str]
 
 
-# Rows, by the case of the spectrum. Pages compile the functions that find them, and say the same.
-ZERO, JORDAN, NOTHING, EVERYWHERE, AROUND, ASUNDER, IDENTITY, PLANE, SKEW = range(9)
-POINTS, EXTENDED, SHORT_OF, STILL, NEGATIVE, ROTATION, DIFFERENT = range(9, 16)
+class Case(NamedTuple):
+    """A row of the table, or a case outside it."""
 
-_HEAD = "V has the leading eigenvalue {value} with a {dim}-dimensional eigenspace L"
-_PAIR, _OUTSIDE = "V has the leading pair {value} ± {imaginary}", "outside the table"
-_AFTER = f"{_OUTSIDE}; the first token"
+    kind: Kind
+    status: Status
+    sentence: str
+
+
+_HEAD = "V has the leading eigenvalue {value:.6g} with a {dim}-dimensional eigenspace L"
 _POINT = "every token ends at one point of L, the normalised projection of x_1(0)"
-_TURNING = "turning {where} with period {period}"
-_ENDS = f"{_HEAD}: tokens end at the two points ±ξ"
+_PAIR = "V has the leading pair {value:.6g} ± {imaginary}"
+_OUTSIDE = "outside the table; the first token"
+_TURNING = "turning {where} with period {period:.3g}"
+_BEYOND: tuple[Kind, Status] = ("outside", "outside the table")
 
-ROWS: tuple[Verdict, ...] = (
-    ("outside", _OUTSIDE, f"V is zero: no token moves; {_OUTSIDE}."),
-    (
-        "outside",
-        _OUTSIDE,
-        f"{_HEAD} but multiplicity {{size}}, a Jordan block: {_AFTER} approaches L like 1/t (Lemma "
-        "3.1).{tail}",
+CASES = (
+    Case(*_BEYOND, "V is zero: no token moves; outside the table."),
+    Case(
+        *_BEYOND,
+        f"{_HEAD} but multiplicity {{size}}, a Jordan block: {_OUTSIDE} approaches L like 1/t "
+        "(Lemma 3.1).{next}",
     ),
-    (
-        "outside",
-        _OUTSIDE,
-        f"V has the leading eigenvalue zero with a {{dim}}-dimensional eigenspace L: {_AFTER} "
-        "approaches L (Lemma 3.1).{tail}",
+    Case(
+        *_BEYOND,
+        "V has the leading eigenvalue zero with a {dim}-dimensional eigenspace L: "
+        f"{_OUTSIDE} approaches L (Lemma 3.1).{{next}}",
     ),
-    (
+    Case(
         "cloud",
         "observed",
         f"{_HEAD}: a cloud around L, which is the whole sphere and so no constraint "
-        "(observed).{tail}",
+        "(observed).{next}",
     ),
-    ("cloud", "observed", f"{_HEAD}: a cloud around L (observed).{{tail}}"),
-    ("two clouds", "observed", f"{_HEAD}: two clouds around ±ξ (observed).{{tail}}"),
-    (
+    Case("cloud", "observed", f"{_HEAD}: a cloud around L (observed).{{next}}"),
+    Case("two clouds", "observed", f"{_HEAD}: two clouds around ±ξ (observed).{{next}}"),
+    Case(
         "one point",
         "theorem",
         "V is {multiple}the identity: every token ends at x_1(0) (Theorem 4.1).",
     ),
-    ("one point", "conjecture", f"{_HEAD}: {_POINT} (conjecture).{{tail}}"),
-    (
+    Case("one point", "conjecture", f"{_HEAD}: {_POINT} (conjecture).{{next}}"),
+    Case(
         "one point",
-        _OUTSIDE,
-        f"{_HEAD} whose orthogonal complement is not invariant: {_OUTSIDE}; if the others follow "
-        f"the first token (Lemma 3.1), {_POINT} along V's other subspaces.{{tail}}",
+        "outside the table",
+        f"{_HEAD} whose orthogonal complement is not invariant: outside the table; if the others "
+        f"follow the first token (Lemma 3.1), {_POINT} along V's other subspaces.{{next}}",
     ),
-    ("two points", "conjecture", f"{_ENDS} (conjecture).{{tail}}"),
-    (
+    Case(
         "two points",
         "conjecture",
-        f"{_ENDS} (extends the conjecture, which is for distinct positive ones).{{tail}}",
+        f"{_HEAD}: tokens end at the two points ±ξ (conjecture).{{next}}",
     ),
-    (
-        "outside",
-        _OUTSIDE,
-        f"{_PAIR} with too few eigenvectors: {_AFTER} approaches its plane like 1/t.{{tail}}",
+    Case(
+        "two points",
+        "conjecture",
+        f"{_HEAD}: tokens end at the two points ±ξ (extends the conjecture, which is for distinct "
+        "positive ones).{next}",
     ),
-    (
-        "outside",
-        _OUTSIDE,
-        f"V has the leading pair 0 ± {{imaginary}}, whose real part is zero: {_AFTER} keeps "
-        f"{_TURNING} (Lemma 3.1).{{tail}}",
+    Case(
+        *_BEYOND,
+        f"{_PAIR} with too few eigenvectors: {_OUTSIDE} approaches its plane like 1/t.{{next}}",
     ),
-    (
-        "outside",
-        _OUTSIDE,
-        f"{_PAIR}, whose real part is negative: {_AFTER} ends {_TURNING} (Lemma 3.1).{{tail}}",
+    Case(
+        *_BEYOND,
+        "V has the leading pair 0 ± {imaginary}, whose real part is zero: "
+        f"{_OUTSIDE} keeps {_TURNING} (Lemma 3.1).{{next}}",
     ),
-    (
-        "rotation",
-        "observed",
-        f"{_PAIR}: the configuration keeps {_TURNING} (observed).{{tail}}",
+    Case(
+        *_BEYOND,
+        f"{_PAIR}, whose real part is negative: {_OUTSIDE} ends {_TURNING} (Lemma 3.1).{{next}}",
     ),
-    (
-        "outside",
-        _OUTSIDE,
+    Case(
+        "rotation", "observed", f"{_PAIR}: the configuration keeps {_TURNING} (observed).{{next}}"
+    ),
+    Case(
+        *_BEYOND,
         "V has different leading eigenvalues with the same real part ({listed}): outside the "
-        "table; the first token approaches their span without coming to rest (Lemma 3.1).{tail}",
+        "table; the first token approaches their span without coming to rest (Lemma 3.1).{next}",
     ),
 )
-"""Kinds, statuses and sentences, by the numbers above."""
+"""All cases, by their number."""
 
-GAP = " The next eigenvalue's real part is lower by {gap}: before t ~ {time} the two act as equal."
-WHERE = "in its plane", "in the sum of its {dim} planes"
+(ZERO, JORDAN, NULL, CLOUD_ANYWHERE, CLOUD, CLOUDS, IDENTITY, POINT, SKEW, POINTS, MORE_POINTS) = (
+    range(11)
+)
+PAIR_JORDAN, PAIR_NULL, PAIR_BELOW, ROTATION, SEVERAL = range(11, 16)
+
+PHRASES = {
+    "next": " The next eigenvalue's real part is lower by {gap:.3g}: before t ~ {until:.3g} the "
+    "two act as equal.",
+    "times": "{value:.6g} times ",
+    "imaginary": "{turn:.6g}i",
+    "plane": "in its plane",
+    "planes": "in the sum of its {planes} planes",
+    "one": "{value:.6g}{turn:+.6g}i",
+}
+"""Parts of sentences."""
 
 
-def real_row(
-    flags: tuple[bool, bool, bool], sizes: tuple[int, int, int], value: float, tolerance: float
+def real_case(
+    d: int, dim: int, size: int, value: float, tolerance: float, normal: bool, positive: bool
 ) -> int:
-    """The row of one real leading eigenvalue, whose value is known to a tolerance.
+    """The case of one real leading eigenvalue of a V that is not zero.
 
-    The flags are whether V is zero, whether the complement of the eigenspace is invariant, and
-    whether all eigenvalues are distinct and positive; the sizes are d, the dimension of the
-    eigenspace and the multiplicity.
+    It has the multiplicity `size` and an eigenspace of dimension `dim`. V may be `normal` there;
+    its eigenvalues may all be distinct and `positive`.
     """
-    zero, normal, distinct = flags
-    d, dim, size = sizes
-    if zero:
-        return ZERO
     if size > dim:
         return JORDAN
     if abs(value) <= tolerance:
-        return NOTHING
+        return NULL
     if value < 0:
-        return EVERYWHERE if dim == d else AROUND if dim > 1 else ASUNDER
+        return CLOUD_ANYWHERE if dim == d else CLOUD if dim > 1 else CLOUDS
     if dim == d:
         return IDENTITY
     if dim > 1:
-        return PLANE if normal else SKEW
-    return POINTS if distinct else EXTENDED
+        return POINT if normal else SKEW
+    return POINTS if positive else MORE_POINTS
 
 
-def pair_row(defective: bool, real: float, tolerance: float) -> int:
-    """The row of one complex leading pair."""
-    if defective:
-        return SHORT_OF
-    if abs(real) <= tolerance:
-        return STILL
-    return NEGATIVE if real < 0 else ROTATION
+def pair_case(dim: int, size: int, value: float, tolerance: float) -> int:
+    """The case of one complex leading pair with this real part."""
+    if size > dim:
+        return PAIR_JORDAN
+    if abs(value) <= tolerance:
+        return PAIR_NULL
+    return PAIR_BELOW if value < 0 else ROTATION
 
 
-def real_leader(V: Array, found: Spectrum, lead: Group) -> Verdict:
-    """The rows of the table: one real leading eigenvalue."""
-    d, value, means = len(V), lead.value.real, found.means
-    distinct = len(means) == d and bool((means.imag == 0).all() and (means.real > 0).all())
-    flags = not V.any(), lead.normal, distinct
-    row = real_row(flags, (d, lead.dim, lead.size), value, lead.tolerance)
-    number = f"{value:.6g}"
-    return _filled(
-        row,
-        found,
-        value=number,
-        dim=lead.dim,
-        size=lead.size,
-        multiple="" if number == "1" else f"{number} times ",
+class Numbers(NamedTuple):
+    """What the sentences tell."""
+
+    value: float  # the real part of the leading eigenvalue
+    turn: float = 0.0  # its imaginary part
+    dim: int = 0
+    size: int = 0
+    planes: int = 1  # in which a pair turns
+    gap: float = math.inf  # between the real part and the next
+    turns: tuple[float, ...] = ()  # all imaginary parts, if there are several
+
+
+def sentence(case: int, found: Numbers) -> str:
+    """The sentence of a case."""
+    value = found.value
+    imaginary = PHRASES["imaginary"].format(turn=found.turn)
+    following = ""
+    if math.isfinite(found.gap):
+        following = PHRASES["next"].format(gap=found.gap, until=1 / found.gap)
+    return CASES[case].sentence.format(
+        value=value,
+        dim=found.dim,
+        size=found.size,
+        next=following,
+        multiple="" if f"{value:.6g}" == "1" else PHRASES["times"].format(value=value),
+        imaginary="i" if imaginary == "1i" else imaginary,
+        where=PHRASES["plane" if found.planes == 1 else "planes"].format(planes=found.planes),
+        period=2 * math.pi / found.turn if found.turn else math.inf,
+        listed=", ".join(PHRASES["one"].format(value=value, turn=turn) for turn in found.turns),
     )
-
-
-def complex_pair(found: Spectrum, lead: Group) -> Verdict:
-    """One complex leading pair."""
-    a, b = lead.value.real, lead.value.imag
-    row = pair_row(lead.size > lead.dim, a, lead.tolerance)
-    number = f"{b:.6g}"
-    return _filled(
-        row,
-        found,
-        value=f"{a:.6g}",
-        imaginary="i" if number == "1" else f"{number}i",
-        where=WHERE[lead.dim > 1].format(dim=lead.dim),
-        period=f"{2 * math.pi / b:.3g}",
-    )
-
-
-def different_leaders(found: Spectrum, lead: list[Group]) -> Verdict:
-    """Leading eigenvalues with the same real part that are not a pair."""
-    real_part = lead[0].value.real if abs(lead[0].value.real) > lead[0].tolerance else 0.0
-    listed = ", ".join(f"{real_part:.6g}{g.value.imag:+.6g}i" for g in lead)
-    return _filled(DIFFERENT, found, listed=listed)
-
-
-def _filled(row: int, found: Spectrum, **blanks: str | int) -> Verdict:
-    kind, status, text = ROWS[row]
-    return kind, status, text.format(tail=gap_in_words(found), **blanks)
-
-
-def gap_in_words(found: Spectrum) -> str:
-    """A sentence on the next eigenvalue, if there is one."""
-    if math.isinf(found.gap):
-        return ""
-    return GAP.format(gap=f"{found.gap:.3g}", time=f"{1 / found.gap:.3g}")
