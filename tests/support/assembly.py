@@ -9,6 +9,7 @@ import numpy as np
 
 from parkade.analysis.centers import KINDS, consumption_radius
 from parkade.analysis.clusters import default_radius
+from parkade.base.numbers import finite
 from parkade.explorer.bundle import bundle
 from parkade.explorer.compute import compute_run
 from parkade.explorer.export import PAGE
@@ -17,7 +18,6 @@ from parkade.explorer.settings import Settings
 from parkade.runs.rotation import turn
 from parkade.solve.options import Options
 from parkade.solve.solver import Solver
-from parkade.theory import final_configuration
 
 CHUNK = 64
 
@@ -67,9 +67,10 @@ def planned(settings, run):
     frame = plan.frame
     return frame, {
         "start": x.ravel().tolist(),
-        **{name: getattr(model.heads[0], name).ravel().tolist() for name in "VQK"},
-        "plain": model.plain,
-        "final": _final(model.generator),
+        "V": model.generator.ravel().tolist(),
+        "product": model.product.ravel().tolist(),
+        "rate": model.rate,
+        "sharpness": model.sharpness,
         "delta": settings.delta,
         "centers": {name: find(x, settings.delta).tolist() for name, find in KINDS.items()},
         "held": held.tolist(),
@@ -77,17 +78,7 @@ def planned(settings, run):
         "consumption_radius": consumption_radius(settings.beta),
         "frame": {"basis": frame.basis.ravel().tolist(), "spin": frame.spin.ravel().tolist()},
         "method": run.stats.method,
-    }
-
-
-def _final(V):
-    final = final_configuration(V)
-    return {
-        "kind": final.kind,
-        "dim": final.dim,
-        "eigenvalue": final.eigenvalue.real,
-        "basis": final.basis.ravel().tolist(),
-        "projection": final.projection.ravel().tolist(),
+        "phase_known_until": finite(run.phase_known_until),
     }
 
 
@@ -107,7 +98,7 @@ class Assembled:
         still = frame.enter(turn(-run.spin, run.times, run.tokens))
         steps = {"times": run.times[1:], "tokens": still[1:], "dense": frame.enter(run.dense)}
         packed = {name: _packed(values) for name, values in steps.items()}
-        wanted = {name: getattr(settings, name) for name in ("n", "d", "beta", "mask")}
+        wanted = settings.to_dict()
         return self.page.evaluate(_MAKE, [what, plan, wanted, packed, CHUNK])
 
 
