@@ -24,7 +24,8 @@ CHUNK = 64
 _BEGIN = """(text) => {
   const { Assembly } = $assembly;
   globalThis.bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  globalThis.assembly = new Assembly(new WebAssembly.Module(bytes(text)));
+  globalThis.moduleOfScenes = bytes(text);
+  globalThis.assembly = new Assembly(new WebAssembly.Module(moduleOfScenes));
 }"""
 
 _MAKE = """([what, plan, wanted, steps, chunk]) => {
