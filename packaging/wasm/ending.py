@@ -16,12 +16,12 @@ from parkade.theory import table
 
 
 class Ending(NamedTuple):
-    """A row of the table, the leading eigenspace, and numbers for the sentence."""
+    """A case of the table, the leading eigenspace, and numbers for the sentence."""
 
     basis: Array
     projection: Array
-    numbers: Array  # row, real and imaginary part, dimensions of L and of a group, its size, gap
-    others: Array  # imaginary parts of all groups that lead
+    numbers: Array  # case, value, turn, dimension of L, of the eigenspace, multiplicity, gap
+    turns: Array  # imaginary parts of all groups that lead
 
 
 @njit(allocates=True)
@@ -30,7 +30,7 @@ def ending(V: Array) -> Ending:
     d = V.shape[0]
     found = spectrum(V, SNAP)
     leads, columns, dim = 0, 0, 0
-    others = np.empty(d)
+    turns = np.empty(d)
     vectors = np.zeros((d, d), dtype=np.complex128)
     projection = floats((d, d))
     first = chosen = group_of(found, 0, SNAP)
@@ -41,7 +41,7 @@ def ending(V: Array) -> Ending:
         group = group_of(found, g, SNAP)
         if leads == 0:
             first = chosen = group
-        others[leads] = group.value.imag
+        turns[leads] = group.value.imag
         leads += 1
         dim += group.dim
         for r in range(d):
@@ -61,17 +61,18 @@ def ending(V: Array) -> Ending:
         for r in range(d):
             for c in range(d):
                 basis[r, c] = projection[r, c] = 1.0 if r == c else 0.0
-    numbers, listed = floats((8,)), floats((leads,))
+    numbers, listed = floats((7,)), floats((leads,))
     for i in range(leads):
-        listed[i] = others[i]
+        listed[i] = turns[i]
     if leads == 1 and reals == 1:
-        row, lead = _of_real_leader(V, found, first), first
+        case, lead = _of_real_leader(V, found, first), first
     else:
         lead = chosen
-        row = _of_pair(lead) if leads == 2 and above == 1 else table.DIFFERENT
-    numbers[0], numbers[1], numbers[2] = row, lead.value.real, lead.value.imag
+        case = _of_pair(lead) if leads == 2 and above == 1 else table.SEVERAL
+    numbers[0], numbers[1], numbers[2] = case, lead.value.real, lead.value.imag
     numbers[3], numbers[4], numbers[5], numbers[6] = dim, lead.dim, lead.size, found.gap
-    numbers[7] = 1.0 if abs(first.value.real) <= first.tolerance else 0.0
+    if case == table.SEVERAL and abs(first.value.real) <= first.tolerance:
+        numbers[1] = 0.0
     return Ending(basis, projection, numbers, listed)
 
 
@@ -80,17 +81,15 @@ def _of_real_leader(V: Array, found: Spectrum, lead: Group) -> int:
     distinct = found.count == V.shape[0]
     for g in range(found.count):
         distinct = distinct and found.means[g].imag == 0.0 and found.means[g].real > 0.0
-    return _real_row(
-        (is_zero(V), lead.normal, distinct),
-        (V.shape[0], lead.dim, lead.size),
-        lead.value.real,
-        lead.tolerance,
-    )
+    if is_zero(V):
+        return table.ZERO
+    value, slack = lead.value.real, lead.tolerance
+    return _real_case(V.shape[0], lead.dim, lead.size, value, slack, lead.normal, distinct)
 
 
 @njit()
 def _of_pair(lead: Any) -> int:
-    return _pair_row(lead.size > lead.dim, lead.value.real, lead.tolerance)
+    return _pair_case(lead.dim, lead.size, lead.value.real, lead.tolerance)
 
 
-_real_row, _pair_row = njit()(table.real_row), njit()(table.pair_row)
+_real_case, _pair_case = njit()(table.real_case), njit()(table.pair_case)
