@@ -40,8 +40,11 @@ LARGEST = 90_000
 
 
 SHARED = (
-    *("analysis/centers.py", "solve/rules.py", "solve/sums.py"),
-    *("theory/meeting.py", "theory/parking.py", "theory/table.py"),
+    *("base/constants.py", "model/spectrum.py", "solve/rules.py", "solve/sums.py"),
+    *(f"analysis/{name}.py" for name in ("centers", "ending", "merging", "sentences")),
+    *(f"explorer/{name}.py" for name in ("forecast", "frames", "theory_line")),
+    *(f"theory/{name}.py" for name in ("capture", "conditions", "forecast", "meeting", "parking")),
+    "theory/table.py",
 )
 """Files outside of the engine with functions and sentences that modules have, too."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 from importlib.resources import files
 
 import numpy as np
@@ -54,6 +55,7 @@ _MAKE = """([what, plan, wanted, steps, chunk]) => {
 }"""
 
 
+@functools.cache
 def native(**chosen):
     """A run of the explorer, and its settings."""
     settings = Settings.read(chosen)

@@ -40,7 +40,9 @@ GRID = [
     {"n": 16, "d": 3, "beta": 4.0, "T": 20.0, "mask": "full"},
     {"n": 40, "d": 2, "beta": 16.0, "T": 1e6, "frozen": "renyi"},
     {"n": 40, "d": 2, "beta": 64.0, "T": 1e4, "frozen": "strong", "c": 8.0, "seed": 2},
+    {"n": 40, "d": 2, "beta": 64.0, "T": 1e4, "frozen": "strong"},
     {"n": 24, "d": 3, "beta": 16.0, "T": 1e4, "frozen": "strong"},
+    {"n": 2, "d": 2, "beta": 8.0, "T": 1e9, "V": "1,0.5", "Q": "0,-1;1,0", "seed": 6},
 ]
 
 
@@ -108,12 +110,12 @@ def test_all_kinds_of_endings_are_compared():
     assert {kind for kind, _ in kinds} >= {
         *("one point", "two points", "cloud", "two clouds", "rotation", "outside", "frozen")
     }
-    assert {agrees for _, agrees in kinds} >= {True, None}
-    assert forecasts > 3
+    assert {("two points", False), ("frozen", True), ("one point", None)} <= kinds
+    assert forecasts >= 3
 
 
 def test_stairs(assembled):
-    for chosen in (LIFE, GRID[-3]):
+    for chosen in (LIFE, GRID[-2]):
         run, settings = native(**chosen)
         found = assembled.make("stairs", run, settings)["made"]
         tree = merge_tree(put_back(run, settings.held), default_radius(run.model))
@@ -163,7 +165,7 @@ def test_too_many_steps_for_memory_are_a_sentence(page, assembled):
     said = page.evaluate(
         """() => {
           const n = 20000, tokens = new Float64Array(2 * n);
-          const plan = { start: tokens, held: [], method: 'implicit',
+          const plan = { start: tokens, held: [], centers: {}, method: 'implicit',
             frame: { spin: [0, 0, 0, 0], basis: [1, 0, 0, 1] } };
           assembly.begin(plan, { d: 2 });
           for (let i = 0; i < 1000; i++) {
