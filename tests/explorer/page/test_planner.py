@@ -186,6 +186,30 @@ def test_direct_sums_instead_of_harmonic_ones(planned):
         assert found["problem"][name] == pytest.approx(expected[name], rel=1e-13)
 
 
+def test_implicit_steps_instead_of_explicit_ones(planned):
+    """As for a run whose explicit steps become too short, where that is possible."""
+    asked = """(wanted) => {
+      const found = planner.instead(planner.plan(wanted), wanted);
+      return found && plain([found.method, found.reason, found.sums, found.problem.value]);
+    }"""
+    V = [[1.0, 0.3], [0.3, 0.5]]
+    for setting in (Setting(n=300, T=20.0, V=V), Setting(n=30, T=20.0, mask="full")):
+        solver, x0 = setting.solver()
+        other = solver._instead(solver.plan(len(x0)), len(x0))
+        *texts, value = planned.page.evaluate(asked, setting.wanted())
+        assert texts == [other.method, other.reason, other.sums.name]
+        np.testing.assert_allclose(np.abs(value), np.abs(other.frame.V.ravel()), atol=1e-15)
+    turning = [[1.0, -1.0], [1.0, 1.0]]
+    for setting in (
+        Setting(n=600, T=20.0, mask="full"),  # too many tokens to couple them
+        Setting(n=30, T=20.0, V=turning, Q=[1.0, 2.0]),  # they never rest
+        Setting(n=30, T=1e60),  # implicit already
+    ):
+        solver, x0 = setting.solver()
+        assert solver._instead(solver.plan(len(x0)), len(x0)) is None
+        assert planned.page.evaluate(asked, setting.wanted()) is None
+
+
 def test_runs_that_would_take_too_many_steps(planned):
     """The numbers in the server's sentence."""
     turning = "1,-1,0;1,1,0;0,0,0"
@@ -227,16 +251,3 @@ def test_the_module_imports_nothing(planned):
     functions = ["choose", "draw", "matrix", "measure", "park", "texts", "trust"]
     runtime = ["clear", "failure", "memory", "reserve", "used"]
     assert found == [[], sorted([*functions, *runtime])]
-
-
-def test_numbers_that_are_none_are_a_sentence(planned):
-    said = planned.page.evaluate(
-        """(wanted) => {
-          try { return planner.plan(wanted).method; } catch (error) {
-            return error instanceof $memory.Failure ? error.message : String(error);
-          }
-        }""",
-        Setting().wanted() | {"V": [float("nan")] * 4},
-    )
-    print(said)
-    assert said in ("explicit", "the engine cannot compute this; choose other settings")
