@@ -39,14 +39,24 @@ LARGEST = 90_000
 """Most bytes of an engine, compressed."""
 
 
+SHARED = (
+    *("base/constants.py", "model/spectrum.py", "solve/rules.py", "solve/sums.py"),
+    *(f"analysis/{name}.py" for name in ("centers", "ending", "merging", "sentences")),
+    *(f"explorer/{name}.py" for name in ("forecast", "frames", "theory_line")),
+    *(f"theory/{name}.py" for name in ("capture", "conditions", "forecast", "meeting", "parking")),
+    "theory/table.py",
+)
+"""Files outside of the engine with functions and sentences that modules have, too."""
+
+
 def digest_of_sources() -> str:
     """A name for everything of ours that the engines are made from."""
-    digest = hashlib.sha256()
-    for folder in (ROOT / "src" / "parkade" / "engine", HERE):
-        for path in sorted(folder.iterdir()):
-            # All but build.py decide about bits.
-            if path.suffix in (".py", ".c", ".zig") and path.name != "build.py":
-                digest.update(path.name.encode() + path.read_bytes())
+    digest, library = hashlib.sha256(), ROOT / "src" / "parkade"
+    paths = [*sorted((library / "engine").iterdir()), *sorted(HERE.iterdir())]
+    for path in (*paths, *(library / name for name in SHARED)):
+        # All but build.py decide about bits.
+        if path.suffix in (".py", ".c", ".zig") and path.name != "build.py":
+            digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 
 

@@ -35,7 +35,6 @@ from parkade.base.types import Array
 from parkade.engine.jit import njit
 from parkade.engine.neighbours import components, count_near
 from parkade.explorer.forecast import SINCE
-from parkade.explorer.settings import Settings
 from parkade.explorer.theory_line import SENTENCES as LINES
 from parkade.theory.capture import SENTENCES as WINDOW
 from parkade.theory.table import CASES, PHRASES
@@ -50,7 +49,7 @@ TEXTS = {
     "window": WINDOW,
     "closeness": {"near": sentences.NEAR, "inside": sentences.INSIDE, "within": sentences.CLOSE},
     "since": SINCE,
-    "plain": {n: getattr(Settings, n) for n in ("norm", "heads", "mlp", "encoding", "noise")},
+    "plain": {"norm": "post", "heads": 1, "mlp": 0, "encoding": "none", "noise": 0.0},
 }
 _TEXTS = np.frombuffer(json.dumps(TEXTS, ensure_ascii=False).encode(), dtype=np.uint8)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 from importlib.resources import files
 
 import numpy as np
@@ -24,7 +25,8 @@ CHUNK = 64
 _BEGIN = """(text) => {
   const { Assembly } = $assembly;
   globalThis.bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  globalThis.assembly = new Assembly(new WebAssembly.Module(bytes(text)));
+  globalThis.moduleOfScenes = bytes(text);
+  globalThis.assembly = new Assembly(new WebAssembly.Module(moduleOfScenes));
 }"""
 
 _MAKE = """([what, plan, wanted, steps, chunk]) => {
@@ -53,6 +55,7 @@ _MAKE = """([what, plan, wanted, steps, chunk]) => {
 }"""
 
 
+@functools.cache
 def native(**chosen):
     """A run of the explorer, and its settings."""
     settings = Settings.read(chosen)
