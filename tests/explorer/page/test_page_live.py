@@ -196,7 +196,7 @@ def test_two_hundred_changes(from_disk, file):
     }"""
     early = reader.page.evaluate(slide, [0, 60])
     late = reader.page.evaluate(slide, [60, 200])
-    assert 0 < late <= early
+    assert 0 < max(late) <= max(early)
     assert reader.get("document.documentElement.dataset.state") == "ready"
     assert of(reader)["settings"]["beta"] == reader.settings["beta"]
     assert reader.settings["beta"] == float(reader.on("beta").input_value())
@@ -283,8 +283,8 @@ def test_the_explorer_makes_one(opened, from_disk, tmp_path):
     (tmp_path / name).write_bytes(data)
     reader = from_disk(tmp_path / name)
     assert reader.get("parkade.t") == pytest.approx(2)
-    reader.type("beta", 25)
-    compare(of(reader), {"n": 12, "d": 3, "beta": 25.0, "T": 100.0})
+    reader.type("beta", 16)
+    compare(of(reader), {"n": 12, "d": 3, "beta": 16.0, "T": 100.0})
 
 
 def test_in_a_notebook(from_disk, tmp_path):
