@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import re
 import shutil
 import time
 from typing import Any, Literal, NamedTuple
@@ -18,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 from playwright.sync_api import Page, sync_playwright
 
 import parkade as pk
-from parkade.explorer.export import PAGE
+from parkade.explorer.bundle import PAGE, bundle
 from parkade.explorer.lowered import DIMENSIONS, engine, lowered
 from parkade.solve.options import Hooks, Options
 from parkade.solve.solver import Solver
@@ -110,8 +109,7 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser: Any = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         page = browser.new_page()
-        source = (PAGE / "engine.js").read_text(encoding="utf-8")
-        page.add_script_tag(content=re.sub(r"^export ", "", source, flags=re.MULTILINE))
+        page.add_script_tag(content=bundle(PAGE / "engine.js") + "const { Engine } = $engine;")
         page.evaluate("() => { globalThis.modules = {}; }")
         sizes(page)
         speed(page)

@@ -30,7 +30,7 @@ ROOT = HERE.parent.parent
 ENGINES = ROOT / "src" / "parkade" / "explorer" / "engines"
 RECORD = "engines.json"
 
-NAMES = tuple(f"{method}{d}" for d in (2, 3) for method in ("explicit", "implicit"))
+NAMES = (*(f"{method}{d}" for d in (2, 3) for method in ("explicit", "implicit")), "plan", "scene")
 EXTRA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 TOOLS = {"python": "3.11", **dict(tool.split("==") for tool in EXTRA["wasm"])}
 """The versions that make these bits: Python's decides about the code that Numba sees."""
@@ -39,13 +39,24 @@ LARGEST = 90_000
 """Most bytes of an engine, compressed."""
 
 
+SHARED = (
+    *("base/constants.py", "model/spectrum.py", "solve/rules.py", "solve/sums.py"),
+    *(f"analysis/{name}.py" for name in ("centers", "ending", "merging", "sentences")),
+    *(f"explorer/{name}.py" for name in ("forecast", "frames", "theory_line")),
+    *(f"theory/{name}.py" for name in ("capture", "conditions", "forecast", "meeting", "parking")),
+    "theory/table.py",
+)
+"""Files outside of the engine with functions and sentences that modules have, too."""
+
+
 def digest_of_sources() -> str:
     """A name for everything of ours that the engines are made from."""
-    digest = hashlib.sha256()
-    for folder in (ROOT / "src" / "parkade" / "engine", HERE):
-        for path in sorted([*folder.glob("*.py"), *folder.glob("*.c")]):
-            if path.name != "build.py":  # which decides about no bit
-                digest.update(path.name.encode() + path.read_bytes())
+    digest, library = hashlib.sha256(), ROOT / "src" / "parkade"
+    paths = [*sorted((library / "engine").iterdir()), *sorted(HERE.iterdir())]
+    for path in (*paths, *(library / name for name in SHARED)):
+        # All but build.py decide about bits.
+        if path.suffix in (".py", ".c", ".zig") and path.name != "build.py":
+            digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 
 
@@ -64,7 +75,7 @@ def compile_engine(name: str) -> tuple[bytes, list[str]]:
     """The object file of an engine, and the names of its functions."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "engine.o")
-        command = [sys.executable, str(HERE / "compile.py"), name[:-1], name[-1], str(out)]
+        command = [sys.executable, str(HERE / "compile.py"), name, str(out)]
         # What the user has set for native code must not count, nor the order of Python's sets:
         # Numba writes them into names.
         env = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
@@ -90,7 +101,8 @@ def build(names: list[str], folder: Path) -> None:
         (folder / f"{name}.wasm").write_bytes(made)
         known[name] = {"object": sha(compiled), "wasm": sha(made)}
         print(f"{name}: {len(made)} bytes, {small} compressed")
-    made_from = {"sources": digest_of_sources(), "tools": TOOLS, "engines": known}
+    in_order = {name: known[name] for name in NAMES if name in known}
+    made_from = {"sources": digest_of_sources(), "tools": TOOLS, "engines": in_order}
     record.write_text(json.dumps(made_from, indent=2) + "\n")
 
 

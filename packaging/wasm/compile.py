@@ -1,4 +1,4 @@
-"""Compile one engine to an object file: `compile.py METHOD D FILE`. Prints what it exports.
+"""Compile one module to an object file: `compile.py NAME FILE`. Prints what it exports.
 
 It is a process of its own, because it can run nothing that it compiles.
 """
@@ -6,16 +6,18 @@ It is a process of its own, because it can run nothing that it compiles.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import target
 
 context = target.install()  # before the engine compiles anything
 
-from entries import entries  # noqa: E402
-
 if __name__ == "__main__":
-    method, d, file = sys.argv[1:]
-    functions = entries(method, int(d))
+    name, file = sys.argv[1:]
+    if name[-1].isdigit():
+        functions = import_module("entries").entries(name[:-1], int(name[-1]))
+    else:
+        functions = import_module(name).entries()
     Path(file).write_bytes(target.compile_all(context, functions))
     print(*functions)

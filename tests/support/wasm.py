@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import re
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 import parkade as pk
 from parkade.base import check
+from parkade.explorer.bundle import bundle
 from parkade.explorer.export import PAGE
 from parkade.explorer.lowered import engine, lowered
 from parkade.runs.trajectory import Trajectory
@@ -67,9 +67,14 @@ class Case:
         return f"n={self.n}, d={self.d}, β={self.beta:g}, T={self.t_end:g}, {self.seed}{more}"
 
 
+def page_script(*names):
+    """Modules of the page as a script, each in the constant $name."""
+    return bundle(*(PAGE / f"{name}.js" for name in names))
+
+
 def engine_script():
     """The module of the page that runs engines, as a script."""
-    return re.sub(r"^export ", "", (PAGE / "engine.js").read_text(), flags=re.M)
+    return page_script("engine") + "\nconst { Engine } = $engine, { Failure } = $memory;"
 
 
 class Browsed:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from parkade.base.errors import ParkadeError
 
+PAGE = Path(__file__).parent / "page"
+"""The folder of the page."""
+
 _IMPORT = re.compile(
     r"""^import \s+ (?: \{ (?P<names>[^}]*) \} | \* \s+ as \s+ (?P<all>[\w$]+) ) \s+
     from \s+ (?P<quote>['"]) \./ (?P<file>[\w.-]+\.js) (?P=quote) ;? [ ]* $""",
@@ -22,15 +25,16 @@ _LEFT = re.compile(
 )
 
 
-def bundle(entry: Path) -> str:
-    """One script that does what the module `entry` and its imports do.
+def bundle(*entries: Path) -> str:
+    """One script that does what the modules `entries` and their imports do.
 
     Each module becomes a function that is called once, after those it imports, and returns
     its exports. Modules must import by name or as a whole from ``./``, without cycles, and
     export functions, classes and constants.
     """
     done: dict[str, str] = {}
-    _add(entry, done, ())
+    for entry in entries:
+        _add(entry, done, ())
     return "\n".join(done.values())
 
 

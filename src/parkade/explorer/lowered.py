@@ -24,7 +24,12 @@ def engine(method: str, d: int) -> bytes:
             f"pages compute explicit and implicit runs with d = 2 or 3, got {method} with d = {d}; "
             "use parkade explore"
         )
-    return files("parkade.explorer").joinpath(f"engines/{method}{d}.wasm").read_bytes()
+    return module(f"{method}{d}")
+
+
+def module(name: str) -> bytes:
+    """A WebAssembly module by its name in packaging/wasm/build.py."""
+    return files("parkade.explorer").joinpath(f"engines/{name}.wasm").read_bytes()
 
 
 def lowered(solver: Solver, x0: Array) -> dict[str, Any]:

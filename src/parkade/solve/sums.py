@@ -14,17 +14,14 @@ from parkade.base.types import Array
 from parkade.model.mask import Window
 from parkade.model.model import Model
 from parkade.model.transformer import Transformer
+from parkade.solve import rules
 from parkade.solve.options import Problem
-
-# The error allowed in a mean computed with harmonic sums: a fraction of tol, within limits.
-_PER_TOL = 1e-5  # far below the error of a step: errors of sums add up over time
-_COARSEST = 1e-10  # for any tol: a few more harmonics cost little
-_FINEST = 1e-14  # about the limit of float64
 
 _LARGEST = 100_000  # harmonics: a table of some megabytes
 _LARGEST_BY_LENGTH = {2: 2_000, 3: 100_000}  # the same if queries have different lengths
 _SMALLEST = 1e-280  # β: ratios of its powers must not overflow
 _NAMES = {2: "Fourier sums, {} modes", 3: "spherical harmonics, {} of them"}
+_DIRECT = "direct sums, tiles", "direct sums, BLAS"  # for small and large d
 
 # Seconds of a naive velocity: a Python call, and NumPy's exponential for every pair.
 _PRODUCT_SECONDS = 1e-10  # per multiplication of matrix products
@@ -55,7 +52,12 @@ class Sums:
         if self.table is not None:
             any_query = "" if self.lengths is None else ", for any Q and K"
             return _NAMES[d].format(self.table.shape[1]) + any_query
-        return "direct sums, tiles" if d < SMALL_D else "direct sums, BLAS"
+        return _DIRECT[d >= SMALL_D]
+
+
+def descriptions(d: int) -> tuple[str, str]:
+    """What stats say of direct and of harmonic sums, d = 2 or 3, with {} for their number."""
+    return _DIRECT[0], _NAMES[d]
 
 
 def together(used: Sequence[Sums], d: int) -> tuple[str, str, str]:
@@ -126,14 +128,12 @@ def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = ""
         if asked == "harmonic":
             raise InputError(f"harmonic sums cannot be used: {obstacle}; use sums='direct'")
         return directly(obstacle)
-    accuracy = min(_COARSEST, max(_FINEST, _PER_TOL * tol))
-    if asked == "auto" and _PER_TOL * tol < _FINEST:
+    accuracy = rules.allowed_error(tol)
+    if asked == "auto" and rules.too_fine(tol):
         return directly(f"tol={tol:g} needs more accuracy than harmonic sums have")
     if asked == "auto" and ROUNDING * frozen > accuracy:
         return directly(f"frozen weights of {frozen:g} make harmonic sums inaccurate")
-    # Half of the error is for omitted terms. No less than ROUNDING/4: a token with more than
-    # accuracy/ROUNDING others is summed directly.
-    tail = max(accuracy / (2 * (n + frozen)), ROUNDING / 4)
+    tail = rules.allowed_tail(accuracy, ROUNDING, n + frozen)
     if not _rate(model) > 0:  # weights may all be small, so what is omitted counts as rounding
         tail = ROUNDING / 8
     cost, table, lengths = _harmonic(problem, n, tail, direct)

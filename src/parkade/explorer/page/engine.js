@@ -1,20 +1,12 @@
-// An engine in WebAssembly, compiled from the Python source of the native one (packaging/wasm). It
-// imports nothing. Arrays go in and out through a table of 64-bit slots: packaging/wasm/entries.py.
+// An engine in WebAssembly, compiled from the Python source of the native one (packaging/wasm). Its
+// functions and what they find in the table of slots: packaging/wasm/entries.py.
+
+import { Failure, Memory } from './memory.js';
 
 const OUTPUT = 32;
-const SLOTS = 256;
 const ROOM = 64; // most steps of one call
 const CHECKED = 8; // tokens whose harmonic sums are compared with direct ones
 const CHECK_STEPS = 256; // steps between two comparisons
-
-const SENTENCES = [
-  null,
-  'the run needs more memory than a page may use; choose fewer tokens',
-  'this is a bug in parkade (a part that pages lack); please report it',
-];
-
-/** A run that cannot go on; the message is one sentence. */
-export class Failure extends Error {}
 
 /** Harmonic sums lost too much accuracy: run again with direct ones. */
 export class Inaccurate extends Failure {}
@@ -25,14 +17,7 @@ function kindOf({ method, causal, table }) {
   return method === 'implicit' && !causal ? 'full' : 'direct';
 }
 
-export class Engine {
-  constructor(module) {
-    this.calls = new WebAssembly.Instance(module).exports;
-  }
-
-  /** Bytes that the last run took. */
-  get used() { return this.calls.used(); }
-
+export class Engine extends Memory {
   /**
    * Take all steps of a problem; an iterator over chunks of them.
    *
@@ -81,12 +66,6 @@ export class Engine {
     return this.floats({ at: Number(out[0]), size: start.length }).slice();
   }
 
-  /** Give back all memory, and make a table. */
-  clear() {
-    this.calls.clear();
-    this.table = this.calls.reserve((SLOTS + 1) * 8) >>> 0;
-  }
-
   /** Hand over a problem; where the clock, tokens and steps are from then on. */
   begin(problem, kind) {
     const { d, tokens, frozen, frozen_weights: weights, table } = problem;
@@ -102,47 +81,6 @@ export class Engine {
       [BigInt(ROOM)],
     );
     this.call(`begin_${kind}`, null);
-    const slots = new BigInt64Array(this.calls.memory.buffer, this.table + 8 * OUTPUT, 16);
-    let next = 0;
-    return [1, 2, 1, 3, 4].map((rank) => {
-      const [at, ...shape] = [...slots.subarray(next, next += 1 + rank)].map(Number);
-      return { at, size: shape.reduce((a, b) => a * b, 1) };
-    });
-  }
-
-  /** Numbers in the memory of the engine, as slots with their address and shape. */
-  place(values, ...shape) {
-    const at = this.guarded(() => this.calls.reserve(8 * values.length)) >>> 0;
-    new Float64Array(this.calls.memory.buffer, at, values.length).set(values);
-    return [at, ...shape].map(BigInt);
-  }
-
-  /** Fill the table. */
-  enter(...parts) {
-    new BigInt64Array(this.calls.memory.buffer, this.table, SLOTS).set(parts.flat());
-  }
-
-  /** A view of an array; growing memory ends it. */
-  floats({ at, size }, count = size) {
-    return new Float64Array(this.calls.memory.buffer, at, count);
-  }
-
-  /** Call a function on the table, and get its result of this type. */
-  call(name, type, ...args) {
-    const result = this.table + 8 * SLOTS;
-    const status = this.guarded(() => this.calls[name](result, this.table, ...args));
-    if (status > 0) throw new Failure('the engine cannot compute this; choose other settings');
-    return type && new DataView(this.calls.memory.buffer)[`get${type}`](result, true);
-  }
-
-  /** The result of a call; a trap becomes a sentence. */
-  guarded(call) {
-    try {
-      return call();
-    } catch (error) {
-      if (!(error instanceof WebAssembly.RuntimeError)) throw error;
-      throw new Failure(SENTENCES[this.calls.failure()]
-        ?? `this is a bug in parkade (${error.message}); please report it`);
-    }
+    return this.found(OUTPUT, 1, 2, 1, 3, 4);
   }
 }

@@ -1,0 +1,286 @@
+"""What a page calls to make a scene of steps: functions on a table of slots, as in `entries`.
+
+`begin` makes room for the steps of a run, `take` adds some. `show` chooses frames, `merge` finds
+clusters and `label` names them in each frame; `link` names clusters that part again; `consume`
+counts tokens around centres. `predict` is the final configuration, `foretell` the forecast of
+merges; `judge` compares the end with what is predicted, and `capture` with Theorem 5.2. What they
+find stays in the table, for the page and for those that come later. `texts` are all sentences.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+import scene_capture
+import scene_ending
+import scene_final
+import scene_forecast
+import scene_frames
+import scene_merges
+import scene_run
+from entries import Entries
+from numba import typeof, types
+from scene_ending import Model
+from scene_final import Final
+from scene_forecast import Given, Told
+from scene_merges import Events, Plateaus
+from scene_run import Indices, Run, Steps
+from slots import TABLE, count, floats, integers, reader, write
+
+from parkade.analysis import sentences
+from parkade.analysis.merging import _FORMING
+from parkade.base.types import Array
+from parkade.engine.jit import njit
+from parkade.engine.neighbours import components, count_near
+from parkade.explorer.forecast import SINCE
+from parkade.explorer.theory_line import SENTENCES as LINES
+from parkade.theory.capture import SENTENCES as WINDOW
+from parkade.theory.table import CASES, PHRASES
+
+INPUT, RUN, SHOWN, FOUND, LABELS, FINAL, TOLD, OUTPUT = 0, 32, 64, 80, 112, 120, 136, 150
+"""Where things begin in the table."""
+
+TEXTS = {
+    "cases": [case._asdict() for case in CASES],
+    "phrases": PHRASES,
+    "lines": LINES,
+    "window": WINDOW,
+    "closeness": {"near": sentences.NEAR, "inside": sentences.INSIDE, "within": sentences.CLOSE},
+    "since": SINCE,
+    "plain": {"norm": "post", "heads": 1, "mlp": 0, "encoding": "none", "noise": 0.0},
+}
+_TEXTS = np.frombuffer(json.dumps(TEXTS, ensure_ascii=False).encode(), dtype=np.uint8)
+
+
+class Start(NamedTuple):
+    """Where a run starts, and how much room its steps take."""
+
+    tokens: Array  # (n, d): all of them
+    spin: Array  # (d, d): generator of the frame's rotation
+    method: int
+    steps: int
+    dense: int
+    lengths: int  # 1 if tokens have lengths, else 0
+
+
+class Shown(NamedTuple):
+    """The frames."""
+
+    times: Array  # (F,)
+    tokens: Array  # (F, n, d)
+    logs: Array  # (F, n): ln r, or (0, 0)
+
+
+class Found(NamedTuple):
+    """Clusters."""
+
+    events: Events
+    plateaus: Plateaus
+    arrivals: Array  # (n,)
+
+
+class Law(NamedTuple):
+    """What moves tokens."""
+
+    product: Array  # (d, d): KᵀQ
+    value: Array  # (d, d): V
+    numbers: Array  # (4,): β, |V|, β|KᵀQ|, and the radius of clusters
+
+
+class Labels(NamedTuple):
+    """The leader of each token in each frame, and the number of clusters."""
+
+    leaders: Indices  # (F, n)
+    counts: Indices  # (F,)
+
+
+def entries() -> Entries:
+    """All functions by the name that the page calls, with their signatures."""
+    some, number = types.int32, types.float64
+    return {
+        "begin": (_begin, types.void(TABLE)),
+        "take": (_take, types.void(TABLE, some)),
+        "show": (_show, types.void(TABLE)),
+        "merge": (_merge, types.void(TABLE, some)),
+        "label": (_label, types.void(TABLE)),
+        "link": (_link, types.void(TABLE, number)),
+        "consume": (_consume, types.void(TABLE, number)),
+        "predict": (_predict, types.void(TABLE)),
+        "foretell": (_foretell, types.int32(TABLE)),
+        "judge": (_judge, types.void(TABLE, some)),
+        "capture": (_capture, types.int32(TABLE, number)),
+        "texts": (_texts, types.void(TABLE)),
+    }
+
+
+_ONE, _TWO, _THREE, _FOUR = (np.empty((1,) * rank) for rank in (1, 2, 3, 4))
+_WHOLE = np.empty(1, dtype=np.int64)
+_EVENTS, _PLATEAUS = Events(_ONE, *(_WHOLE,) * 3), Plateaus(*(_ONE,) * 3, _WHOLE)
+_KINDS = {
+    INPUT: Steps(_ONE, _THREE, _FOUR, _TWO, _WHOLE),
+    RUN: Run(1, _ONE, _THREE, _FOUR, _TWO, _THREE, _TWO, 1.0),
+    SHOWN: Shown(_ONE, _THREE, _TWO),
+    FOUND: Found(_EVENTS, _PLATEAUS, _ONE),
+    LABELS: Labels(np.empty((1, 1), dtype=np.int64), _WHOLE),
+    FINAL: Final(_ONE, _TWO, _TWO, _ONE),
+    TOLD: Told(_ONE, *(_WHOLE,) * 3),
+    OUTPUT: (_ONE,),
+}
+_ENDS = [first + count(typeof(kind)) for first, kind in _KINDS.items()]
+assert all(end <= first for end, first in zip(_ENDS, list(_KINDS)[1:], strict=False))
+
+_read_start = reader(typeof(Start(_TWO, _TWO, 1, 1, 1, 1)))
+_read_law = reader(typeof(Law(_TWO, _TWO, _ONE)))
+_read_which = reader(typeof(_WHOLE))
+_read_steps, _read_run, _read_shown, _read_found, _read_final = (
+    reader(typeof(_KINDS[place])) for place in (INPUT, RUN, SHOWN, FOUND, FINAL)
+)
+
+
+def _begin(table: Any) -> None:
+    given = _read_start(table, INPUT)
+    n, d = given.tokens.shape
+    steps, dense, lengths = given.steps, given.dense, given.lengths
+    plane = floats((2, d))
+    run = Run(
+        given.method,
+        floats((steps + 1,)),
+        floats((steps + 1, n, d)),
+        floats((steps, dense, n, d)),
+        floats((lengths * (steps + 1), lengths * n)),
+        floats((lengths * steps, lengths * dense, lengths * n)),
+        plane,
+        scene_run.plane_of(given.spin, plane),
+    )
+    scene_run.begin(run, given.tokens)
+    write(table, RUN, run)
+
+
+def _take(table: Any, first: int) -> None:
+    scene_run.take(_read_run(table, RUN), _read_steps(table, INPUT), first)
+
+
+def _show(table: Any) -> None:
+    run = _read_run(table, RUN)
+    n, d = run.tokens.shape[1], run.tokens.shape[2]
+    room = floats((scene_frames.MOST,))
+    frames = scene_frames.frame_times(run, room)
+    times = room[:frames]
+    tokens = floats((frames, n, d))
+    logs = floats((frames if run.logs.size > 0 else 0, n))
+    for i in range(frames):
+        scene_run.at(run, times[i], tokens[i])
+        scene_run.turn(run, times[i], tokens[i])
+        if run.logs.size > 0:
+            scene_run.logs_at(run, times[i], logs[i])
+    write(table, SHOWN, Shown(times, tokens, logs))
+
+
+def _merge(table: Any, halvings: int) -> None:
+    run = _read_run(table, RUN)
+    _, rate, _, radius = _read_law(table, INPUT).numbers
+    n, end = run.tokens.shape[1], run.times[run.times.size - 1]
+    room = Events(floats((n,)), integers((n,)), integers((n,)), integers((n,)))
+    many = scene_merges.merges(run, radius, halvings, room)
+    arrivals = floats((n,))
+    scene_merges.arrivals(room, many, arrivals)
+    more = Plateaus(floats((n + 1,)), floats((n + 1,)), floats((n + 1,)), integers((n + 1,)))
+    forming = _FORMING / (rate if rate > 0.0 else 1.0)
+    long = scene_merges.plateaus(arrivals, end, forming, more)
+    events = Events(room.times[:many], room.absorbed[:many], room.into[:many], room.sizes[:many])
+    plateaus = Plateaus(
+        more.starts[:long], more.ends[:long], more.lifetimes[:long], more.clusters[:long]
+    )
+    write(table, FOUND, Found(events, plateaus, arrivals))
+
+
+def _label(table: Any) -> None:
+    shown, found = _read_shown(table, SHOWN), _read_found(table, FOUND)
+    frames, n = shown.tokens.shape[0], shown.tokens.shape[1]
+    leaders, counts = integers((frames, n)), integers((frames,))
+    for i in range(frames):
+        counts[i] = scene_merges.leaders(
+            shown.tokens[i], found.arrivals, shown.times[i], leaders[i]
+        )
+    write(table, LABELS, Labels(leaders, counts))
+
+
+def _consume(table: Any, radius: float) -> None:
+    shown, centers = _read_shown(table, SHOWN), _read_which(table, INPUT)
+    shares = floats((shown.times.size,))
+    _shares(shown.tokens, centers, radius, shares)
+    write(table, OUTPUT, shares)
+
+
+@njit(allocates=True)
+def _shares(tokens: Array, centers: Indices, radius: float, out: Array) -> None:
+    counts = count_near(tokens, centers, radius)
+    for i in range(out.size):
+        out[i] = counts[i] / tokens.shape[1]
+
+
+def _link(table: Any, radius: float) -> None:
+    shown = _read_shown(table, SHOWN)
+    frames, n = shown.tokens.shape[0], shown.tokens.shape[1]
+    leaders, counts = integers((frames, n)), integers((frames,))
+    for i in range(frames):
+        counts[i] = _linked(shown.tokens[i], radius, leaders[i])
+    write(table, LABELS, Labels(leaders, counts))
+
+
+@njit(allocates=True)
+def _linked(x: Array, radius: float, out: Indices) -> int:
+    labels, count = components(x, radius), 0
+    for k in range(out.size):
+        out[k] = labels[k]
+        count += labels[k] == k
+    return count
+
+
+def _predict(table: Any) -> None:
+    V = _read_law(table, INPUT).value
+    d = V.shape[0]
+    out = Final(floats((8,)), floats((d, d)), floats((d, d)), floats((d,)))
+    scene_final.final(V, out)
+    write(table, FINAL, out)
+
+
+def _foretell(table: Any) -> int:
+    law, run = _read_law(table, INPUT), _read_run(table, RUN)
+    found, final = _read_found(table, FOUND), _read_final(table, FINAL)
+    n, end = run.tokens.shape[1], run.times[run.times.size - 1]
+    room = Told(floats((n,)), integers((n,)), integers((n,)), integers((2,)))
+    beta, _, _, radius = law.numbers
+    given = Given(run.tokens[0], law.product, final, beta, radius, end)
+    many = scene_forecast.forecast(given, found.events, room)
+    some = max(many, 0)
+    told = Told(room.times[:some], room.absorbed[:some], room.into[:some], room.right)
+    write(table, TOLD, told)
+    return many
+
+
+def _judge(table: Any, causal: int) -> None:
+    law, run, final = _read_law(table, INPUT), _read_run(table, RUN), _read_final(table, FINAL)
+    beta, rate, sharpness, _ = law.numbers
+    out = floats((2,))
+    model = Model(law.product, law.value, beta, rate, sharpness)
+    scene_ending.judge(model, run, final, causal != 0, out)
+    write(table, OUTPUT, out)
+
+
+def _capture(table: Any, beta: float) -> int:
+    """Whether there is a window; how near free tokens are, N, c, ε and its limits."""
+    run, held = _read_run(table, RUN), _read_which(table, INPUT)
+    out = floats((6,))
+    fits = scene_capture.capture(run.tokens[0], run.tokens[run.times.size - 1], held, beta, out)
+    write(table, OUTPUT, out)
+    return fits
+
+
+def _texts(table: Any) -> None:
+    out = floats((_TEXTS.size,))
+    for i in range(_TEXTS.size):
+        out[i] = _TEXTS[i]
+    write(table, OUTPUT, out)
