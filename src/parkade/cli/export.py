@@ -50,13 +50,12 @@ def export(
             )
         target = output or (file or Path("tour")).with_suffix(".html")
         files.writable(target)
-        link = view.removeprefix("#")
         if file is not None:
-            text = pk.load(file).show(view=link, embed=embed).text
+            text = pk.load(file).show(view=view, embed=embed).text
         else:
             from parkade.explorer import export as pages
 
-            text = pages.tour(view=link or "tour=1", embed=embed).text
+            text = pages.tour(view=view or "tour=1", embed=embed).text
         with files.atomic_write(target) as page:
             page.write(text.encode())
         if not quiet:

@@ -16,6 +16,7 @@ from parkade.base.errors import ParkadeError
 from parkade.explorer import recorded
 from parkade.explorer.build import build
 from parkade.explorer.bundle import bundle
+from parkade.explorer.view import checked
 from parkade.explorer.words import Words
 from parkade.runs.path import Path as Run
 
@@ -57,12 +58,14 @@ class Page:
 
 def show(run: Run, words: Words | None = None, *, view: str = "", embed: bool = False) -> Page:
     """A run as a page; with `words`, the path of a text through the layers of a model."""
+    view = checked(view, run.tokens.shape[1])
     text = page(build(run, words=words), view=view, embed=embed)
     return Page(text, 420) if embed else Page(text)
 
 
 def tour(*, view: str = "tour=1", embed: bool = False) -> Page:
     """The explorer's tour with its recorded scenes, as a page that needs no server."""
+    view = checked(view, recorded.LIFE.n)
     scenes = [json.loads(gzip.decompress(recorded.packed(name) or b"")) for name in recorded.SCENES]
     return Page(page(*scenes, view=view, embed=embed))
 

@@ -253,7 +253,7 @@ class Matrix(Field):
     longest: ClassVar[int] = 2**16  # characters
 
     def read(self, name: str, value: Any) -> Any:
-        """The text, if it is one; `matrix` checks what it says."""
+        """The text, if it can be read; `matrix` checks the matrix, which has a size."""
         if not isinstance(value, str):
             raise InputError(
                 f'{name} must be a text like "I", "1,1,-1", "0,-1;1,0" or "random:1", '
@@ -263,7 +263,14 @@ class Matrix(Field):
             raise InputError(
                 f"{name} must have at most {self.longest} characters, got {len(value)}"
             )
+        self._entries(name, value.strip())
         return value
+
+    def _entries(self, name: str, text: str) -> Array | None:
+        """The numbers of a text; None if it is "I" or random."""
+        if text == "I" or text.startswith(matrices.RANDOM):
+            return None
+        return matrices.entries(name, text, other="I ")
 
     def matrix(self, name: str, text: str, d: int) -> Array:
         """The (d, d) matrix that a text describes."""
@@ -274,7 +281,7 @@ class Matrix(Field):
             seed = matrices.whole(f"{name} random:SEED", text.removeprefix(matrices.RANDOM))
             checked = Seed(label="", next_label="").read(f"SEED of {name}", seed)
             return matrices.seeded(name, checked, d)
-        found = check.matrix(name, matrices.entries(name, text, other="I "), d)
+        found = check.matrix(name, self._entries(name, text), d)
         low, high = self.entries
         size = np.abs(found)
         wrong = found[(size > high) | ((size < low) & (size > 0))]

@@ -75,16 +75,26 @@ def test_sizes(opened):
     assert wrong(reader, SIZES[::4]) == {}
 
 
+# Labels whose text is wider than their box.
+_CUT = """() => [...document.querySelectorAll('label, button, .key, summary, h2')].filter(e =>
+  e.checkVisibility() && !e.closest('.unseen, dialog') && e.scrollWidth > e.clientWidth + 1
+  && e.clientWidth > 0 && getComputedStyle(e).display !== 'inline').map(e => e.outerHTML)"""
+
+
 def test_keys_of_a_phone(opened, small):
-    """The mark of the first token is explained there too."""
+    """The mark of the first token is explained there too, and no label is cut off."""
     reader = opened(small)
     reader.page.set_viewport_size({"width": 360, "height": 740})
     reader.idle()
+    assert reader.page.evaluate(_CUT) == []
     assert reader.page.get_by_text("first token", exact=True).is_visible()
-    # No label is cut off.
-    cut = reader.get(
-        "[...document.querySelectorAll('label, button, .key, summary, h2')].filter(e => "
-        "e.checkVisibility() && !e.closest('.unseen, dialog') && e.scrollWidth > e.clientWidth + 1 "
-        "&& e.clientWidth > 0 && getComputedStyle(e).display !== 'inline').map(e => e.outerHTML)"
-    )
-    assert cut == []
+
+
+def test_how_far_to_trust_a_run_is_never_cut(opened):
+    """The end of the line at the foot of the page is seen at every size; the citation gives way."""
+    reader = opened("n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=10")  # a long reason stands before it
+    assert reader.text("status").endswith("trusted to the end")
+    for width, height in SIZES:
+        reader.page.set_viewport_size({"width": width, "height": height})
+        cut = reader.get("(e => e.scrollWidth > e.clientWidth)(document.getElementById('status'))")
+        assert not cut, width

@@ -67,7 +67,7 @@ function create(fields, own, recorded) {
     attention: () => attention,
     playing: () => timeline.playing,
     beside: () => beside,
-    others: () => [...many.lines(), ...beside.lines()],
+    others: () => ({ lines: [...many.lines(), ...beside.lines()], drawKey: (...where) => many.drawKey(...where) }),
     many: () => many,
   });
   const theme = new Theme(() => {
@@ -113,7 +113,7 @@ function create(fields, own, recorded) {
     changed: () => screen.draw(),
     commit: () => undo.commit(),
   }, !own);
-  const many = new Many(state, new Progress('seeds', 'other seeds'), { changed: () => screen.draw() });
+  const many = new Many(state, new Progress('seeds', 'other seeds'), { changed: () => screen.draw(), commit: () => undo.commit() });
   const live = own ? null : new Live(state, progress, {
     pause: () => timeline.pause(),
     commit: (link) => undo.commit(link),
@@ -130,6 +130,7 @@ function create(fields, own, recorded) {
       state.resetView();
       state.linkedTime = t;
       state.beside = null;
+      state.many = false;
       legend.show();
       show(scene, false);
       live?.restored();
@@ -171,6 +172,7 @@ function create(fields, own, recorded) {
     if (state.show && !state.stale) {
       state.view.u = state.scene.moment(state.linkedTime ?? Infinity);
       beside.renew();
+      many.follow();
       state.linkedTime = null;
       screen.draw();
     }
