@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 SIZES = [
     (360, 740), (390, 844), (480, 900), (600, 800), (700, 900), (701, 390), (740, 360), (768, 1024),
     (780, 900), (800, 600), (820, 1180), (844, 390), (900, 640), (912, 1368), (999, 700),
@@ -88,6 +90,24 @@ def test_keys_of_a_phone(opened, small):
     reader.idle()
     assert reader.page.evaluate(_CUT) == []
     assert reader.page.get_by_text("first token", exact=True).is_visible()
+
+
+def test_names_on_a_phone(opened):
+    """None is cut off, and none lies on its own token to avoid that."""
+    reader = opened("n=200&d=2&beta=64&T=30&t=25")
+    reader.page.set_viewport_size({"width": 360, "height": 740})
+    reader.idle()
+    for name in ["ball", "timeline"]:
+        wide = reader.on(name).bounding_box()["width"]
+        assert [w for w in reader.words(name) if w["left"] < 0 or w["right"] > wide] == []
+    names = [w for w in reader.words("ball") if re.fullmatch("x[₀-₉]+", w["text"])]
+    assert len(names) == 8
+    digits = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+    for name in names:
+        x, y, _ = reader.places()[int(name["text"][1:].translate(digits)) - 1]
+        # The ring of a centre has a radius of 7.5.
+        across = name["left"] - 8 < x < name["right"] + 8
+        assert not (across and name["top"] - 8 < y < name["bottom"] + 8), name
 
 
 def test_how_far_to_trust_a_run_is_never_cut(opened):

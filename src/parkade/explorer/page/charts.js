@@ -252,6 +252,11 @@ function nameStairs(pen, box, plateaus, scene, height, theme, taken) {
     if (taken.some((r) => x < r.x + r.width + 4 && r.x < x + width + 4 && Math.abs(y - r.y) < 14)) continue;
     names.push({ x, y, width, start: spot.start });
     taken.push(names[names.length - 1]);
+    // Lines of other runs would strike it through.
+    pen.globalAlpha = 0.85;
+    pen.fillStyle = theme.panel;
+    pen.fillRect(x - 2, y - 13, width + 4, 13);
+    pen.globalAlpha = 1;
     rimmedText(pen, text, x, y, theme.ink, theme.panel);
   }
   return names;
