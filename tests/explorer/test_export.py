@@ -83,10 +83,10 @@ def test_show_in_a_notebook():
 
 def test_a_small_page_with_a_view():
     run = pk.simulate(pk.Attention(d=2), pk.sphere.uniform(5, 2, seed=1), 3.0)
-    usual, small = run.show(), run.show(view='t=1&x="y"', embed=True)
+    usual, small = run.show(), run.show(view='#t=1&V="y"', embed=True)
     assert "<html data-embed " in small.text
     assert "<html data-embed " not in usual.text
-    assert ' data-view="t=1&amp;x=&quot;y&quot;" id="scene">' in small.text
+    assert ' data-view="t=1&amp;V=&quot;y&quot;" id="scene">' in small.text
     heights = [
         int(re.findall(r'height="(\d+)"', p._repr_html_()[-200:])[0]) for p in (usual, small)
     ]

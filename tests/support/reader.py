@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 
 import numpy as np
@@ -19,6 +20,30 @@ _IDLE = """() => Promise.race([
 _SCENE = """() => JSON.stringify({
   ...parkade.scene, frames: [...parkade.scene.frames], labels: [...parkade.scene.labels],
 })"""
+
+# Draws the page again and tells what words are drawn on a canvas, with the box of their ink.
+_WORDS = """async name => {
+  const pen = CanvasRenderingContext2D.prototype;
+  const { clearRect, fillText } = pen;
+  let words = [];
+  pen.clearRect = function (...box) {
+    if (this.canvas.id === name) words = [];
+    clearRect.apply(this, box);
+  };
+  pen.fillText = function (text, x, y) {
+    const ink = this.measureText(text);
+    if (this.canvas.id === name && text.trim()) words.push({
+      text,
+      left: x - ink.actualBoundingBoxLeft, right: x + ink.actualBoundingBoxRight,
+      top: y - ink.actualBoundingBoxAscent, bottom: y + ink.actualBoundingBoxDescent,
+    });
+    fillText.call(this, text, x, y);
+  };
+  parkade.goTo(parkade.t);
+  await parkade.idle();
+  Object.assign(pen, { clearRect, fillText });
+  return words;
+}"""
 
 
 class Reader:
@@ -153,6 +178,10 @@ class Reader:
         """Where tokens are drawn on #ball: x, y, depth, (n, 3)."""
         return np.array(self.get("Array.from(parkade.places)")).reshape(-1, 3)
 
+    def words(self, name):
+        """The words that are drawn on a canvas: text, left, right, top, bottom."""
+        return self.page.evaluate(_WORDS, name)
+
     def color(self, name):
         """A colour of the style sheet."""
         style = "getComputedStyle(document.documentElement)"
@@ -199,6 +228,16 @@ def has(picture, x, y, color, reach=1, within=12):
     """Whether a colour (three numbers) is seen around a point."""
     away = np.abs(near(picture, x, y, reach) - color).max(axis=1)
     return bool((away <= within).any())
+
+
+def covered(words):
+    """The pairs of drawn words that cover each other, in part at least."""
+
+    def over(a, b):
+        across = min(a["right"], b["right"]) - max(a["left"], b["left"])
+        return across > 0 and min(a["bottom"], b["bottom"]) > max(a["top"], b["top"])
+
+    return [(a["text"], b["text"]) for a, b in itertools.combinations(words, 2) if over(a, b)]
 
 
 def same(one, other):

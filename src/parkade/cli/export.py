@@ -56,13 +56,12 @@ def export(
             raise InputError("the tour has recorded scenes only; leave --live out")
         target = output or (file or Path("tour")).with_suffix(".html")
         files.writable(target)
-        link = view.removeprefix("#")
         if file is not None:
-            text = pk.load(file).show(view=link, embed=embed, live=live).text
+            text = pk.load(file).show(view=view, embed=embed, live=live).text
         else:
             from parkade.explorer import export as pages
 
-            text = pages.tour(view=link or "tour=1", embed=embed).text
+            text = pages.tour(view=view or "tour=1", embed=embed).text
         with files.atomic_write(target) as page:
             page.write(text.encode())
         if not quiet:

@@ -20,6 +20,7 @@ from parkade.explorer import recorded
 from parkade.explorer.build import build
 from parkade.explorer.bundle import PAGE, bundle
 from parkade.explorer.rules import DIMENSIONS
+from parkade.explorer.view import checked
 from parkade.explorer.words import Words
 from parkade.runs.path import Path as Run
 
@@ -69,6 +70,7 @@ def show(
     live: bool = False,
 ) -> Page:
     """A run as a page; with `words`, the path of a text through the layers of a model."""
+    view = checked(view, run.tokens.shape[1])
     settings = lively.settings_of(run) if live else None
     text = page(build(run, settings, words=words), view=view, embed=embed, live=live)
     return Page(text, 480 if live else 420) if embed else Page(text)
@@ -76,6 +78,7 @@ def show(
 
 def tour(*, view: str = "tour=1", embed: bool = False) -> Page:
     """The explorer's tour with its recorded scenes, as a page that needs no server."""
+    view = checked(view, recorded.LIFE.n)
     scenes = [json.loads(gzip.decompress(recorded.packed(name) or b"")) for name in recorded.SCENES]
     return Page(page(*scenes, view=view, embed=embed))
 

@@ -282,12 +282,19 @@ class Matrix(Field):
     )
 
     def read(self, name: str, value: Any) -> Any:
-        """The text, if it is one; `matrix` checks what it says."""
+        """The text, if it can be read; `matrix` checks the matrix, which has a size."""
         if not isinstance(value, str):
             raise self._wrong(name, value)
         if len(value) > self.longest:
             raise InputError(self.too_long.format(name=name, most=self.longest, count=len(value)))
+        self._entries(name, value.strip())
         return value
+
+    def _entries(self, name: str, text: str) -> Array | None:
+        """The numbers of a text; None if it is "I" or random."""
+        if text == "I" or text.startswith(matrices.RANDOM):
+            return None
+        return matrices.entries(name, text, other=self.other)
 
     def matrix(self, name: str, text: str, d: int) -> Array:
         """The (d, d) matrix that a text describes."""
@@ -298,7 +305,7 @@ class Matrix(Field):
             seed = matrices.whole(f"{name} random:SEED", text.removeprefix(matrices.RANDOM))
             checked = Seed(label="", next_label="").read(f"SEED of {name}", seed)
             return matrices.seeded(name, checked, d)
-        found = check.matrix(name, matrices.entries(name, text, other=self.other), d)
+        found = check.matrix(name, self._entries(name, text), d)
         low, high = self.entries
         size = np.abs(found)
         wrong = found[(size > high) | ((size < low) & (size > 0))]

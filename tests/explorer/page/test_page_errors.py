@@ -50,6 +50,14 @@ def test_wrong_values(opened, small):
     assert same(reader.picture(), picture)
 
 
+def test_all_that_is_wrong_is_told(opened):
+    """Of each setting at its control, not of the first one only."""
+    reader = opened("n=0&d=2&beta=-1&T=10&V=much", wait=False)
+    for name in ["n", "beta", "V"]:
+        expect(reader.on(f"{name}-error")).to_contain_text(f"{name} must be")
+    reader.forgive(REFUSED)
+
+
 def test_the_last_scene_stays_alive(opened, small):
     reader = opened(small)
     reader.type("beta", -1)

@@ -110,3 +110,18 @@ def test_in_a_notebook(from_disk, tmp_path):
     assert frame.locator("#show-trails").get_attribute("aria-pressed") == "false"
     frame.locator("#timeline").press("Home")
     assert frame.evaluate("() => parkade.t") == 0
+
+
+def test_a_notebook_shows_the_whole_time_line(from_disk, tmp_path):
+    """In a frame as wide as that of JupyterLab, with its side bar and without; nobody has to scroll."""
+    x0 = pk.sphere.uniform(40, 2, seed=1)
+    page = pk.simulate(pk.Attention(d=2, beta=36.0), x0, 1e6).show()
+    (tmp_path / "page.html").write_text(page.text, encoding="utf-8")
+    reader = from_disk(tmp_path / "page.html")
+    assert reader.on("story").is_visible()
+    for width in [760, 945, 1000, 1200]:
+        reader.page.set_viewport_size({"width": width, "height": page.height})
+        reader.idle()
+        box = reader.on("timeline").bounding_box()
+        assert box["y"] + box["height"] <= page.height, width
+        assert reader.on("ball").bounding_box()["height"] > 350

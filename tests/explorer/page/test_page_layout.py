@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 SIZES = [
     (360, 740), (390, 844), (480, 900), (600, 800), (700, 900), (701, 390), (740, 360), (768, 1024),
     (780, 900), (800, 600), (820, 1180), (844, 390), (900, 640), (912, 1368), (999, 700),
@@ -75,16 +77,44 @@ def test_sizes(opened):
     assert wrong(reader, SIZES[::4]) == {}
 
 
+# Labels whose text is wider than their box.
+_CUT = """() => [...document.querySelectorAll('label, button, .key, summary, h2')].filter(e =>
+  e.checkVisibility() && !e.closest('.unseen, dialog') && e.scrollWidth > e.clientWidth + 1
+  && e.clientWidth > 0 && getComputedStyle(e).display !== 'inline').map(e => e.outerHTML)"""
+
+
 def test_keys_of_a_phone(opened, small):
-    """The mark of the first token is explained there too."""
+    """The mark of the first token is explained there too, and no label is cut off."""
     reader = opened(small)
     reader.page.set_viewport_size({"width": 360, "height": 740})
     reader.idle()
+    assert reader.page.evaluate(_CUT) == []
     assert reader.page.get_by_text("first token", exact=True).is_visible()
-    # No label is cut off.
-    cut = reader.get(
-        "[...document.querySelectorAll('label, button, .key, summary, h2')].filter(e => "
-        "e.checkVisibility() && !e.closest('.unseen, dialog') && e.scrollWidth > e.clientWidth + 1 "
-        "&& e.clientWidth > 0 && getComputedStyle(e).display !== 'inline').map(e => e.outerHTML)"
-    )
-    assert cut == []
+
+
+def test_names_on_a_phone(opened):
+    """None is cut off, and none lies on its own token to avoid that."""
+    reader = opened("n=200&d=2&beta=64&T=30&t=25")
+    reader.page.set_viewport_size({"width": 360, "height": 740})
+    reader.idle()
+    for name in ["ball", "timeline"]:
+        wide = reader.on(name).bounding_box()["width"]
+        assert [w for w in reader.words(name) if w["left"] < 0 or w["right"] > wide] == []
+    names = [w for w in reader.words("ball") if re.fullmatch("x[₀-₉]+", w["text"])]
+    assert len(names) == 8
+    digits = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+    for name in names:
+        x, y, _ = reader.places()[int(name["text"][1:].translate(digits)) - 1]
+        # The ring of a centre has a radius of 7.5.
+        across = name["left"] - 8 < x < name["right"] + 8
+        assert not (across and name["top"] - 8 < y < name["bottom"] + 8), name
+
+
+def test_how_far_to_trust_a_run_is_never_cut(opened):
+    """The end of the line at the foot of the page is seen at every size; the citation gives way."""
+    reader = opened("n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=10")  # a long reason stands before it
+    assert reader.text("status").endswith("trusted to the end")
+    for width, height in SIZES:
+        reader.page.set_viewport_size({"width": width, "height": height})
+        cut = reader.get("(e => e.scrollWidth > e.clientWidth)(document.getElementById('status'))")
+        assert not cut, width

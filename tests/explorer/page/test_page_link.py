@@ -113,6 +113,15 @@ def test_copying(opened, small, server):
     expect(reader.on("toast")).to_have_text("The link to this view is copied.")
     copied = reader.get("navigator.clipboard.readText()")
     assert copied == f"{server}/#{small}&t=100"
+    # What stands beside it is part of the view, and so is the step of a tour.
+    reader.on("beside").select_option("seed")
+    reader.idle()
+    reader.press("l")
+    copied = reader.get("navigator.clipboard.readText()")
+    assert copied == f"{server}/#{small}&t=100&beside=seed:2"
+    reader.open("tour=2")
+    reader.press("l")
+    assert reader.get("navigator.clipboard.readText()") == f"{server}/#tour=2"
     reader.get("{ navigator.clipboard.writeText = () => Promise.reject(new Error('no')); }")
     reader.press("l")
     expect(reader.on("toast")).to_have_text("The link to this view is in the address bar.")

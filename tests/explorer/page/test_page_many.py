@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from support.reader import same
+from support.reader import covered, download, same
 
 import parkade as pk
 
@@ -15,29 +15,40 @@ LINK = "n=12&d=2&beta=16&T=2000&t=5"
 
 
 @pytest.fixture(scope="module")
-def crowd(tabs, server):
-    """A reader of a small run, for all tests of this file."""
+def tab(tabs, server):
+    """A reader for all tests of this file."""
     reader = tabs[0]
     reader.begin(server)
-    reader.open(LINK)
     yield reader
     reader.leave(f"{server}/static/icon.svg", {"width": 1280, "height": 800})
     assert not reader.wrong
 
 
-def test_all_seeds_arrive(crowd):
-    before = crowd.picture("timeline")
-    crowd.on("many").click()
+@pytest.fixture
+def crowd(tab):
+    """A reader of a small run with the staircases of all seeds."""
+    if tab.page.url == "about:blank" or len(tab.get("window.parkade?.many ?? []")) < 100:
+        tab.open(LINK)
+        tab.on("many").click()
+        expect(tab.on("seeds")).to_be_hidden(timeout=120_000)
+        tab.idle()
+    return tab
+
+
+def test_all_seeds_arrive(tab):
+    tab.open(LINK)
+    before = tab.picture("timeline")
+    tab.on("many").click()
     # Progress is shown, and in the end it is gone.
-    expect(crowd.on("seeds")).to_be_visible()
-    expect(crowd.on("seeds-text")).to_contain_text("%")
-    expect(crowd.on("seeds")).to_be_hidden()
-    crowd.idle()
-    runs = crowd.get("parkade.many")
+    expect(tab.on("seeds")).to_be_visible()
+    expect(tab.on("seeds-text")).to_contain_text("%")
+    expect(tab.on("seeds")).to_be_hidden()
+    tab.idle()
+    runs = tab.get("parkade.many")
     assert len(runs) == 100
-    asked = [url for url in crowd.asked if url.endswith("/api/stairs")]
+    asked = [url for url in tab.asked if url.endswith("/api/stairs")]
     assert len(asked) == 100
-    assert not same(crowd.picture("timeline"), before)
+    assert not same(tab.picture("timeline"), before)
     # They are the merges of those starts. Requests overlap, so their order may differ.
     seen = [tuple(np.round(run["seen"], 6)) for run in runs]
     for seed in [2, 101]:
@@ -63,37 +74,72 @@ def test_the_means(crowd):
             assert found == pytest.approx(mean)
 
 
+def test_names_of_plateaus_leave_room_for_the_key(crowd):
+    for width in (390, 1280):
+        crowd.page.set_viewport_size({"width": width, "height": 800})
+        words = crowd.words("timeline")
+        assert sum("seeds" in word["text"] or "law" in word["text"] for word in words) == 2
+        assert covered(words) == [], width
+
+
 def test_another_seed_keeps_them_and_another_setting_does_not(crowd):
     crowd.type("seed", 7)
     assert len(crowd.get("parkade.many")) == 100
+    assert crowd.link.endswith("&many=1")
     crowd.type("beta", 9)
     assert crowd.get("parkade.many") == []
     expect(crowd.on("many")).to_have_attribute("aria-pressed", "false")
+    assert "many" not in crowd.link
 
 
-def test_it_can_be_cancelled(crowd):
+def test_it_can_be_cancelled(tab):
     """No request follows, and what has arrived stays."""
-    crowd.on("many").click()
-    expect(crowd.on("seeds-text")).to_contain_text("%")
-    crowd.on("seeds-cancel").click()
-    crowd.idle()
-    got = len(crowd.get("parkade.many"))
+    tab.open(f"{LINK}&seed=3")
+    tab.on("many").click()
+    expect(tab.on("seeds-text")).to_contain_text("%")
+    tab.on("seeds-cancel").click()
+    tab.idle()
+    got = len(tab.get("parkade.many"))
     assert 0 < got < 100
-    before = len(crowd.asked)
-    crowd.page.wait_for_timeout(300)
-    assert len(crowd.asked) == before
-    assert len(crowd.get("parkade.many")) == got
-    crowd.on("many").click()
-    assert crowd.get("parkade.many") == []
+    before = len(tab.asked)
+    tab.page.wait_for_timeout(300)
+    assert len(tab.asked) == before
+    assert len(tab.get("parkade.many")) == got
+    # They are in the link, and undo takes them away and brings them back.
+    assert tab.link.endswith("&many=1")
+    tab.on("undo").click()
+    tab.idle()
+    assert tab.get("parkade.many") == []
+    assert "many" not in tab.link
+    tab.on("redo").click()
+    expect(tab.on("seeds-text")).to_contain_text("%")
+    tab.on("many").click()
+    assert tab.get("parkade.many") == []
 
 
-def test_the_limits_of_the_server_are_kept(crowd):
+def test_a_link_to_them(opened, from_disk, tmp_path):
+    """It computes them for whoever opens it; a page without a server shows the run alone."""
+    reader = opened(f"{LINK}&many=1")
+    for _ in range(200):
+        if not reader.get("parkade.many.length"):
+            reader.page.wait_for_timeout(50)
+    assert reader.get("parkade.many.length") > 0
+    _, data = download(reader, "html")
+    file = tmp_path / "kept.html"
+    file.write_bytes(data)
+    assert b"&amp;many=1" in data
+    assert from_disk(file).get("parkade.many") == []
+
+
+def test_the_limits_of_the_server_are_kept(tab):
     """What the server refuses is told, once, and nothing goes on."""
+    tab.open(f"{LINK}&seed=4")
     answer = json.dumps({"error": "stopped after 60 s; choose a smaller T or n", "field": None})
-    crowd.page.route("**/api/stairs", lambda route: route.fulfill(status=422, body=answer))
-    crowd.on("many").click()
-    expect(crowd.on("toast")).to_contain_text("stopped after 60 s")
-    expect(crowd.on("seeds")).to_be_hidden()
-    crowd.page.unroute_all()
-    crowd.forgive("422")
-    assert crowd.get("parkade.many") == []
+    tab.page.route("**/api/stairs", lambda route: route.fulfill(status=422, body=answer))
+    tab.on("many").click()
+    expect(tab.on("toast")).to_contain_text("stopped after 60 s")
+    expect(tab.on("seeds")).to_be_hidden()
+    tab.page.unroute_all()
+    tab.forgive("422")
+    assert tab.get("parkade.many") == []
+    assert "many" not in tab.link

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 from support.explorer import explore
-from support.reader import same
+from support.reader import covered, same
 
 MOVES = """() => new Promise((done) => {
   const moves = () => window.parkade?.scene && parkade.t > 0;
@@ -42,6 +42,23 @@ def test_it_opens_on_the_whole_life_and_plays(browser):
         page.close()
     # A quiet machine takes less than 2 s; others may be at work on this one.
     assert passed < 30
+
+
+def test_no_bar_covers_the_recorded_life(opened, server):
+    """It is computed again, for the sake of the runs after it, and nobody has to wait for that."""
+    held = []
+    reader = opened("n=2&d=2&T=1")
+    reader.page.route("**/api/run", lambda route: held.append(route))
+    reader.page.goto(f"{server}/static/icon.svg")
+    reader.open("", wait=False)
+    reader.page.evaluate("() => parkade.ready")
+    reader.page.wait_for_timeout(500)  # a run that takes longer than 150 ms shows its bar
+    assert len(held) == 1
+    assert reader.on("progress").is_hidden()
+    held[0].continue_()
+    reader.page.unroute_all()
+    reader.idle()
+    assert reader.get("document.documentElement.dataset.state") == "ready"
 
 
 def test_the_sentence(life):
@@ -82,6 +99,20 @@ def test_plateaus_can_be_clicked(life):
         life.on("timeline").click(position={"x": spot["x"] + spot["width"] - 4, "y": spot["y"] - 5})
         life.idle()
         assert life.get("parkade.t") == pytest.approx(start, rel=1e-6)
+
+
+def test_no_name_covers_a_note(life):
+    """In half a picture, where there is little room beside the circle."""
+    life.on("beside").select_option("forecast")
+    for size in [(390, 844), (1366, 650)]:
+        life.page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+        life.go(1e13)
+        words = life.words("ball")
+        assert any(word["text"].startswith("x₇ joins x₄ at") for word in words)
+        assert covered(words) == [], size
+    life.page.set_viewport_size({"width": 1280, "height": 800})
+    life.on("beside").select_option("")
+    life.idle()
 
 
 def test_the_opening_can_be_left_and_returned_to(life):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from support.reader import has
+from support.reader import covered, has
 
 LEFT, RIGHT = 42, 14
 """Room at the sides of the time line, in pixels."""
@@ -195,6 +195,20 @@ def test_speed(opened, small):
     assert gone["1"] == pytest.approx(2 / 15, rel=0.2)
     assert gone["4"] == pytest.approx(4 * gone["1"], rel=0.1)
     assert gone["0.25"] == pytest.approx(gone["1"] / 4, rel=0.1)
+
+
+def test_no_word_covers_another(opened):
+    """Names of plateaus give way to what is written there already, and to each other."""
+    reader = opened(
+        "n=8&d=2&beta=2000&T=1e60&seed=15"
+    )  # six clusters late, so high up on the right
+    for width, height in [(390, 844), (1366, 650), (1920, 1080)]:
+        reader.page.set_viewport_size({"width": width, "height": height})
+        words = reader.words("timeline")
+        assert covered(words) == [], width
+        texts = [word["text"] for word in words]
+        assert any(text.startswith("forecast") for text in texts)
+        assert any("cluster" in text for text in texts)
 
 
 def test_scrubbing_stops_playing(opened, small):

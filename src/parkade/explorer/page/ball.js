@@ -48,9 +48,9 @@ export function drawBall(pen, box, show, view) {
   }
   drawPoints(pen, stage, scene, theme);
   drawCenters(pen, places, scene, view, theme);
-  if (view.names) drawNames(pen, stage, places, labels, colors, margin, show);
+  const notes = view.notes ? drawNotes(pen, box, show, view, places) : [];
+  if (view.names) drawNames(pen, stage, places, labels, colors, { margin, notes }, show);
   if (token !== null && token < scene.n) drawChosen(pen, stage, places, token, theme, view.names && labels[token] === token ? null : scene.name(token));
-  if (view.notes) drawNotes(pen, box, show, view, places);
   return places;
 }
 
@@ -168,7 +168,8 @@ function covers([x, y], px, places, labels, leader) {
     && places[3 * k] > left && places[3 * k] < right && Math.abs(places[3 * k + 1] - y) < 11);
 }
 
-function drawNames(pen, stage, places, labels, colors, margin, { scene, colors: palette }) {
+/** Names of clusters, outside the `margin` of the circle and below or beside the `notes` in the corner. */
+function drawNames(pen, stage, places, labels, colors, { margin, notes }, { scene, colors: palette }) {
   const { theme } = palette;
   const sizes = named(clusterSizes(labels));
   const taken = [];
@@ -200,7 +201,8 @@ function drawNames(pen, stage, places, labels, colors, margin, { scene, colors: 
     const { x: edge, w } = stage.box;
     const seen = px > edge && px < edge + w;
     const left = seen ? Math.min(Math.max(wanted, edge + 2), edge + w - width - more - 2) : wanted;
-    const up = Math.abs(left - wanted) > 6 && Math.abs(y - py) < 20 ? py + (y > py ? 22 : -22) : y;
+    const moved = Math.abs(left - wanted) > 6 && Math.abs(y - py) < 20 ? py + (y > py ? 22 : -22) : y;
+    const up = Math.max(moved, ...notes.filter(({ right }) => left < right).map(({ bottom }) => bottom + 9));
     pen.textAlign = 'left';
     rimmedText(pen, count, left + width, up, theme.soft, theme.paper);
     pen.font = `italic 15px ${SERIF}`;

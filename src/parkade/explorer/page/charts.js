@@ -75,13 +75,14 @@ function drawNow(pen, x, top, bottom, theme) {
   pen.stroke();
 }
 
-/** Shade the part of the time line that is not trusted, and say why. */
+/** Shade the part of the time line that is not trusted, and say why; returns the places of these words. */
 function drawUntrusted(pen, box, top, bottom, scene, theme) {
   const limits = [
     [scene.trusted_until, 'not trusted: rounding decides'],
     [scene.phase_known_until, 'the place on the orbit is unknown'],
   ];
   const { right } = timeSpan(box);
+  const taken = [];
   for (const [t, why] of limits) {
     if ((t ?? Infinity) >= scene.end) continue;
     const x = placeOf(box, scene.moment(t));
@@ -94,8 +95,12 @@ function drawUntrusted(pen, box, top, bottom, scene, theme) {
     pen.textAlign = 'right';
     pen.textBaseline = 'top';
     pen.fillStyle = theme.soft;
-    pen.fillText(why, right - 4, top + 3);
+    const y = top + 3 + 14 * taken.length;
+    pen.fillText(why, right - 4, y);
+    const { width } = pen.measureText(why);
+    taken.push({ x: right - 4 - width, y: y + 12, width });
   }
+  return taken;
 }
 
 /** Steps [u, clusters] of the staircase whose merges are at these times. */
@@ -120,9 +125,10 @@ function strokeStairs(pen, box, steps, height) {
 
 /**
  * Draw the staircase, and return where the names of its plateaus are: { x, y, width, start }.
- * `others` are lines behind it: { steps: [t, clusters], color, width, alpha, dash }.
+ * `others` are those of other runs: `lines` behind it, { steps: [t, clusters], color, width, alpha, dash }, and
+ * drawKey(pen, box, theme), which says what they are and returns the places of its words.
  */
-export function drawStaircase(pen, box, scene, view, theme, others = []) {
+export function drawStaircase(pen, box, scene, view, theme, others = { lines: [], drawKey: () => [] }) {
   const { left, right } = timeSpan(box);
   const base = box.y + box.h - 26;
   const top = box.y + 8;
@@ -138,11 +144,11 @@ export function drawStaircase(pen, box, scene, view, theme, others = []) {
     pen.fillRect(a, height(clusters), b - a, base - height(clusters));
     pen.globalAlpha = 1;
   });
-  drawUntrusted(pen, box, top, base, scene, theme);
+  const taken = drawUntrusted(pen, box, top, base, scene, theme); // places of words
   drawCountAxis(pen, left, scene.n, height, theme);
   drawTimeAxis(pen, box, base, scene, theme);
   drawMergeTicks(pen, box, base, scene, scene.arrivals, theme.ink);
-  for (const { steps, color, width, alpha, dash } of others) {
+  for (const { steps, color, width, alpha, dash } of others.lines) {
     pen.setLineDash(dash ?? []);
     pen.strokeStyle = color;
     pen.lineWidth = width;
@@ -152,10 +158,11 @@ export function drawStaircase(pen, box, scene, view, theme, others = []) {
     pen.setLineDash([]);
   }
   const foretold = view.forecast && scene.forecast;
-  const taken = []; // places of words
+  const steps = scene.merges ? stairs(scene, scene.arrivals) : scene.moments.map((u, f) => [u, scene.clusters[f]]);
   pen.strokeStyle = theme.accent;
   pen.lineWidth = foretold ? 3.2 : 1.8; // a dashed line on top must not hide it
-  strokeStairs(pen, box, scene.merges ? stairs(scene, scene.arrivals) : scene.moments.map((u, f) => [u, scene.clusters[f]]), height);
+  strokeStairs(pen, box, steps, height);
+  taken.push(...others.drawKey(pen, box, theme));
   if (foretold) {
     drawMergeTicks(pen, box, base - TICK, scene, scene.foretold, theme.forecast);
     pen.strokeStyle = theme.forecast;
@@ -163,7 +170,8 @@ export function drawStaircase(pen, box, scene, view, theme, others = []) {
     pen.setLineDash(DASH);
     strokeStairs(pen, box, stairs(scene, scene.foretold), height);
     pen.setLineDash([]);
-    taken.push(drawForecastKey(pen, box, top, scene, theme));
+    const [free] = steps.find(([, count]) => height(count) > top + 16) ?? [1];
+    taken.push(drawForecastKey(pen, box, top, placeOf(box, free), scene, theme));
   }
   const names = nameStairs(pen, box, plateaus, scene, height, theme, taken);
   const x = placeOf(box, view.u);
@@ -186,12 +194,12 @@ function drawCountAxis(pen, left, n, height, theme) {
   }
 }
 
-/** What the dashed line is, where the staircase leaves room; returns where that is. */
-function drawForecastKey(pen, box, top, scene, theme) {
-  const { left, right } = timeSpan(box);
+/** What the dashed line is, in a sentence if the staircase leaves room from `free` on; returns where that is. */
+function drawForecastKey(pen, box, top, free, scene, theme) {
+  const { right } = timeSpan(box);
   pen.font = `11px ${SANS}`;
   const sentence = forecastSentence(scene.forecast);
-  const text = pen.measureText(sentence).width < 0.7 * (right - left) ? sentence : 'forecast';
+  const text = pen.measureText(sentence).width + 40 < right - free ? sentence : 'forecast';
   pen.textAlign = 'right';
   pen.textBaseline = 'middle';
   rimmedText(pen, text, right - 2, top + 4, theme.soft, theme.panel);
@@ -244,6 +252,11 @@ function nameStairs(pen, box, plateaus, scene, height, theme, taken) {
     if (taken.some((r) => x < r.x + r.width + 4 && r.x < x + width + 4 && Math.abs(y - r.y) < 14)) continue;
     names.push({ x, y, width, start: spot.start });
     taken.push(names[names.length - 1]);
+    // Lines of other runs would strike it through.
+    pen.globalAlpha = 0.85;
+    pen.fillStyle = theme.panel;
+    pen.fillRect(x - 2, y - 13, width + 4, 13);
+    pen.globalAlpha = 1;
     rimmedText(pen, text, x, y, theme.ink, theme.panel);
   }
   return names;

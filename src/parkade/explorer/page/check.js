@@ -1,6 +1,6 @@
 // Settings, checked without a server by what Python says of them (explorer/rules.py): the same sentences.
 
-import { Unreadable, readMatrix } from './matrixtext.js';
+import { Unreadable, readMatrix, readRows } from './matrixtext.js';
 import { brief, filled } from './python.js';
 
 /** Settings that are wrong; `told` is { error, field, others } as the server sends it. */
@@ -25,7 +25,18 @@ function wrongWith(field, value, sentences) {
   const { name, control, rule } = field;
   if (!CHECKS[control](field, value)) return `${name} ${rule.expected}, got ${brief(value)}`;
   if (rule.longest && length(value) > rule.longest) return filled(sentences.too_long, { name, most: rule.longest, count: length(value) });
-  return null;
+  return control === 'matrix' ? unreadable(() => readRows(name, value, sentences)) : null;
+}
+
+/** The sentence with which a function refuses a text, or null. */
+function unreadable(read) {
+  try {
+    read();
+    return null;
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return error.message;
+  }
 }
 
 /** Throw all sentences, if there are any. */
@@ -56,12 +67,10 @@ export function readSettings(given, { fields, sentences, refused }) {
   const matrices = {};
   const wrong = [];
   for (const field of fields.filter(({ control }) => control === 'matrix')) {
-    try {
+    const error = unreadable(() => {
       matrices[field.name] = readMatrix(field, settings[field.name], settings[field.size], sentences);
-    } catch (error) {
-      if (!(error instanceof Unreadable)) throw error;
-      wrong.push({ error: error.message, field: field.name });
-    }
+    });
+    if (error) wrong.push({ error, field: field.name });
   }
   complain(wrong);
   return { settings, matrices };

@@ -17,7 +17,7 @@ function freshView() {
   };
 }
 
-/** Settings, view and time of a link, its step of the tour, and whether it is a presentation; `base` are the settings it need not name. */
+/** Settings, view and time of a link, its step of the tour, whether it is a presentation, and what it compares with; `base` are the settings it need not name. */
 export function parseLink(hash, fields, base) {
   const given = new URLSearchParams(hash.replace(/^#/, ''));
   const settings = { ...base };
@@ -50,7 +50,7 @@ export function parseLink(hash, fields, base) {
   const token = Number(given.get('token'));
   if (Number.isInteger(token) && token >= 1) view.token = token - 1;
   const t = given.has('t') && Number(given.get('t')) >= 0 ? Number(given.get('t')) : null;
-  return { settings, view, t, tour: Number.isInteger(tour) && tour >= 1 ? tour : null, talk: given.has('talk'), beside: given.get('beside') };
+  return { settings, view, t, tour: Number.isInteger(tour) && tour >= 1 ? tour : null, talk: given.has('talk'), beside: given.get('beside'), many: given.has('many') };
 }
 
 /** The link of settings, a view and a time, which may be null. */

@@ -2,7 +2,7 @@
 // law of merges, which forecasts the same starts.
 //
 // One short request for each seed, two at a time: each keeps to the limits of one run, and none is left when
-// the reader goes on.
+// the reader goes on. The link has many=1.
 
 import { byId } from './dom.js';
 import { SANS, rimmedText } from './look.js';
@@ -15,7 +15,7 @@ const POINTS = 400; // of a mean on the time line
 const DASH = [5, 3];
 
 export class Many {
-  /** `source` computes; `host` hears changed(). */
+  /** `source` computes; `host` hears changed() and commit(). */
   constructor(state, source, progress, host) {
     Object.assign(this, { state, source, progress, host });
     this.runs = []; // { seen, foretold }
@@ -23,10 +23,11 @@ export class Many {
     this.under = null; // AbortController of those under way
     this.drawn = null; // lines, until there is another run or theme
     byId('many').addEventListener('click', () => {
-      if (this.shown) this.clear();
-      else this.start();
+      state.many = !this.shown;
+      host.commit();
+      this.follow();
     });
-    byId('seeds-cancel').addEventListener('click', () => this.stop());
+    byId('seeds-cancel').addEventListener('click', () => this.keep());
   }
 
   get shown() { return this.runs.length > 0 || this.under !== null; }
@@ -34,9 +35,17 @@ export class Many {
   /** All settings but the seed. */
   common() { return JSON.stringify({ ...this.state.show.settings, seed: null }); }
 
-  /** The scene is another one: its other seeds may be others too. */
+  /** The scene is another one. If more than its seed differs, its other seeds are others too, and are left out. */
   renew() {
-    if (this.shown && this.common() !== this.of) this.clear();
+    if (this.shown && this.common() !== this.of) this.state.many = false;
+    this.follow();
+  }
+
+  /** Show other seeds, or none, as the state says. */
+  follow() {
+    const { many, show, fields } = this.state;
+    if (!many && this.shown) this.clear();
+    else if (many && !this.shown && show?.scene.merges && fields.length) this.start(); // a file has no fields, and no server
   }
 
   clear() {
@@ -45,7 +54,13 @@ export class Many {
     this.show();
   }
 
-  /** Compute no more; what is there stays. */
+  /** Compute no more; what is there stays, also in the link. */
+  keep() {
+    this.stop();
+    this.state.many = this.shown;
+    this.host.commit();
+  }
+
   stop() {
     this.under?.abort();
     this.under = null;
@@ -60,7 +75,6 @@ export class Many {
   }
 
   async start() {
-    if (!this.state.show) return;
     const mine = new AbortController();
     const { settings } = this.state.show;
     this.under = mine;
@@ -84,7 +98,7 @@ export class Many {
       await Promise.all(Array.from({ length: TOGETHER }, work));
       if (this.under === mine) this.stop();
     } catch (error) {
-      if (this.under === mine) this.stop();
+      if (this.under === mine) this.keep();
       if (error.name === 'AbortError') return;
       if (!(error instanceof Refusal)) throw error;
       toast(error.message);
@@ -113,9 +127,9 @@ export class Many {
     return this.drawn.lines;
   }
 
-  /** What the lines are, and their values at this moment. */
-  drawKey({ pen, box }, theme) {
-    if (!this.runs.length) return;
+  /** Say what the lines are, and their values at this moment; return where. */
+  drawKey(pen, box, theme) {
+    if (!this.runs.length) return [];
     const t = this.state.time * (1 + 1e-9);
     const told = this.mean('foretold', t);
     const rows = [[`mean of ${this.runs.length} other seeds: ${this.mean('seen', t).toFixed(2)}`, theme.ink, []]];
@@ -123,7 +137,7 @@ export class Many {
     pen.font = `11px ${SANS}`;
     pen.textAlign = 'right';
     pen.textBaseline = 'middle';
-    rows.forEach(([text, color, dash], i) => {
+    return rows.map(([text, color, dash], i) => {
       const y = box.y + 12 + 16 * i;
       const x = box.x + box.w - 16;
       rimmedText(pen, text, x, y, theme.soft, theme.panel);
@@ -136,6 +150,7 @@ export class Many {
       pen.lineTo(end, y);
       pen.stroke();
       pen.setLineDash([]);
+      return { x: end - 24, y: y + 6, width: x - end + 24 };
     });
   }
 }

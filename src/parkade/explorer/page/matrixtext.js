@@ -26,18 +26,27 @@ function entry(text) {
 /** Thrown with a sentence about a text. */
 export class Unreadable extends Error {}
 
-/** The matrix of a text: a flat array of d × d numbers, or { random: SEED }. */
-export function readMatrix({ name, rule }, given, d, sentences) {
+/** The rows of numbers of a text, which may be of any size; none if it says "I" or is random. */
+export function readRows(name, given, sentences) {
   const refuse = (sentence, blanks) => { throw new Unreadable(filled(sentence, { name, ...blanks })); };
   const text = given.trim();
-  if (text === 'I') return diagonal(Array(d).fill(1));
-  if (text.startsWith(RANDOM)) return { random: readSeed(name, text.slice(RANDOM.length), sentences, refuse) };
+  if (text === 'I' || text.startsWith(RANDOM)) return [];
   const rows = text.split(';').map((row) => row.split(',').map(entry));
   if (rows.flat().includes(null)) refuse(sentences.unreadable, { other: sentences.other, got: brief(text) });
   if (rows.some((row) => row.length !== rows[0].length)) {
     const lengths = rows.slice(0, 8).map((row) => row.length).join(', ') + (rows.length > 8 ? ', …' : '');
     refuse(sentences.uneven, { lengths });
   }
+  return rows;
+}
+
+/** The matrix of a text: a flat array of d × d numbers, or { random: SEED }. */
+export function readMatrix({ name, rule }, given, d, sentences) {
+  const refuse = (sentence, blanks) => { throw new Unreadable(filled(sentence, { name, ...blanks })); };
+  const text = given.trim();
+  if (text === 'I') return diagonal(Array(d).fill(1));
+  if (text.startsWith(RANDOM)) return { random: readSeed(name, text.slice(RANDOM.length), sentences, refuse) };
+  const rows = readRows(name, text, sentences);
   const shape = rows.length > 1 ? [rows.length, rows[0].length] : rows[0].length > 1 ? [rows[0].length] : [];
   const values = rows.flat();
   checkNumbers(values, shape, refuse, sentences);

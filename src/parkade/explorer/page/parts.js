@@ -40,7 +40,7 @@ export function create(source, fields, own, recorded) {
     attention: () => attention,
     playing: () => timeline.playing,
     beside: () => beside,
-    others: () => [...many.lines(), ...beside.lines()],
+    others: () => ({ lines: [...many.lines(), ...beside.lines()], drawKey: (...where) => many.drawKey(...where) }),
     many: () => many,
   });
   const theme = new Theme(() => {
@@ -86,7 +86,7 @@ export function create(source, fields, own, recorded) {
     changed: () => screen.draw(),
     commit: () => undo.commit(),
   }, computes ? source : null);
-  const many = new Many(state, source, new Progress('seeds', 'other seeds'), { changed: () => screen.draw() });
+  const many = new Many(state, source, new Progress('seeds', 'other seeds'), { changed: () => screen.draw(), commit: () => undo.commit() });
   const live = !computes ? null : new Live(state, source, progress, {
     pause: () => timeline.pause(),
     commit: (link) => undo.commit(link),
@@ -103,6 +103,7 @@ export function create(source, fields, own, recorded) {
       state.resetView();
       state.linkedTime = t;
       state.beside = null;
+      state.many = false;
       legend.show();
       show(scene, false);
       live?.restored();
@@ -144,6 +145,7 @@ export function create(source, fields, own, recorded) {
     if (state.show && !state.stale) {
       state.view.u = state.scene.moment(state.linkedTime ?? Infinity);
       beside.renew();
+      many.follow();
       state.linkedTime = null;
       screen.draw();
     }

@@ -26,7 +26,7 @@ export class Runner {
     const mine = new AbortController();
     this.run = mine;
     this.since = performance.now();
-    this.progress.begin();
+    if (!options.shown) this.progress.begin(); // nobody waits for what is seen already, unless there is a note
     this.host.begun();
     let end = () => {};
     try {

@@ -57,7 +57,6 @@ export class Screen {
     // The law of merges takes the place of the forecast of one run.
     const seen = this.host.many().shown ? { ...view, forecast: false } : view;
     state.plateauNames = drawStaircase(line.pen, line.box, scene, seen, theme, this.host.others());
-    this.host.many().drawKey(line, theme);
     if (scene.consumption) {
       const chart = penFor('consumption');
       drawConsumption(chart.pen, chart.box, scene, view, theme);

@@ -19,12 +19,13 @@ export class State {
 
   /** Take settings, view and time from the address. */
   readLink() {
-    const { settings, view, t, tour, talk, beside } = parseLink(this.hash, this.fields, this.base);
+    const { settings, view, t, tour, talk, beside, many } = parseLink(this.hash, this.fields, this.base);
     this.settings = (opens(this.hash) && this.opening) || settings; // as the controls show them, also while a slider moves
     this.settled = this.settings; // as the link has them
     this.view = view;
     this.tour = tour; // the step of the tour, from 1, or null
     this.beside = beside; // what is shown beside the scene: see Beside
+    this.many = many; // whether other seeds are shown: see Many
     this.talk = talk; // whether this is a presentation
     this.linkedTime = t; // to be shown with the next scene; null once that was done
   }
@@ -39,8 +40,13 @@ export class State {
   link() {
     const talk = this.talk ? '&talk=1' : '';
     if (this.tour !== null) return `#tour=${this.tour}${talk}`;
+    return writeLink(this.settled, this.view, this.time ?? this.linkedTime, this.fields, this.base) + this.compared() + talk;
+  }
+
+  /** The part of a link on what is shown with the run: a second scene, other seeds. */
+  compared() {
     const beside = this.beside ? `&beside=${encodeURIComponent(this.beside).replace('%3A', ':')}` : '';
-    return writeLink(this.settled, this.view, this.time ?? this.linkedTime, this.fields, this.base) + beside + talk;
+    return beside + (this.many ? '&many=1' : '');
   }
 
   /** The link of the settings and the view before their scene has arrived, without a time. */
@@ -53,7 +59,8 @@ export class State {
 
   /** The link of the picture, also while the controls are ahead of it. */
   linkOfPicture() {
-    return this.show ? writeLink(this.show.settings, this.view, this.time, this.fields, this.base) : this.link();
+    if (!this.show || this.tour !== null) return this.link();
+    return writeLink(this.show.settings, this.view, this.time, this.fields, this.base) + this.compared();
   }
 
   get scene() { return this.show?.scene ?? null; }
