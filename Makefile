@@ -64,16 +64,19 @@ fuzz: $(VENV)/test ## the campaigns of tests/fuzz with thousands of cases (FUZZ=
 parity: browser ## engines in the browser against native ones, for hundreds of models
 	PARKADE_PARITY=1 $(BIN)/pytest tests/explorer/page/test_engine.py -n auto --dist load
 
-# Debian's where it can be installed, or else Playwright's own.
+# Debian's where it can be installed, or else Playwright's own. The shell is Chromium without windows:
+# the tests of the page take half of the CPU in it.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
-SYSTEM_BROWSER = command -v chromium || command -v chromium-browser || command -v google-chrome \
-	|| { $(AS_ROOT) apt-get update && $(AS_ROOT) apt-get install --yes --no-install-recommends chromium fonts-liberation; }
+APT_INSTALL = $(AS_ROOT) apt-get install --yes --no-install-recommends
+SYSTEM_BROWSER = command -v chromium-headless-shell || command -v chromium || command -v chromium-browser \
+	|| command -v google-chrome || { $(AS_ROOT) apt-get update && { $(APT_INSTALL) chromium-headless-shell fonts-liberation \
+	|| $(APT_INSTALL) chromium fonts-liberation; }; }
 browser: $(VENV)/test ## see to a Chromium, which the tests of the explorer's page drive
 	@$(SYSTEM_BROWSER) || $(BIN)/playwright install chromium
 
 firefox: ## see to a Firefox: where there is one, the tests open the explorer's page in it too
 	@command -v firefox-esr || command -v firefox \
-	|| { $(AS_ROOT) apt-get update && $(AS_ROOT) apt-get install --yes --no-install-recommends firefox-esr; }
+	|| { $(AS_ROOT) apt-get update && $(APT_INSTALL) firefox-esr; }
 
 $(VENV)/docs: pyproject.toml | $(BIN)/python
 	$(INSTALL) --editable '.[docs]'
