@@ -208,9 +208,7 @@ class TestPrebuilt:
         ],
         ids=lambda value: getattr(value, "__name__", None),
     )
-    def test_it_is_used_if_nobody_else_could_have_written_it(
-        self, here, monkeypatch, change, used
-    ):
+    def test_it_is_used_if_nobody_else_could_have_written_it(self, here, monkeypatch, change, used):
         engine = here / "engine"
         prebuilt = engine / "prebuilt"
         (prebuilt / jit._NAME).mkdir(mode=0o755, parents=True)
