@@ -29,7 +29,7 @@ LEFT_OUT = {
 def families():
     """Engines that have functions in common, the slowest family to compile first.
 
-    A process that has compiled one of a family needs half of the time for the next.
+    A process that has compiled one of a family needs a third less time for the next.
     """
     found = {}
     for kind in kinds():
