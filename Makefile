@@ -51,9 +51,11 @@ trained: $(VENV)/models ## measure four trained models (300 MB to fetch) into re
 
 test: $(VENV)/parkade ## linters, types and every test
 	@# Side by side: compiling needs nothing but parkade, and pip, apt and types one core each.
+	@# Tests are collected once before, which writes bytecode that each worker would write again.
 	{ { $(SYSTEM_BROWSER) || true; } & $(MAKE) --no-print-directory $(VENV)/test && wait $$! \
 	&& $(MAKE) --no-print-directory browser && $(BIN)/ruff check . && $(BIN)/ruff format --check . \
-	&& $(BIN)/lint-imports && $(BIN)/mypy; } & $(BIN)/python tests/compile.py && wait $$!
+	&& $(BIN)/lint-imports && $(BIN)/mypy && { $(BIN)/pytest --collect-only --quiet >$(VENV)/collected || true; }; } \
+	& $(BIN)/python tests/compile.py && wait $$!
 	$(BIN)/pytest -n auto --dist worksteal
 
 FUZZ ?= 2000
