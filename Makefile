@@ -22,9 +22,11 @@ $(VENV)/parkade: pyproject.toml | $(BIN)/python
 	$(INSTALL) --editable .
 	@touch $@
 
-$(VENV)/test: pyproject.toml | $(BIN)/python
-	$(INSTALL) --editable '.[test]'
-	@touch $(VENV)/parkade $@
+# `make test` compiles the engines meanwhile, so what compiles them stays as it is.
+$(VENV)/test: pyproject.toml | $(VENV)/parkade
+	$(BIN)/python -m pip freeze | grep -E '^(llvmlite|numba|numpy|scipy)==' > $(VENV)/compilers
+	$(INSTALL) --constraint $(VENV)/compilers --editable '.[test]'
+	@touch $@
 
 reproduce: $(VENV)/parkade ## run the paper's simulations and draw its figures into results/
 	$(BIN)/parkade reproduce all --output results
@@ -47,14 +49,13 @@ trained: $(VENV)/models ## measure four trained models (300 MB to fetch) into re
 	$(BIN)/parkade verify --paper trained -o results/trained/claims
 	$(BIN)/python -m parkade.experiments.trained.summary results/trained
 
-test: ## linters, types and every test
-	@# Side by side, since pip keeps one core busy.
-	@{ $(SYSTEM_BROWSER) || true; } & $(MAKE) --no-print-directory $(VENV)/test && wait $$!
-	@$(MAKE) --no-print-directory browser
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	@# One core is enough for types, and compiling leaves one free at its end.
-	{ $(BIN)/lint-imports && $(BIN)/mypy; } & $(BIN)/python tests/compile.py && wait $$!
+test: $(VENV)/parkade ## linters, types and every test
+	@# Side by side: compiling needs nothing but parkade, and pip, apt and types one core each.
+	@# Tests are collected once before, which writes bytecode that each worker would write again.
+	{ { $(SYSTEM_BROWSER) || true; } & $(MAKE) --no-print-directory $(VENV)/test && wait $$! \
+	&& $(MAKE) --no-print-directory browser && $(BIN)/ruff check . && $(BIN)/ruff format --check . \
+	&& $(BIN)/lint-imports && $(BIN)/mypy && { $(BIN)/pytest --collect-only --quiet >$(VENV)/collected || true; }; } \
+	& $(BIN)/python tests/compile.py && wait $$!
 	$(BIN)/pytest -n auto --dist worksteal
 
 FUZZ ?= 2000
@@ -64,16 +65,19 @@ fuzz: $(VENV)/test ## the campaigns of tests/fuzz with thousands of cases (FUZZ=
 parity: browser ## engines in the browser against native ones, for hundreds of models
 	PARKADE_PARITY=1 $(BIN)/pytest tests/explorer/page/test_engine.py -n auto --dist load
 
-# Debian's where it can be installed, or else Playwright's own.
+# Debian's where it can be installed, or else Playwright's own. The shell is Chromium without windows:
+# the tests of the page take half of the CPU in it.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
-SYSTEM_BROWSER = command -v chromium || command -v chromium-browser || command -v google-chrome \
-	|| { $(AS_ROOT) apt-get update && $(AS_ROOT) apt-get install --yes --no-install-recommends chromium fonts-liberation; }
+APT_INSTALL = $(AS_ROOT) apt-get install --yes --no-install-recommends
+SYSTEM_BROWSER = command -v chromium-headless-shell || command -v chromium || command -v chromium-browser \
+	|| command -v google-chrome || { $(AS_ROOT) apt-get update && { $(APT_INSTALL) chromium-headless-shell fonts-liberation \
+	|| $(APT_INSTALL) chromium fonts-liberation; }; }
 browser: $(VENV)/test ## see to a Chromium, which the tests of the explorer's page drive
 	@$(SYSTEM_BROWSER) || $(BIN)/playwright install chromium
 
 firefox: ## see to a Firefox: where there is one, the tests open the explorer's page in it too
 	@command -v firefox-esr || command -v firefox \
-	|| { $(AS_ROOT) apt-get update && $(AS_ROOT) apt-get install --yes --no-install-recommends firefox-esr; }
+	|| { $(AS_ROOT) apt-get update && $(APT_INSTALL) firefox-esr; }
 
 $(VENV)/docs: pyproject.toml | $(BIN)/python
 	$(INSTALL) --editable '.[docs]'

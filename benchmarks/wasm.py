@@ -24,7 +24,7 @@ from parkade.solve.solver import Solver
 
 ROUNDS = 5
 BAR = 2.5
-BROWSERS = "chromium", "chromium-browser", "google-chrome"
+BROWSERS = "chromium", "chromium-browser", "google-chrome", "chromium-headless-shell"
 
 
 class Case(NamedTuple):

@@ -50,7 +50,7 @@ def origin():
 @pytest.fixture(scope="module")
 def browser():
     """A Chromium, without a network."""
-    names = "chromium", "chromium-browser", "google-chrome"
+    names = "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"
     with sync_playwright() as playwright:
         found = next(filter(None, map(shutil.which, names)), None)
         chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])

@@ -12,15 +12,14 @@ from support.harmonics import (
     ACCURACY,
     CONFIGURATIONS,
     any_queries,
-    both,
     lengths_table,
     lone_pair,
-    masks,
     place,
     size,
     systems,
     values,
 )
+from support.marks import both, masks
 
 import parkade as pk
 from parkade.engine import harmonic, linear_time, pairwise

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.harmonics import any_queries, both, lone_pair, place, values
+from support.harmonics import any_queries, lone_pair, place, values
 from support.linear_jacobians import linearized, solutions, tangent
+from support.marks import both
 
 import parkade as pk
 

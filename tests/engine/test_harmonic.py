@@ -12,15 +12,13 @@ from support.harmonics import (
     ACCURACY,
     BETAS,
     CONFIGURATIONS,
-    betas,
-    both,
     lone_pair,
-    masks,
     place,
     size,
     systems,
     values,
 )
+from support.marks import betas, both, masks
 
 import parkade as pk
 from parkade.engine import harmonic, linear_time, pairwise

@@ -185,6 +185,19 @@ def made(tmp_path_factory):
 class TestPrebuilt:
     @pytest.mark.parametrize(
         ("change", "used"),
+        [(spoil_nothing, True), (edit_a_source, False)],
+        ids=lambda value: getattr(value, "__name__", None),
+    )
+    def test_a_process_uses_what_was_made_from_its_sources(self, made, tmp_path, change, used):
+        directory, bits = made
+        prebuilt = package_with_code(tmp_path / "site", directory)
+        change(prebuilt)
+        site = {"PYTHONPATH": str(tmp_path / "site")}
+        assert run(tmp_path / "empty", **site) == (bits, not used, [])
+        assert bool(list((tmp_path / "empty").rglob("*.nbc"))) != used  # what is compiled is kept
+
+    @pytest.mark.parametrize(
+        ("change", "used"),
         [
             (spoil_nothing, True),
             (let_others_write_the_directory, False),
@@ -192,17 +205,24 @@ class TestPrebuilt:
             (put_a_link, False),
             (give_it_away, False),
             (damage_a_file, False),
-            (edit_a_source, False),
         ],
         ids=lambda value: getattr(value, "__name__", None),
     )
-    def test_it_is_used_if_nobody_else_could_have_written_it(self, made, tmp_path, change, used):
-        directory, bits = made
-        prebuilt = package_with_code(tmp_path / "site", directory)
+    def test_it_is_used_if_nobody_else_could_have_written_it(self, here, monkeypatch, change, used):
+        engine = here / "engine"
+        prebuilt = engine / "prebuilt"
+        (prebuilt / jit._NAME).mkdir(mode=0o755, parents=True)
+        (engine / "jit.py").touch()
+        monkeypatch.setattr(jit, "private_directory", lambda: prebuilt / jit._NAME)
+        jit.njit()(double)(2)
+        monkeypatch.setattr(jit, "private_directory", lambda: here)
+        monkeypatch.setattr(jit, "__file__", str(engine / "jit.py"))
+        monkeypatch.setattr(jit, "_prebuilt", jit._prebuilt.__wrapped__)
         change(prebuilt)
-        site = {"PYTHONPATH": str(tmp_path / "site")}
-        assert run(tmp_path / "empty", **site) == (bits, not used, [])
-        assert bool(list((tmp_path / "empty").rglob("*.nbc"))) != used  # what is compiled is kept
+        function = jit.njit()(double)
+        assert function(2) == 4
+        assert bool(function.stats.cache_hits) == used
+        assert bool(list(here.glob("*.nbc"))) != used  # what is compiled is kept
 
 
 LEAKS = """

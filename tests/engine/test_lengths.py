@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 from support.common import EPS
+from support.harmonics import lengths_table
 
 from parkade.engine import legendre
 from parkade.engine.lengths import CELLS, LENGTHS, cell
@@ -24,7 +25,7 @@ def found(lengths, r):
 
 @pytest.mark.parametrize("r", LENGTH)
 def test_circle(r):
-    table, lengths = LENGTHS[2](0.0, 64.0, TAIL)
+    table, lengths = lengths_table(2, 0.0, 64.0, TAIL)
     assert np.array_equal(table, SERIES[2].table(64.0, TAIL))
     orders = range(-2, table.shape[1] + 2)
     with mpmath.workdps(40):
@@ -36,7 +37,7 @@ def test_circle(r):
 
 @pytest.mark.parametrize("r", LENGTH)
 def test_sphere(r):
-    table, lengths = LENGTHS[3](0.0, 64.0, TAIL)
+    table, lengths = lengths_table(3, 0.0, 64.0, TAIL)
     top = legendre.degree(table.shape[1])
     with mpmath.workdps(50):
         b = mpmath.mpf(r)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.common import EPS
-from support.harmonics import any_queries, both, systems
+from support.harmonics import any_queries, systems
+from support.marks import both
 from support.query_sums import At
 from support.running_sums import N, errors, tokens, unit
 

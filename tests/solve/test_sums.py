@@ -8,15 +8,8 @@ import tracemalloc
 import numpy as np
 import pytest
 from support.common import EPS, random_model, worst
-from support.harmonics import (
-    ACCURACY,
-    any_queries,
-    both,
-    masks,
-    place,
-    systems,
-    values,
-)
+from support.harmonics import ACCURACY, any_queries, place, systems, values
+from support.marks import both, masks
 from typer.testing import CliRunner
 
 import parkade as pk

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-import pytest
 
 import parkade as pk
 from parkade.engine.harmonic import ROUNDING
@@ -17,10 +16,6 @@ from support.common import random_model
 ACCURACY = 1e-11
 BETAS = [1.0, 9.0, 64.0, 256.0]
 
-both = pytest.mark.parametrize("d", [2, 3])
-masks = pytest.mark.parametrize("mask", ["causal", "full"])
-betas = pytest.mark.parametrize("beta", BETAS)
-
 
 @functools.cache
 def lengths_table(d, low, high, tail):
@@ -28,12 +23,18 @@ def lengths_table(d, low, high, tail):
     return LENGTHS[d](low, high, tail)
 
 
+@functools.cache
+def series_table(d, beta, tail):
+    """The same for a table of `SERIES`, which takes 0.02 s on the sphere for β = 256."""
+    return SERIES[d].table(beta, tail)
+
+
 def systems(model, n, frozen=None, weights=None, accuracy=ACCURACY):
     """The model with direct and with harmonic sums, as `parkade.sums` would make them."""
     product, mass = model.beta * model.product, n if weights is None else n + np.sum(weights)
     lengths = None
     if np.array_equal(product, product[0, 0] * np.eye(model.d)) and product[0, 0] > 0:
-        table = SERIES[model.d].table(product[0, 0], accuracy / (2 * mass))
+        table = series_table(model.d, product[0, 0], accuracy / (2 * mass))
     else:
         sizes = np.linalg.svd(product, compute_uv=False)
         table, lengths = lengths_table(model.d, sizes[-1], sizes[0], ROUNDING / 8)

@@ -62,7 +62,7 @@ def begin(file, *options, program=("-m", "parkade"), **settings):
     before = len(store.done())
     command = [sys.executable, *program, "sweep", str(file), *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **settings)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while process.poll() is None and len(store.done()) == before:
         assert time.monotonic() < deadline
         time.sleep(0.002)

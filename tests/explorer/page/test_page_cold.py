@@ -5,6 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 from support.caches import copy_without
 from support.explorer import explore
+from support.reader import PATIENCE
 
 
 def test_the_first_scene_is_there_before_the_compiler_is_done(browser, tmp_path):
@@ -19,6 +20,6 @@ def test_the_first_scene_is_there_before_the_compiler_is_done(browser, tmp_path)
         assert text.inner_text().startswith("compiling the engine (implicit, d=2")
         assert page.locator("#progress.waiting").is_visible()
         assert page.evaluate("document.documentElement.dataset.stale") == "false"
-        expect(page.locator("#progress")).to_be_hidden(timeout=120_000)
+        expect(page.locator("#progress")).to_be_hidden(timeout=PATIENCE)
         assert page.evaluate("document.documentElement.dataset.state") == "ready"
         page.close()

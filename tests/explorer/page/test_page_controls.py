@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 from support.explorer import ENDLESS_LINK
+from support.reader import PATIENCE
 
 from parkade.analysis.centers import KINDS
 from parkade.explorer.settings import Settings
@@ -182,7 +183,8 @@ def test_a_new_value_ends_the_run_before(opened, server):
         assert reader.get("document.documentElement.dataset.state") == "computing"
         reader.on("seed").fill(str(seed))
         reader.on("seed").blur()
-    expect(reader.on("progress-bar")).not_to_have_attribute("aria-valuenow", "0")
+    moved = expect(reader.on("progress-bar"))
+    moved.not_to_have_attribute("aria-valuenow", "0", timeout=PATIENCE)
     reader.type("T", 10)
     scene = reader.scene()
     assert (scene["settings"]["T"], scene["settings"]["seed"]) == (10, 8)
