@@ -24,6 +24,7 @@ FEW = [
     Case(n=32, d=2, beta=256.0, t_end=1e60, V=TURNING, options={"sums": "direct"}),
     Case(n=32, d=2, beta=4.0, t_end=1e6, frozen=3),
     Case(n=16, d=2, beta=4.0, t_end=300.0, mask="full", options={"method": "implicit"}),
+    Case(n=32, d=2, beta=4.0, t_end=1e20, mask="full"),  # asks for eigenvalues
     Case(n=40, d=2, beta=9.0, t_end=20.0, options={"method": "explicit", "sums": "direct"}),
     Case(n=200, d=2, beta=64.0, t_end=20.0, mask="full", options={"sums": "harmonic"}),
     Case(n=32, d=3, beta=9.0, t_end=1e60, V=[1.0, 1.0, -1.0]),
