@@ -42,7 +42,7 @@ LARGEST = 90_000
 SHARED = (
     *("base/constants.py", "model/spectrum.py", "solve/rules.py", "solve/sums.py"),
     *(f"analysis/{name}.py" for name in ("centers", "ending", "merging", "sentences")),
-    *(f"explorer/{name}.py" for name in ("forecast", "frames", "theory_line")),
+    *(f"explorer/{name}.py" for name in ("forecast", "frames", "groups", "theory_line")),
     *(f"theory/{name}.py" for name in ("capture", "conditions", "forecast", "meeting", "parking")),
     "theory/table.py",
 )

@@ -10,6 +10,7 @@ find stays in the table, for the page and for those that come later. `texts` are
 from __future__ import annotations
 
 import json
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,17 +31,20 @@ from scene_run import Indices, Run, Steps
 from slots import TABLE, count, floats, integers, reader, write
 
 from parkade.analysis import sentences
-from parkade.analysis.merging import _FORMING
+from parkade.analysis.merging import _FORMING, merge_tree
 from parkade.base.types import Array
 from parkade.engine.jit import njit
 from parkade.engine.neighbours import components, count_near
 from parkade.explorer.forecast import SINCE
+from parkade.explorer.groups import _HALVINGS
 from parkade.explorer.theory_line import SENTENCES as LINES
 from parkade.theory.capture import SENTENCES as WINDOW
 from parkade.theory.table import CASES, PHRASES
 
 INPUT, RUN, SHOWN, FOUND, LABELS, FINAL, TOLD, OUTPUT = 0, 32, 64, 80, 112, 120, 136, 150
 """Where things begin in the table."""
+
+_DEFAULTS = signature(merge_tree).parameters
 
 TEXTS = {
     "cases": [case._asdict() for case in CASES],
@@ -49,6 +53,7 @@ TEXTS = {
     "window": WINDOW,
     "closeness": {"near": sentences.NEAR, "inside": sentences.INSIDE, "within": sentences.CLOSE},
     "since": SINCE,
+    "halvings": {"scene": _HALVINGS, "stairs": _DEFAULTS["halvings"].default},
     "plain": {"norm": "post", "heads": 1, "mlp": 0, "encoding": "none", "noise": 0.0},
 }
 _TEXTS = np.frombuffer(json.dumps(TEXTS, ensure_ascii=False).encode(), dtype=np.uint8)

@@ -73,9 +73,7 @@ def _triangular(V: Array) -> Triangle:
     d = V.shape[0]
     real, W = V.copy(), np.empty((d, d))
     schur(real, W)
-    form = Triangle(
-        np.empty((d, d), dtype=np.complex128), np.empty((d, d), dtype=np.complex128)
-    )
+    form = Triangle(np.empty((d, d), dtype=np.complex128), np.empty((d, d), dtype=np.complex128))
     for r in range(d):
         for c in range(d):
             form.T[r, c], form.Z[r, c] = real[r, c], W[r, c]
@@ -380,9 +378,7 @@ def final(V: Array, out: Final) -> None:
     if leads == 1 and rests == 1:
         case, real = _ZERO, value.real
         if norm > 0.0:
-            case = _real_case(
-                d, chosen.dim, chosen.size, real, tolerance, chosen.normal, positive
-            )
+            case = _real_case(d, chosen.dim, chosen.size, real, tolerance, chosen.normal, positive)
     elif leads == 2 and turning == 1:
         case, real = _pair_case(chosen.dim, chosen.size, value.real, tolerance), value.real
     numbers[0], numbers[1], numbers[2], numbers[3] = case, real, value.imag, highest - below

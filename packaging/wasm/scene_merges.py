@@ -146,7 +146,7 @@ def plateaus(arrived: Array, end: float, forming: float, out: Plateaus) -> int:
 
 @njit()
 def leaders(x: Array, arrived: Array, t: float, labels: Indices) -> int:
-    """Set the leader of each token at a time: itself, or the nearest before it; returns how many."""
+    """Set the leader of each token at a time, itself or the nearest before it; how many lead."""
     count = 0
     for k in range(x.shape[0]):
         if arrived[k] > t:

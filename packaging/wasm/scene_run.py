@@ -1,4 +1,4 @@
-"""A run in the memory of a page: its steps, and the tokens at any moment, as `Trajectory` has them."""
+"""A run in the memory of a page: its steps, and tokens at any moment, as in `Trajectory`."""
 
 from __future__ import annotations
 

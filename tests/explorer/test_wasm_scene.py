@@ -37,7 +37,7 @@ def runs():
 
 def moved(scene_run, run):
     """A run as the module has it."""
-    n, d = run.tokens.shape[1:]
+    d = run.d
     plane = np.zeros((2, d))
     rate = scene_run.plane_of(run.spin, plane)
     method = scene_run.METHODS.index(run.stats.method)
@@ -109,7 +109,11 @@ def test_numbers_between_numbers_are_those_of_numpy(part):
 
 def test_tokens_park_as_with_a_tree_of_places(part):
     park = part("scene_forecast").park
-    for n, d, sharpness, radius in ((150, 2, 64.0, 0.01), (150, 3, 9.0, 0.3), (620, 3, 400.0, 0.005)):
+    for n, d, sharpness, radius in (
+        (150, 2, 64.0, 0.01),
+        (150, 3, 9.0, 0.3),
+        (620, 3, 400.0, 0.005),
+    ):
         x = pk.sphere.uniform(n, d, seed=n)
         found = park(x, sharpness, radius)
         expected = _park(_Problem(x, sharpness * np.eye(d), sharpness, 1.0), radius)

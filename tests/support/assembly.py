@@ -10,7 +10,6 @@ import numpy as np
 
 from parkade.analysis.centers import KINDS, consumption_radius
 from parkade.analysis.clusters import default_radius
-from parkade.base.numbers import finite
 from parkade.explorer.bundle import bundle
 from parkade.explorer.compute import compute_run
 from parkade.explorer.export import PAGE
@@ -34,8 +33,10 @@ _MAKE = """([what, plan, wanted, steps, chunk]) => {
   const [times, tokens, dense] = [steps.times, steps.tokens, steps.dense].map(numbers);
   const begun = performance.now();
   assembly.begin(plan, wanted);
-  const some = (values, i) => values.slice(
-    i * values.length / times.length, Math.min(times.length, i + chunk) * values.length / times.length);
+  const some = (values, i) => {
+    const each = values.length / times.length;
+    return values.slice(i * each, Math.min(times.length, i + chunk) * each);
+  };
   for (let i = 0; i < times.length; i += chunk) {
     assembly.add({ times: some(times, i), tokens: some(tokens, i), dense: some(dense, i) });
   }
@@ -81,7 +82,6 @@ def planned(settings, run):
         "consumption_radius": consumption_radius(settings.beta),
         "frame": {"basis": frame.basis.ravel().tolist(), "spin": frame.spin.ravel().tolist()},
         "method": run.stats.method,
-        "phase_known_until": finite(run.phase_known_until),
     }
 
 

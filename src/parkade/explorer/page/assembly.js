@@ -13,15 +13,7 @@ const TOLD = 136;
 const OUTPUT = 150;
 
 const METHODS = ['explicit', 'implicit', 'splitting'];
-const ROUGHLY = 8; // halvings that find a merge to a pixel
-const EXACTLY = 30;
 const VERDICTS = [false, true, null];
-
-/** A number, or null if it is not finite, as JSON has it. */
-const finite = (x) => (Number.isFinite(x) ? x : null);
-
-/** Rows of a matrix with d columns. */
-const rows = (values, d) => Array.from({ length: values.length / d }, (_, i) => [...values.slice(i * d, (i + 1) * d)]);
 
 export class Assembly extends Memory {
   constructor(module) {
@@ -41,22 +33,19 @@ export class Assembly extends Memory {
   /** Add steps: a chunk of Engine.run. */
   add(chunk) { this.chunks.push(chunk); }
 
-  /** The last tokens, in the frame, and the clock. */
-  get end() {
-    const { times, tokens, clock } = this.chunks.at(-1);
-    return { tokens: tokens.slice(-tokens.length / times.length), clock };
-  }
-
-  /** The scene of the steps so far. What is packed in JSON is an ArrayBuffer here. */
+  /**
+   * What the steps show, by the names that it has in a scene; what JSON has packed is an ArrayBuffer.
+   * The steps are forgotten then.
+   */
   scene() {
-    const { plan, wanted: { d, beta } } = this;
+    const { plan, wanted } = this;
     const { renyi, strong } = plan.centers;
     this.load();
     this.call('show', null);
-    const parts = this.wanted.noise > 0; // then there are no merges, for clusters part again
+    const parts = wanted.noise > 0; // then there are no merges, for clusters part again
     if (parts) this.call('link', null, plan.radius);
     else {
-      this.merge(ROUGHLY);
+      this.merge(this.texts.halvings.scene);
       this.call('label', null);
     }
     const [times, tokens, logs] = this.found(SHOWN, 1, 3, 2);
@@ -73,8 +62,6 @@ export class Assembly extends Memory {
       plateaus: parts ? null : this.plateaus(),
       merges: parts ? null : this.merges(),
       forecast: parts ? null : this.forecast(final),
-      A: rows(plan.product.map((each) => beta * each), d),
-      V: rows(plan.V, d),
       delta: plan.delta,
       centers: { delta: plan.delta, renyi: [...renyi], strong: [...strong] },
       consumption: {
@@ -82,18 +69,15 @@ export class Assembly extends Memory {
         renyi: this.shares(renyi),
         strong: this.shares(strong),
       },
-      frozen: [...plan.held].map((k) => [...plan.start.slice(k * d, (k + 1) * d)]),
-      frozen_weights: [...plan.held].map(() => 1),
       frozen_tokens: [...plan.held],
       theory: this.theory(final, clusters.at(-1)),
-      phase_known_until: finite(plan.phase_known_until),
     };
   }
 
   /** When clusters merge, and when they were forecast to. */
   stairs() {
     this.load();
-    this.merge(EXACTLY);
+    this.merge(this.texts.halvings.stairs);
     const inOrder = (merges) => merges.map((merge) => merge.t).sort((a, b) => a - b);
     const told = this.forecast(this.final());
     return { seen: inOrder(this.merges()), foretold: told && inOrder(told.merges) };
@@ -106,7 +90,7 @@ export class Assembly extends Memory {
       && Object.entries(texts.plain).every(([name, usual]) => (wanted[name] ?? usual) === usual);
   }
 
-  /** Hand over the start and all steps. */
+  /** Hand over the start and all steps, and forget them here. */
   load() {
     const { chunks, wanted: { d }, plan: { start, held, frame, method } } = this;
     const n = start.length / d;
@@ -136,6 +120,7 @@ export class Assembly extends Memory {
       this.call('take', null, first);
       first += m;
     }
+    this.chunks = [];
   }
 
   /** Put into the table what moves tokens. */
