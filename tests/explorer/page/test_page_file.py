@@ -113,7 +113,7 @@ def test_in_a_notebook(from_disk, tmp_path):
 
 
 def test_a_notebook_shows_the_whole_time_line(from_disk, tmp_path):
-    """In a frame as wide as that of JupyterLab, with its side bar and without; nobody has to scroll."""
+    """In a frame as wide as one of JupyterLab, with or without a side bar, nobody scrolls to it."""
     x0 = pk.sphere.uniform(40, 2, seed=1)
     page = pk.simulate(pk.Attention(d=2, beta=36.0), x0, 1e6).show()
     (tmp_path / "page.html").write_text(page.text, encoding="utf-8")
