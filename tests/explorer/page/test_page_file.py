@@ -31,7 +31,8 @@ def test_the_downloaded_page(opened, from_disk, tmp_path):
     np.testing.assert_allclose(here, scale * there, atol=0.1)
     ball, ground = reader.picture(), reader.color("ball")
     front = [p for p in reader.places() if p[2] > 0]
-    assert all(np.abs(near(ball, x, y, 0) - ground).max() > 60 for x, y, _ in front)
+    # One token may be under the rim of another, in part.
+    assert all(np.abs(near(ball, x, y, 2) - ground).max() > 60 for x, y, _ in front)
     for name in ["predicted", "seen", "agreement", "clusters"]:
         assert reader.text(name) == live.text(name)
     # What needs a server is not there; what was run is told instead.
