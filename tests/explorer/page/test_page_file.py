@@ -31,7 +31,8 @@ def test_the_downloaded_page(opened, from_disk, tmp_path):
     np.testing.assert_allclose(here, scale * there, atol=0.1)
     ball, ground = reader.picture(), reader.color("ball")
     front = [p for p in reader.places() if p[2] > 0]
-    assert all(np.abs(near(ball, x, y, 0) - ground).max() > 60 for x, y, _ in front)
+    # One token may be under the rim of another, in part.
+    assert all(np.abs(near(ball, x, y, 2) - ground).max() > 60 for x, y, _ in front)
     for name in ["predicted", "seen", "agreement", "clusters"]:
         assert reader.text(name) == live.text(name)
     # What needs a server is not there; what was run is told instead.
@@ -113,7 +114,7 @@ def test_in_a_notebook(from_disk, tmp_path):
 
 
 def test_a_notebook_shows_the_whole_time_line(from_disk, tmp_path):
-    """In a frame as wide as that of JupyterLab, with its side bar and without; nobody has to scroll."""
+    """In a frame as wide as one of JupyterLab, with or without a side bar, nobody scrolls to it."""
     x0 = pk.sphere.uniform(40, 2, seed=1)
     page = pk.simulate(pk.Attention(d=2, beta=36.0), x0, 1e6).show()
     (tmp_path / "page.html").write_text(page.text, encoding="utf-8")

@@ -95,6 +95,7 @@ def test_another_seed_keeps_them_and_another_setting_does_not(crowd):
 def test_it_can_be_cancelled(tab):
     """No request follows, and what has arrived stays."""
     tab.open(f"{LINK}&seed=3")
+    assert "seed=3" in tab.link
     tab.on("many").click()
     expect(tab.on("seeds-text")).to_contain_text("%")
     tab.on("seeds-cancel").click()
