@@ -53,7 +53,9 @@ async def visit(server, live, profile):
         await tab.open(f"{live.as_uri()}#beta=4")
         assert await tab.get("document.documentElement.dataset.state") == "ready"
         assert await tab.get("parkade.scene.settings.beta") == 4
-        assert await tab.get("parkade.scene.clusters[0]") == 12
+        expected = scene({"n": 12, "d": 2, "beta": 4.0, "T": 100.0})
+        for name in ("clusters", "times", "theory"):
+            assert await tab.get(f"parkade.scene.{name}") == expected[name]
         assert min(await seen()) > 30
         assert tab.wrong == []
 
