@@ -10,8 +10,10 @@ from support.common import worst
 from support.transformers import random_state, random_transformer
 
 import parkade as pk
-from parkade.engine import field_linear, field_stages, field_velocity
+from parkade.engine import field_linear, field_stages, field_velocity, wide
+from parkade.engine.field_narrow import is_narrow
 from parkade.engine.field_room import make_room
+from parkade.engine.jit import interpreted
 from parkade.engine.system import SMALL_D, unrolled
 from parkade.engine.velocity import tick
 from parkade.model.sphere import normalize
@@ -71,8 +73,32 @@ def test_tiles_of_narrow_heads(mask, width):
     for position in (None, pk.Rope(base=100.0), pk.Alibi([0.0, 0.5])):
         model = pk.Transformer(heads, mask=mask, position=position)
         field, x = lowered(model), pk.sphere.uniform(41, d, seed=width)
-        assert make_room(field, 41).packed.shape[1] == (41 if width < 5 else 0)
+        assert interpreted(is_narrow)(field, make_room(field, 41), 0) == (width < 5)
         assert worst(field_velocity.velocity(field, x), model.velocity(x)) < 1e-12
+
+
+@pytest.mark.skipif(not wide.ENABLED.value, reason="the processor has no AVX-512")
+@pytest.mark.parametrize("mask", ["causal", "full", "window(18)", "prefix(7)"])
+def test_wide_vectors_have_the_same_bits(mask):
+    """Tiles of every width, the last with values that have more components than keys."""
+    models = [pk.Transformer(2, d=max(2, p), d_head=p, seed=p, mask=mask) for p in (1, 2, 3, 4)]
+    for model in [*models, pk.Transformer(3, d=4, d_head=3, seed=5, mask=mask)]:
+        field, x = lowered(model), pk.sphere.uniform(41, model.d, seed=1)
+        found = []
+        for enabled in (1, 0):
+            wide.ENABLED.value = enabled
+            try:
+                found.append(field_velocity.velocity(field, x, threads=1))
+            finally:
+                wide.ENABLED.value = 1
+        assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize("n", [1, 127, 128, 129, 200, 384])
+def test_chunks_are_all_tokens_in_turn(n):
+    spans = [field_velocity.chunk(n, i) for i in range(field_velocity.chunks(n))]
+    assert [k for lo, hi in spans for k in range(lo, hi)] == list(range(n))
+    assert all(hi - lo == field_velocity.CHUNK for lo, hi in spans[1:])
 
 
 def test_scores_far_beyond_the_range_of_floats():

@@ -30,7 +30,7 @@ from parkade.engine.field import NGPT, PERI, PRE, Field
 from parkade.engine.field_mlp import activation_slopes, add_derivative
 from parkade.engine.field_room import Room, first_seen, make_room, project
 from parkade.engine.field_sums import weigh
-from parkade.engine.field_velocity import CHUNK, clock_of, forces
+from parkade.engine.field_velocity import chunk, chunks, clock_of, forces
 from parkade.engine.jit import FUSED, SUMS, njit
 from parkade.engine.linearization import padded
 from parkade.engine.system import LOG2E
@@ -119,12 +119,13 @@ def _scratch(field: Field, n: int) -> _Scratch:
 def linearize(field: Field, x: Array, lin: Linear) -> None:
     """Fill `lin` at the state `x`."""
     n = x.shape[0]
-    for lo in range(0, n, CHUNK):
-        project(field, x, lin.room, lo, min(n, lo + CHUNK))
+    for i in range(chunks(n)):
+        lo, hi = chunk(n, i)
+        project(field, x, lin.room, lo, hi)
     lin.time[0] = field.now[0]
     scratch = _scratch(field, n)
-    for lo in range(0, n, CHUNK):
-        hi = min(n, lo + CHUNK)
+    for i in range(chunks(n)):
+        lo, hi = chunk(n, i)
         _set_motion(field, x, forces(field, lin.room, lo, hi), lo, hi, lin)
     slopes = np.empty(field.inner.shape[0])
     for k in range(n):
@@ -223,7 +224,7 @@ def _add_head(field: Field, h: int, k: int, lin: Linear, scratch: _Scratch) -> N
     d, first = field.own_value.shape[0], first_seen(field, k)
     begin, end = row_of(lin, h, k)
     row = lin.weights[begin:end]
-    query, mean = room.queries[k, h * m : (h + 1) * m], lin.mean[k, h * r : (h + 1) * r]
+    query, mean = room.queries[h * m : (h + 1) * m, k], lin.mean[k, h * r : (h + 1) * r]
     with_own = scratch.terms[0][: row.size + 1]
     scores(room.keys, h * m, first, query, with_own)
     own = weigh(field, h, k, query, with_own, first)

@@ -8,33 +8,32 @@ import numpy as np
 
 from parkade.base.types import Array
 from parkade.engine.field import Field
-from parkade.engine.head_tile import NARROW
-from parkade.engine.jit import njit
+from parkade.engine.jit import FUSED, njit
 from parkade.engine.linearization import padded
+
+FEW = 8
+"""Up to so many dimensions, matrix products of tokens are loops instead of calls of BLAS."""
 
 
 class Room(NamedTuple):
     """What all tokens show to each other, and arrays that threads do not share."""
 
     tokens: Array  # (n, d)
-    queries: Array  # (n, H m)
+    queries: Array  # (H m, padded n)
     keys: Array  # (H m, padded n)
     values: Array  # (H r, padded n)
-    packed: Array  # (H, n, 2 p): keys and values of narrow heads, p components each; or no rows
 
 
 @njit(allocates=True)
 def make_room(field: Field, n: int) -> Room:
     """Room for n tokens."""
     count, ranks = field.keys.shape[0], field.values.shape[0]
-    width, heads = padded(n), field.slopes.size
-    p = max(count, ranks) // max(1, heads)
+    width = padded(n)
     return Room(
         np.empty((n, field.own_value.shape[0])),
-        np.empty((n, count)),
+        np.zeros((count, width)),
         np.zeros((count, width)),
         np.zeros((ranks, width)),
-        np.zeros((heads, n if 0 < p <= NARROW else 0, 2 * p)),
     )
 
 
@@ -60,29 +59,42 @@ def _gather(field: Field, x: Array, lo: int, hi: int, room: Room) -> None:
 
 
 @njit()
-def _spread(rows: Array, lo: int, out: Array) -> None:
+def to_columns(rows: Array, out: Array) -> None:
     """Set columns of `out` to rows."""
     for k in range(rows.shape[0]):
         for c in range(rows.shape[1]):
-            out[c, lo + k] = rows[k, c]
+            out[c, k] = rows[k, c]
+
+
+@njit(fastmath=FUSED)
+def multiply_few(matrix: Array, columns: Array, size: int, out: Array, lo: int) -> None:
+    """Set columns of `out` from `lo` on, `size` of them, to those of a product.
+
+    For matrices with few columns, where a call of BLAS takes longer than the product.
+    """
+    count = matrix.shape[1]
+    for i in range(matrix.shape[0]):
+        target, factors = out[i][lo : lo + size], matrix[i]
+        for k in range(size):
+            target[k] = 0.0
+        if count % 2 == 1:
+            a, one = columns[0][:size], factors[0]
+            for k in range(size):
+                target[k] = one * a[k]
+        for e in range(count % 2, count, 2):
+            a, b = columns[e][:size], columns[e + 1][:size]
+            one, two = factors[e], factors[e + 1]
+            for k in range(size):
+                target[k] += one * a[k] + two * b[k]
 
 
 @njit()
-def _pack(rows: Array, lo: int, at: int, packed: Array) -> None:
-    """Copy the components of each head side by side, from column `at` on."""
-    heads = packed.shape[0]
-    width = rows.shape[1] // heads
-    for h in range(heads):
-        for k in range(rows.shape[0]):
-            for c in range(width):
-                packed[h, lo + k, at + c] = rows[k, h * width + c]
-
-
-@njit()
-def _turn_rows(field: Field, lo: int, queries: Array, keys: Array) -> None:
-    for k in range(keys.shape[0]):
-        turn(field.turns, lo + k, queries[lo + k])
-        turn(field.turns, lo + k, keys[k])
+def _put(columns: Array, lo: int, out: Array) -> None:
+    """Set columns of `out` from `lo` on."""
+    for i in range(columns.shape[0]):
+        row, target = columns[i], out[i][lo : lo + columns.shape[1]]
+        for k in range(row.size):
+            target[k] = row[k]
 
 
 @njit(allocates=True, apart=True)
@@ -90,16 +102,20 @@ def project(field: Field, x: Array, room: Room, lo: int, hi: int) -> None:
     """Set queries, keys and values of the tokens lo ≤ k < hi."""
     _gather(field, x, lo, hi, room)
     tokens = room.tokens[lo:hi]
-    np.dot(tokens, field.queries.T, room.queries[lo:hi])
-    keys = np.dot(tokens, field.keys.T)
-    _turn_rows(field, lo, room.queries, keys)
-    values = np.dot(tokens, field.values.T)
-    _spread(keys, lo, room.keys)
-    _spread(values, lo, room.values)
-    if room.packed.shape[1] > 0:
-        p = room.packed.shape[2] // 2
-        _pack(keys, lo, 0, room.packed)
-        _pack(values, lo, p, room.packed)
+    if tokens.shape[1] <= FEW:
+        columns = np.empty((tokens.shape[1], hi - lo))
+        to_columns(tokens, columns)
+        multiply_few(field.queries, columns, hi - lo, room.queries, lo)
+        multiply_few(field.keys, columns, hi - lo, room.keys, lo)
+        multiply_few(field.values, columns, hi - lo, room.values, lo)
+    else:
+        _put(np.dot(field.queries, tokens.T), lo, room.queries)
+        _put(np.dot(field.keys, tokens.T), lo, room.keys)
+        _put(np.dot(field.values, tokens.T), lo, room.values)
+    if field.turns.shape[1] > 0:
+        for k in range(lo, hi):
+            turn(field.turns, k, room.queries[:, k])
+            turn(field.turns, k, room.keys[:, k])
 
 
 @njit(inline="always")

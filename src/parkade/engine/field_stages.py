@@ -94,7 +94,7 @@ def _pushed(field: Field, lin: Linear, k: int, eta: Array, pushed: Array) -> Non
         begin, end = row_of(lin, h, k)
         row = lin.weights[begin:end]
         some = eta[: row.size]
-        scores(lin.keys, h * m, first, room.queries[k][h * m : (h + 1) * m], some)
+        scores(lin.keys, h * m, first, room.queries[h * m : (h + 1) * m, k], some)
         total = _weigh_changes(row, some)
         for i in range(h * r, (h + 1) * r):
             center = room.values[i, k] + lin.mean[k, i]

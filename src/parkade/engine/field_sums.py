@@ -8,9 +8,9 @@ import numpy as np
 
 from parkade.base.types import Array
 from parkade.engine.field import Field
-from parkade.engine.field_narrow import narrow_means
+from parkade.engine.field_narrow import narrow_means, plan_tile
 from parkade.engine.field_room import Room, end_seen, first_seen
-from parkade.engine.head_tile import ROWS
+from parkade.engine.head_tile import EDGES, PLAN
 from parkade.engine.jit import FUSED, SUMS, njit
 from parkade.engine.simd import LANES, MAX_SCORE, exp2
 
@@ -151,17 +151,18 @@ def _blank(scores: Array, lo: int, hi: int) -> None:
 
 @njit(allocates=True)
 def means(field: Field, room: Room, lo: int, hi: int, out: Array) -> None:
-    """Set ν_k of all heads for the tokens lo ≤ k < hi, (hi − lo, H r)."""
+    """Set ν_k of all heads for the tokens lo ≤ k < hi, (H r, hi − lo or more)."""
     n = room.tokens.shape[0]
     scores = np.empty(n), np.empty(n)
-    block = np.zeros((ROWS, LANES))
-    for h in range(field.slopes.size):
-        end = lo
-        while end < hi:
-            # The first tile may be short: under a causal mask it has the fewest keys.
-            k, end = end, end + ((hi - end) % LANES or LANES)
-            if not narrow_means(field, room, h, k, end, block, out[k - lo : end - lo]):
-                _set_means(field, room, h, k, end, scores, out[k - lo : end - lo])
+    edges, plan = np.empty((EDGES, LANES)), np.empty(PLAN, np.int64)
+    end = lo
+    while end < hi:
+        # The first tile may be short: under a causal mask it has the fewest keys.
+        k, end = end, end + ((hi - end) % LANES or LANES)
+        plan_tile(field, n, lo, k, end, edges, plan)
+        for h in range(field.slopes.size):
+            if not narrow_means(field, room, h, edges, plan, out):
+                _set_means(field, room, h, k, end, scores, out.T[k - lo : end - lo])
 
 
 # The error model of NumPy: what is not finite stays so, and its step is rejected.
@@ -172,7 +173,7 @@ def _set_means(
     """ν of a head for the tokens lo ≤ k < hi, two at a time."""
     n, heads = room.tokens.shape[0], field.slopes.size
     m, r = room.keys.shape[0] // heads, room.values.shape[0] // heads
-    queries = room.queries[:, h * m : (h + 1) * m]
+    queries = room.queries.T[:, h * m : (h + 1) * m]
     means = out[:, h * r : (h + 1) * r]
     for k in range(lo, hi, 2):
         other = min(k + 1, hi - 1)  # at an odd end the same token twice

@@ -5,30 +5,66 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba.extending import register_jitable
 
 from parkade.base.types import Array
-from parkade.engine.field import NGPT, PERI, PRE, SQRT, Field
+from parkade.engine.field import NGPT, PERI, POST, PRE, SQRT, Field
 from parkade.engine.field_mlp import add_network
-from parkade.engine.field_room import Room, make_room, project
+from parkade.engine.field_room import FEW, Room, make_room, multiply_few, project, to_columns
 from parkade.engine.field_sums import means
 from parkade.engine.jit import njit
+from parkade.engine.simd import LANES
 from parkade.engine.threads import cores, share_out
 
 CHUNK = 128
 """Tokens per task; matrix products of other sizes might round differently."""
 
 
+@register_jitable
+def chunks(n: int) -> int:
+    """How many chunks n tokens have."""
+    return -(-n // CHUNK)
+
+
+@register_jitable
+def chunk(n: int, i: int) -> tuple[int, int]:
+    """The first token of chunk i of n tokens, and the end.
+
+    The first chunk may be short: under a causal mask it has the fewest keys.
+    """
+    hi = n - CHUNK * ((n - 1) // CHUNK - i)
+    return max(0, hi - CHUNK), hi
+
+
 @njit(allocates=True)
 def forces(field: Field, room: Room, lo: int, hi: int) -> Array:
     """f_k for the tokens lo ≤ k < hi."""
     x = room.tokens[lo:hi]
-    force: Array = np.dot(x, field.own_value.T)
-    if field.slopes.size > 0:
-        mean = np.empty((hi - lo, room.values.shape[0]))
-        means(field, room, lo, hi, mean)
-        force += np.dot(mean, field.outputs.T)
+    mean = np.empty((room.values.shape[0], max(hi - lo, LANES)))
+    means(field, room, lo, hi, mean)
+    if x.shape[1] <= FEW:
+        force = _forces_few(field, x, mean)
+    else:
+        force = np.dot(x, field.own_value.T)
+        if field.slopes.size > 0:
+            force += np.dot(mean.T, field.outputs.T)[: hi - lo]
     if field.inner.shape[0] > 0:
         add_network(field, x, force)
+    return force
+
+
+@njit(allocates=True)
+def _forces_few(field: Field, x: Array, mean: Array) -> Array:
+    """Forces of heads in few dimensions."""
+    size, d = x.shape
+    columns, own, pulled = np.empty((d, size)), np.empty((d, size)), np.empty((d, size))
+    to_columns(x, columns)
+    multiply_few(field.own_value, columns, size, own, 0)
+    multiply_few(field.outputs, mean, size, pulled, 0)
+    force = np.empty((size, d))
+    for k in range(size):
+        for c in range(d):
+            force[k, c] = own[c, k] + pulled[c, k]
     return force
 
 
@@ -59,6 +95,8 @@ def _move(field: Field, x: Array, force: Array, lo: int, hi: int, out: Array) ->
         for c in range(d):
             out[k, c] = f[c] - radial * x[k, c]
             square += out[k, c] * out[k, c]
+        if field.norm == POST and columns == d:
+            continue
         whole = radial + field.leading
         s = clock_of(field, math.sqrt(square + whole * whole), x[k, d] if columns > d else 0.0)
         for c in range(d):
@@ -78,20 +116,22 @@ def whole(field: Field, x: Array, out: Array) -> None:
     """Set d/dt of the state of all tokens."""
     n = x.shape[0]
     room = make_room(field, n)
-    for lo in range(0, n, CHUNK):
-        project(field, x, room, lo, min(n, lo + CHUNK))
-    for lo in range(0, n, CHUNK):
-        rows(field, x, room, lo, min(n, lo + CHUNK), out)
+    for i in range(chunks(n)):
+        lo, hi = chunk(n, i)
+        project(field, x, room, lo, hi)
+    for i in range(chunks(n)):
+        lo, hi = chunk(n, i)
+        rows(field, x, room, lo, hi, out)
 
 
 def shared(field: Field, x: Array, out: Array, threads: int | None = None) -> None:
     """`whole`, shared out to all cores or to `threads` threads, with the same bits."""
     n = len(x)
     room = make_room(field, n)
-    chunks = [(lo, min(n, lo + CHUNK)) for lo in range(0, n, CHUNK)]
-    share_out(((project, field, x, room, *chunk) for chunk in chunks), threads)
+    spans = [chunk(n, i) for i in range(chunks(n))]
+    share_out(((project, field, x, room, *span) for span in spans), threads)
     # The last first: under a causal mask they cost most.
-    share_out(((rows, field, x, room, *chunk, out) for chunk in chunks[::-1]), threads)
+    share_out(((rows, field, x, room, *span, out) for span in spans[::-1]), threads)
 
 
 @njit()

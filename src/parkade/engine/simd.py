@@ -54,7 +54,7 @@ _ROUND = 6755399441055744.0  # 1.5 * 2^52: adding it leaves round(x) in the low 
 def emit_exp2(builder: Any, x: Any, *, bounded: bool = False) -> Any:
     """2^x for a scalar or a vector, x < 1023. Exactly 0 below 2^-1022.
 
-    With `bounded`, x must be above -1022.
+    With `bounded`, x must be above -1021.
     """
     kind = x.type
     ints = ir.VectorType(INT64, kind.count) if isinstance(kind, ir.VectorType) else INT64
@@ -68,6 +68,9 @@ def emit_exp2(builder: Any, x: Any, *, bounded: bool = False) -> Any:
     power = constant(_COEFFICIENTS[-1], kind)
     for coefficient in _COEFFICIENTS[-2::-1]:
         power = fma(builder, power, fraction, constant(coefficient, kind))
+    if bounded:  # add to the exponent, which leaves multipliers to others
+        steps = builder.shl(builder.bitcast(shifted, ints), constant(52, ints))
+        return builder.bitcast(builder.add(builder.bitcast(power, ints), steps), kind)
     exponent = builder.add(builder.bitcast(shifted, ints), constant(1023, ints))
     scale = builder.bitcast(builder.shl(exponent, constant(52, ints)), kind)
     return multiply(builder, power, scale)
