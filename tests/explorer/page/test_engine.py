@@ -65,7 +65,7 @@ def test_the_same_grid(browsed, case):
 
 @pytest.mark.parametrize("d", [2, 3])
 def test_a_long_run_under_full_attention(browsed, d):
-    """Its steps depend on eigenvalues that are 0 in the end, but for rounding: theirs may differ."""
+    """Its steps depend on eigenvalues that are 0 in the end, but for rounding: they may differ."""
     x0 = pk.sphere.uniform(16, d, seed=1)
     solver = Solver(pk.Attention(d=d, beta=4.0, mask="full"), Options(1e20))
     found = browsed.run(lowered(solver, x0))
