@@ -149,9 +149,10 @@ _ALMOST_1, _ALMOST_2 = 1.0 + 2.0**-20, 2.0 - 3 * 2.0**-20
 
 @njit()
 def _log1p(x: float) -> float:
-    """The logarithm of 1 + x for −1 < x ≤ 0, rounded as in the C library of most systems.
+    """The logarithm of 1 + x for −1 < x ≤ 0, by the method of fdlibm (Sun Microsystems, 1993).
 
-    The far tails of the normal law are its values, and tokens must have the same bits.
+    So do the C libraries of most systems, which round it differently once in a thousand times. The
+    far tails of the normal law are its values, and tokens must have the same bits.
     """
     if x > -(2.0**-29):
         return x if x > -(2.0**-54) else x - x * x * 0.5

@@ -77,6 +77,11 @@ Cell *NRT_MemInfo_alloc_aligned(uint64_t size, uint32_t align) {
   return cell;
 }
 
+// A short list of numbers, which Numba makes wherever it calls LAPACK.
+Cell *NRT_MemInfo_new_varsize_dtor(uint64_t size, void *destructor) {
+  return NRT_MemInfo_alloc_aligned(size, LINE);
+}
+
 void NRT_MemInfo_call_dtor(Cell *cell) {
   cell->next = spare[cell->power];
   spare[cell->power] = cell;
@@ -155,7 +160,6 @@ int32_t numba_xxgemv(char kind, char t, int64_t m, int64_t n, void *alpha, void 
   fail(BUG);
 }
 int32_t numba_xxdot(char kind, char conjugate, int64_t n, void *x, void *y, void *out) { fail(BUG); }
-void *NRT_MemInfo_new_varsize_dtor(uint64_t size, void *destructor) { fail(BUG); }
 void numba_gil_ensure(void *state) { fail(BUG); }
 int32_t numba_fatal_error(void) { fail(BUG); }
 void Py_FatalError(char *text) { fail(BUG); }

@@ -109,17 +109,29 @@ def some_matrices():
             yield basis @ turning @ basis.T
 
 
+def nearly_defective_matrices():
+    """With blocks of equal eigenvalues in a skew basis, so that rounding parts them."""
+    rng = np.random.default_rng(6)
+    for d in (2, 3):
+        for _ in range(40):
+            skew = rng.normal(size=(d, d))
+            yield skew @ np.triu(rng.integers(0, 2, size=(d, d))) @ np.linalg.inv(skew)
+
+
 def test_the_schur_form(part):
     """Orthonormal and quasi-triangular; mostly the very one that LAPACK finds."""
     schur = part("schur").schur
     same = []
-    for V in some_matrices():
+    for V in (*some_matrices(), *nearly_defective_matrices()):
         T, W = V.copy(), np.empty_like(V)
         schur(T, W)
         scale = max(1e-300, np.abs(V).max())
         np.testing.assert_allclose(W @ T @ W.T, V, rtol=0, atol=1e-14 * scale)
         np.testing.assert_allclose(W.T @ W, np.eye(len(V)), rtol=0, atol=1e-14)
         assert not np.tril(T, -2).any()
+        for i in np.flatnonzero(np.diagonal(T, -1)):  # a pair, in its standard form
+            assert T[i, i] == T[i + 1, i + 1]
+            assert T[i, i + 1] * T[i + 1, i] <= 0
         expected = scipy.linalg.schur(V, output="real")[0]
         same.append(np.allclose(T, expected, rtol=0, atol=1e-12 * scale))
     assert np.mean(same) > 0.9

@@ -1,9 +1,8 @@
 """The file of one batch of an ensemble: arrays in netCDF-4, with recipe and versions.
 
-The last line, after the netCDF data, has the CRC-32 of all bytes before it. The netCDF library
-does not read it. It is checked before the library opens the file, because the library may crash
-on a damaged one. CRC-32 detects every flipped bit and is the fastest checksum in the standard
-library: 3 GB/s, 1 % of the time to read a batch of clusters; SHA-256 would take 2 %.
+The last line, after the netCDF data, has a checksum of all bytes before it: see `checksum`. The
+netCDF library does not read it. It is checked before the library opens the file, because the
+library may crash on a damaged one.
 """
 
 from __future__ import annotations
@@ -33,8 +32,12 @@ from parkade.sweeps.recipe import Recipe
 _LOCK = threading.RLock()
 forks.wait_for(_LOCK)
 
-_SEAL = b"\nparkade crc32 "
-_NOTE = b"CRC-32 of all bytes before the last line of this file"
+_NOTE = b"checksum of all bytes before the last line of this file"
+_NOTES = (_NOTE, b"CRC-32 of all bytes before the last line of this file")
+
+_ROWS, _WORDS = 64, 509  # of a block; rows are no power of two, so that memory pages do not fit
+
+_AHEAD = 2  # files read before they are needed
 
 _TRUST = Variable((), "f8", "time until which a run can be trusted")
 
@@ -84,23 +87,51 @@ def encode(recipe: Recipe, batch: int, arrays: dict[str, NDArray[Any]]) -> tuple
         file.setncattr("batch", batch)
         file.setncattr_string("checksum", _NOTE.decode())
         encoded: memoryview = file.close()
-    return encoded, _seal(zlib.crc32(encoded))
+    return encoded, _seal(b"sums1", encoded)
 
 
-def _seal(checksum: int) -> bytes:
+def checksum(data: memoryview) -> int:
+    """The CRC-32 of sums of 64-bit words: three times as fast as that of all bytes.
+
+    Words are added column by column, modulo 2⁶⁴, in blocks of 64 rows of 509. A flipped bit changes
+    one sum, and a lost, shifted or swapped page nearly always changes some. What does not fill a
+    block counts byte by byte.
+    """
+    words = np.frombuffer(data, "<u8", len(data) // 8)
+    blocks = len(words) // (_ROWS * _WORDS)
+    whole = words[: blocks * _ROWS * _WORDS].reshape(blocks, _ROWS, _WORDS)
+    sums = np.add.reduce(whole, axis=1, dtype="<u8")
+    return zlib.crc32(data[whole.nbytes :], zlib.crc32(sums))
+
+
+_CHECKSUMS: dict[bytes, Callable[[memoryview], int]] = {b"sums1": checksum, b"crc32": zlib.crc32}
+"""By the name in the last line; files of older versions have a CRC-32."""
+
+
+def _seal(kind: bytes, data: memoryview) -> bytes:
     """The last line of a file."""
-    return b"%s%08x\n" % (_SEAL, checksum)
+    return b"\nparkade %s %08x\n" % (kind, _CHECKSUMS[kind](data))
+
+
+_LENGTH = len(_seal(b"sums1", memoryview(b"")))
+
+
+def _kind(line: bytes) -> bytes | None:
+    """The kind of checksum that a last line has; None if it is no such line."""
+    start, _, rest = line.partition(b" ")
+    kind = rest[:5]
+    return kind if start == b"\nparkade" and kind in _CHECKSUMS else None
 
 
 def is_old(path: Path) -> bool:
     """Whether a batch file is from an older parkade, without a checksum."""
     try:
         with path.open("rb") as file:
-            file.seek(-min(path.stat().st_size, len(_seal(0))), os.SEEK_END)
-            if file.read().startswith(_SEAL):
+            file.seek(-min(path.stat().st_size, _LENGTH), os.SEEK_END)
+            if _kind(file.read()):
                 return False
             file.seek(0)
-            return _NOTE not in file.read()
+            return not _has_note(file.read())
     except OSError:  # `load` reports it
         return False
 
@@ -118,26 +149,32 @@ def load(path: Path) -> Contents:
         data = path.read_bytes()
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror or error}") from None
-    rest = memoryview(data)[: -len(_seal(0))]
+    rest = memoryview(data)[:-_LENGTH]
     last = data[len(rest) :]
-    if not last.startswith(_SEAL) and _NOTE not in data:
+    kind = _kind(last)
+    if kind is None and not _has_note(data):
         return Contents(data, False)
-    if last != _seal(zlib.crc32(rest)):
+    if kind is None or last != _seal(kind, rest):
         raise DamagedError("its checksum does not match")
     return Contents(data, True)
+
+
+def _has_note(data: bytes) -> bool:
+    """Whether a file says that it has a checksum."""
+    return any(note in data for note in _NOTES)
 
 
 def load_ahead(files: Iterable[Path]) -> Iterator[Callable[[], Contents]]:
     """For each file, a function that returns its contents.
 
-    The next file is read and its checksum verified while the last one is decoded. With a second
-    core this takes no extra time.
+    The next files are read and their checksums verified while the last one is decoded: on two
+    threads, since one may wait for the disk.
     """
-    with ThreadPoolExecutor(1, thread_name_prefix="parkade-store") as reader:
+    with ThreadPoolExecutor(_AHEAD, thread_name_prefix="parkade-store") as readers:
         ahead: deque[Future[Contents]] = deque()
         for file in files:
-            ahead.append(reader.submit(load, file))
-            if len(ahead) > 1:
+            ahead.append(readers.submit(load, file))
+            if len(ahead) > _AHEAD:
                 yield ahead.popleft().result
         while ahead:
             yield ahead.popleft().result

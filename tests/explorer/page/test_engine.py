@@ -63,6 +63,18 @@ def test_the_same_grid(browsed, case):
     assert differences(browsed, case, strict=False) == []
 
 
+@pytest.mark.parametrize("d", [2, 3])
+def test_a_long_run_under_full_attention(browsed, d):
+    """Its steps depend on eigenvalues that are 0 in the end, but for rounding: they may differ."""
+    x0 = pk.sphere.uniform(16, d, seed=1)
+    solver = Solver(pk.Attention(d=d, beta=4.0, mask="full"), Options(1e20))
+    found = browsed.run(lowered(solver, x0))
+    end = found["tokens"].reshape(-1, 16, d)[-1]
+    assert (found["times"][-1], found["clock"][0]) == (1e20, 1e20)
+    expected = pk.simulate(solver.model, x0, 1e20).final
+    np.testing.assert_allclose(end, expected, atol=10 * solver.options.tol)
+
+
 def test_a_wrong_constant_is_noticed(browser):
     """One digit of one coefficient, of the step control or of 2^x, changes what is compared."""
     context = browser.new_context(offline=True)

@@ -1,4 +1,4 @@
-"""Engines in Firefox compute what they compute in Chromium, bit for bit."""
+"""Engines and planners in Firefox compute what they compute in Chromium, bit for bit."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from support.firefox import FIREFOX, firefox
-from support.wasm import engine_script
+from support.planner import Setting
+from support.wasm import engine_script, page_script
 
 import parkade as pk
-from parkade.explorer.lowered import engine, lowered
+from parkade.explorer.lowered import engine, lowered, module
 from parkade.solve.options import Options
 from parkade.solve.solver import Solver
 
@@ -43,7 +44,37 @@ def script(d, t_end, **options):
     return SCRIPT % (engine_script(), module, json.dumps(problem))
 
 
+# All bits of the arrays of some plans, likewise.
+PLANS = """(() => {
+  %s
+  const bytes = Uint8Array.from(atob('%s'), (c) => c.charCodeAt(0));
+  const planner = new $planner.Planner(new WebAssembly.Module(bytes));
+  let sum = 0n, count = 0;
+  for (const wanted of %s) {
+    const { start, frame: { basis }, problem } = planner.plan(wanted);
+    const { query, value, own_value: own, table } = problem;
+    for (const part of [start, basis, query, value, own, table ? table.values : start]) {
+      count += part.length;
+      const numbers = new BigUint64Array(part.buffer);
+      for (const bits of numbers) sum = BigInt.asUintN(64, sum * 31n + bits);
+    }
+  }
+  return [count, String(sum)];
+})()"""
+
+
+def plans():
+    settings = [
+        Setting(n=300, d=d, beta=16.0, T=T, V=V, seed=d)
+        for d in (2, 3)
+        for V, T in ((1.0, 10.0), (4, 1e30))
+    ]
+    packed = base64.b64encode(module("plan")).decode()
+    return PLANS % (page_script("planner"), packed, json.dumps([s.wanted() for s in settings]))
+
+
 SCRIPTS = [
+    plans(),
     script(2, 1e60, sums="harmonic"),
     script(3, 1e60, sums="direct"),
     script(3, 10.0, method="explicit", sums="harmonic"),

@@ -7,6 +7,7 @@ const OUTPUT = 32;
 const MATRICES = ['V', 'Q', 'K'];
 const BLOCKED = 0;
 const STRONG = 2;
+const ROWS = { 2: 6, 3: 4 }; // of tables of harmonic sums, by d
 
 /** Some rows of a matrix with d columns. */
 function rows(values, d, indices) {
@@ -90,7 +91,7 @@ export class Planner extends Memory {
     return this.call('trust', 'Float64', end, tol, accuracy, Number(causal));
   }
 
-  /** A new array of two dimensions that a function fills. */
+  /** A new array (n, d) that a function fills. */
   filled(name, n, d, ...args) {
     this.clear();
     const [at] = this.place(new Float64Array(n * d), n, d);
@@ -107,6 +108,7 @@ export class Planner extends Memory {
     return this.found(OUTPUT, ...ranks).map((each) => this.floats(each).slice());
   }
 
+  /** A matrix as numbers; a random one is drawn. */
   matrix(name, { [name]: given, d }) {
     if (given.random === undefined) return Float64Array.from(given);
     return this.filled('matrix', d, d, given.random, name.charCodeAt(0));
@@ -129,8 +131,7 @@ export class Planner extends Memory {
     const [, , , phase, steps, longest] = rest;
     const [method, reason] = this.texts.verdicts[verdict];
     const texts = this.texts.engines[d];
-    const ROWS = d === 2 ? 6 : 4;
-    const columns = table.length / ROWS;
+    const columns = table.length / ROWS[d];
     return {
       method,
       reason,
@@ -151,7 +152,7 @@ export class Planner extends Memory {
         frozen,
         frozen_weights: new Float64Array(frozen.length / d).fill(1),
         causal: mask === 'causal',
-        table: columns ? { rows: ROWS, values: table } : null,
+        table: columns ? { rows: ROWS[d], values: table } : null,
         accuracy,
         floor,
         stretch,
