@@ -49,7 +49,7 @@ def check(settings: Settings) -> None:
 
 
 def settings_of(run: Run) -> Settings:
-    """The settings with which a page computes a run again; raises `InputError` if there are none."""
+    """The settings with which a page computes a run again; raises if there are none."""
     model = run.model
     if not isinstance(model, Transformer) or not model.plain or len(run.frozen):
         what = "a run without a model" if model is None else model.label
