@@ -96,4 +96,9 @@ def _text(m: Array) -> str:
         return "I"
     diagonal = np.diagonal(m)
     rows = [diagonal] if np.array_equal(m, np.diag(diagonal)) else list(m)
-    return ";".join(",".join(f"{entry!r}" for entry in row.tolist()) for row in rows)
+    return ";".join(",".join(map(_digits, row.tolist())) for row in rows)
+
+
+def _digits(entry: float) -> str:
+    """All digits of a number, and no others."""
+    return repr(entry).removesuffix(".0")
