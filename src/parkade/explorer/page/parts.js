@@ -28,7 +28,7 @@ import { wire } from './wiring.js';
  */
 export function create(source, fields, own, recorded) {
   const defaults = Object.fromEntries(fields.map((field) => [field.name, field.default]));
-  const state = new State(fields, own ? own.settings ?? {} : defaults, own ? `#${byId('scene').dataset.view ?? ''}` : '');
+  const state = new State(fields, own ? own.settings ?? {} : defaults, own ? `#${byId('scene')?.dataset.view ?? ''}` : '');
   const computes = fields.length > 0;
   const shared = {
     view: () => state.view,
