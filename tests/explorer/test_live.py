@@ -41,7 +41,7 @@ def policy(text):
 
 def test_the_settings_of_a_run(run):
     found = live.settings_of(run)
-    assert found == Settings(n=20, d=2, beta=16.0, T=10.0, V="1.0,0.5", seed=7)
+    assert found == Settings(n=20, d=2, beta=16.0, T=10.0, V="1,0.5", seed=7)
     x0 = pk.sphere.uniform(5, 3, seed=999)
     Q, K, V = np.random.default_rng(1).uniform(-1, 1, (3, 3, 3))
     other = pk.simulate(pk.Attention(3, 2.0, Q=Q, K=K, V=V, mask="full"), x0, 1.0)

@@ -1,6 +1,7 @@
-"""The whole explorer as a folder of static files, for any host: ``python -m parkade.explorer.folder``.
+"""The whole explorer as a folder of static files, for any host.
 
-It needs no server: a Worker computes, by engines in WebAssembly.
+It needs no server: a Worker computes, by engines in WebAssembly. To write it into a folder:
+``python -m parkade.explorer.folder page``.
 """
 
 from __future__ import annotations

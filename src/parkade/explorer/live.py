@@ -49,7 +49,7 @@ def check(settings: Settings) -> None:
 
 
 def settings_of(run: Run) -> Settings:
-    """The settings with which a page computes a run again; raises `InputError` if there are none."""
+    """The settings with which a page computes a run again; raises if there are none."""
     model = run.model
     if not isinstance(model, Transformer) or not model.plain or len(run.frozen):
         what = "a run without a model" if model is None else model.label
@@ -96,4 +96,9 @@ def _text(m: Array) -> str:
         return "I"
     diagonal = np.diagonal(m)
     rows = [diagonal] if np.array_equal(m, np.diag(diagonal)) else list(m)
-    return ";".join(",".join(f"{entry!r}" for entry in row.tolist()) for row in rows)
+    return ";".join(",".join(map(_digits, row.tolist())) for row in rows)
+
+
+def _digits(entry: float) -> str:
+    """All digits of a number, and no others."""
+    return repr(entry).removesuffix(".0")
