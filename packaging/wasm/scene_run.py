@@ -111,12 +111,15 @@ def _leave(vector: Array, basis: Array, out: Array) -> None:
 
 @njit()
 def begin(run: Run, start: Array) -> None:
-    """Set all times to the start: frozen tokens stay there."""
+    """Set all times to the start, as `check.tokens` has it: frozen tokens stay there."""
     run.times[0] = 0.0
-    for i in range(run.tokens.shape[0]):
-        for k in range(start.shape[0]):
+    for k in range(start.shape[0]):
+        square = 0.0
+        for c in range(start.shape[1]):
+            square += start[k, c] * start[k, c]
+        for i in range(run.tokens.shape[0]):
             for c in range(start.shape[1]):
-                run.tokens[i, k, c] = start[k, c]
+                run.tokens[i, k, c] = start[k, c] / math.sqrt(square)
 
 
 @njit()

@@ -133,6 +133,7 @@ def matrices():
         yield np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, corner]])
         yield np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, corner]])
     yield np.array([[2.0, 1.0, 0.0], [0.0, 2.0, 1.0], [0.0, 0.0, 2.0]])
+    yield from (np.array([[1.0, small], [0.0, 1.0]]) for small in (1e-7, 1e-10, 1e-14))
     for i in range(60):
         d = 2 + i % 2
         yield (m := RNG.normal(size=(d, d)))
