@@ -325,6 +325,15 @@ def test_without_what_it_needs_it_plays(browser, file, missing):
     context.close()
 
 
+def test_a_browser_that_cannot_unpack_says_so(browser, file):
+    context = browser.new_context(offline=True)
+    context.add_init_script("delete globalThis.DecompressionStream;")
+    tab = context.new_page()
+    tab.goto(file.as_uri())
+    expect(tab.locator("#message")).to_contain_text("cannot unpack this page; a newer one can")
+    context.close()
+
+
 def test_nothing_else_is_allowed(from_disk, file):
     """No foreign script, no eval, no network: the policy refuses them."""
     reader = from_disk(file)
@@ -355,15 +364,15 @@ def test_nothing_else_is_allowed(from_disk, file):
     reader.wrong = []
 
 
-def test_eval_is_refused(from_disk, file):
+def test_texts_are_not_run(from_disk, file):
     reader = from_disk(file)
-    reader.page.add_init_script("")
     said = reader.page.evaluate(
         """() => new Promise((done) => {
           const frame = document.createElement('button');
           frame.setAttribute('onclick', 'window.foreign = true');
           document.body.append(frame);
           frame.click();
+          setTimeout('window.foreign = "eval"', 1);
           setTimeout(() => done(window.foreign ?? 'nothing'), 100);
         })"""
     )

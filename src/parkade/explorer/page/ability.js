@@ -1,4 +1,4 @@
-// What a browser must have to compute: WebAssembly with vectors, Workers, and streams that unpack.
+// What a browser must have to compute: WebAssembly with vectors, and Workers.
 
 // A module with one function that makes a vector of 128 bits.
 const VECTORS = [
@@ -11,8 +11,7 @@ export function lacking() {
     [typeof WebAssembly === 'object', 'WebAssembly'],
     [typeof WebAssembly === 'object' && WebAssembly.validate(new Uint8Array(VECTORS)), 'the vectors of WebAssembly (SIMD)'],
     [typeof Worker === 'function', 'Workers'],
-    [typeof DecompressionStream === 'function', 'DecompressionStream'],
   ];
   const [, what] = needs.find(([there]) => !there) ?? [];
-  return what ? `This browser has not got ${what}, so the page plays a recorded run; a newer browser computes others.` : null;
+  return what ? `This browser does not have ${what}, so the page plays a recorded run; a newer browser computes others.` : null;
 }

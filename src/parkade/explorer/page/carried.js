@@ -2,6 +2,9 @@
 // Worker. A file has them inside, as base64 of gzip; a folder has them as files.
 
 import { base64, bytesOf } from './base64.js';
+import { Refusal } from './refusal.js';
+
+const PACKED = 'This browser does not have DecompressionStream, so it cannot unpack this page; a newer one can.';
 
 /** What was packed as base64 of gzip. */
 const unpacked = (text) => new Response(new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream('gzip')));
@@ -33,7 +36,9 @@ export class Inside {
   /** The data of the scene that the file shows. */
   async own() {
     const element = document.getElementById('scene');
-    return 'packed' in element.dataset ? unpacked(element.textContent).json() : JSON.parse(element.textContent);
+    if (!('packed' in element.dataset)) return JSON.parse(element.textContent);
+    if (typeof DecompressionStream !== 'function') throw new Refusal({ error: PACKED });
+    return unpacked(element.textContent).json();
   }
 
   element(name) { return document.querySelector(`[data-carried="${name}"]`); }

@@ -22,10 +22,11 @@ export class Crew {
   run(task, { signal, onProgress, onNote }) {
     return new Promise((resolve, reject) => {
       this.count += 1;
-      const job = { id: this.count, task, resolve, reject, onProgress, onNote, member: null };
+      const job = { id: this.count, task, resolve, reject, onProgress, member: null };
       signal.addEventListener('abort', () => this.drop(job, signal.reason), { once: true });
       this.waiting.push(job);
       this.assign();
+      if (this.waiting.includes(job)) onNote('waiting for other runs to end');
     });
   }
 
@@ -70,11 +71,10 @@ export class Crew {
   /** Bytes of memory that the engines of each Worker have. */
   get memory() { return this.members.map(({ memory }) => memory); }
 
-  hear(member, { id, progress, note, memory, ...told }) {
+  hear(member, { id, progress, memory, ...told }) {
     const { job } = member;
     if (job?.id !== id) return;
     if (progress !== undefined) job.onProgress(progress);
-    else if (note !== undefined) job.onNote(note);
     else {
       Object.assign(member, { job: null, memory });
       job.resolve(told);

@@ -2,7 +2,7 @@
 //   { knowledge }   once, what Python says of settings (explorer/rules.py)
 //   { id, kind, settings, engines }   a job: kind is 'scene' or 'stairs', engines are WebAssembly modules by name
 //   { cancel }      the id of a job
-// and from it, about the job `id`, { progress }, { note }, and at the end, with the bytes of `memory` that engines have,
+// and from it, about the job `id`, { progress }, and at the end, with the bytes of `memory` that engines have,
 // { scene }, { error, field, others } or { cancelled }.
 
 import { Wrong } from './check.js';
@@ -34,7 +34,6 @@ async function work({ id, kind, settings, engines }) {
   desk.id = id;
   const host = {
     progress: (share) => postMessage({ id, progress: share }),
-    note: (text) => postMessage({ id, note: text }),
     /** Called between chunks of steps. */
     async checkpoint() {
       if (performance.now() - desk.looked > BREATH) {
