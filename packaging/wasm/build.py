@@ -30,8 +30,14 @@ ROOT = HERE.parent.parent
 ENGINES = ROOT / "src" / "parkade" / "explorer" / "engines"
 RECORD = "engines.json"
 
-NAMES = tuple(f"{method}{d}" for d in (2, 3) for method in ("explicit", "implicit"))
+NAMES = (
+    *(f"{method}{d}" for d in (2, 3) for method in ("explicit", "implicit")),
+    *(f"{method}field" for method in ("explicit", "implicit", "splitting")),
+)
 EXTRA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+ALSO = ("runs/interpolation.py", "solve/handover.py")
+"""What of the library is compiled besides its engine."""
+
 TOOLS = {"python": "3.11", **dict(tool.split("==") for tool in EXTRA["wasm"])}
 """The versions that make these bits: Python's decides about the code that Numba sees."""
 
@@ -42,10 +48,13 @@ LARGEST = 90_000
 def digest_of_sources() -> str:
     """A name for everything of ours that the engines are made from."""
     digest = hashlib.sha256()
-    for folder in (ROOT / "src" / "parkade" / "engine", HERE):
-        for path in sorted([*folder.glob("*.py"), *folder.glob("*.c")]):
+    library = ROOT / "src" / "parkade"
+    for folder in (library / "engine", HERE):
+        for path in sorted([*folder.glob("*.py"), *folder.glob("*.c"), *folder.glob("*.zig")]):
             if path.name != "build.py":  # which decides about no bit
                 digest.update(path.name.encode() + path.read_bytes())
+    for name in ALSO:
+        digest.update((library / name).read_bytes())
     return digest.hexdigest()
 
 
@@ -64,7 +73,7 @@ def compile_engine(name: str) -> tuple[bytes, list[str]]:
     """The object file of an engine, and the names of its functions."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "engine.o")
-        command = [sys.executable, str(HERE / "compile.py"), name[:-1], name[-1], str(out)]
+        command = [sys.executable, str(HERE / "compile.py"), name, str(out)]
         # What the user has set for native code must not count, nor the order of Python's sets:
         # Numba writes them into names.
         env = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}

@@ -13,13 +13,17 @@ MEMORY = 2**29
 
 _STACK = 2**18
 _RUNTIME = Path(__file__).with_name("runtime.c")
+_MORE_MATH = Path(__file__).with_name("math.zig")
 
 # Functions of musl, because those of browsers would give other bits in each.
 _HEADERS = "src/include", "src/internal", "arch/generic"
 _MATH = (
-    *("pow", "pow_data", "exp_data"),
+    *("pow", "pow_data", "exp_data", "erf"),
     *(f"__math_{case}" for case in ("divzero", "invalid", "oflow", "uflow", "xflow")),
 )
+
+# What compilers take for granted, in Zig: logarithms and sines, for those modules that need them.
+_RUNTIME_OF_ZIG = "build-obj", "-target", "wasm32-freestanding", "-O", "ReleaseSmall"
 
 _COMPILER = "cc", "-target", "wasm32-wasi", "-O2", "-mbulk-memory", "-c"
 _LINKER = (
@@ -32,7 +36,8 @@ def link(engine: bytes, exported: list[str]) -> bytes:
     """The engine with its runtime. It imports nothing: the linker refuses what is not defined."""
     import ziglang
 
-    musl = Path(ziglang.__file__).parent / "lib" / "libc" / "musl"
+    lib = Path(ziglang.__file__).parent / "lib"
+    musl = lib / "libc" / "musl"
     headers = [f"-I{musl / part}" for part in _HEADERS]
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -40,6 +45,8 @@ def link(engine: bytes, exported: list[str]) -> bytes:
         _zig(place, *_COMPILER, "-Wall", "-Werror", str(_RUNTIME))
         for name in _MATH:
             _zig(place, *_COMPILER, "-w", *headers, str(musl / "src" / "math" / f"{name}.c"))
+        _zig(place, *_RUNTIME_OF_ZIG, "--name", "zig", str(lib / "compiler_rt.zig"))
+        _zig(place, *_RUNTIME_OF_ZIG, str(_MORE_MATH))
         objects = sorted(path.name for path in place.glob("*.o"))
         exports = [f"--export={name}" for name in exported]
         _zig(place, *_LINKER, *exports, *objects, "-o", "engine.wasm")
