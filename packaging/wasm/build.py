@@ -33,6 +33,8 @@ RECORD = "engines.json"
 NAMES = (
     *(f"{method}{d}" for d in (2, 3) for method in ("explicit", "implicit")),
     *(f"{method}field" for method in ("explicit", "implicit", "splitting")),
+    "plan",
+    "scene",
 )
 EXTRA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 ALSO = ("runs/interpolation.py", "solve/handover.py")
@@ -50,8 +52,9 @@ def digest_of_sources() -> str:
     digest = hashlib.sha256()
     library = ROOT / "src" / "parkade"
     for folder in (library / "engine", HERE):
-        for path in sorted([*folder.glob("*.py"), *folder.glob("*.c"), *folder.glob("*.zig")]):
-            if path.name != "build.py":  # which decides about no bit
+        for path in sorted(folder.iterdir()):
+            # All but build.py decide about bits.
+            if path.suffix in (".py", ".c", ".zig") and path.name != "build.py":
                 digest.update(path.name.encode() + path.read_bytes())
     for name in ALSO:
         digest.update((library / name).read_bytes())

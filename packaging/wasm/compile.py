@@ -1,4 +1,4 @@
-"""Compile one engine to an object file: `compile.py NAME FILE`. Prints what it exports.
+"""Compile one module to an object file: `compile.py NAME FILE`. Prints what it exports.
 
 It is a process of its own, because it can run nothing that it compiles.
 """
@@ -6,27 +6,20 @@ It is a process of its own, because it can run nothing that it compiles.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import target
 
 context = target.install()  # before the engine compiles anything
 
-from entries import entries  # noqa: E402
-from fields import field_entries  # noqa: E402
-
-MODULES = {
-    **{f"{method}{d}": (entries, method, d) for d in (2, 3) for method in ("explicit", "implicit")},
-    **{
-        f"{method}field": (field_entries, method)
-        for method in ("explicit", "implicit", "splitting")
-    },
-}
-"""By name, the function that gives what an engine exports, and its arguments."""
-
 if __name__ == "__main__":
     name, file = sys.argv[1:]
-    find, *given = MODULES[name]
-    functions = find(*given)
+    if name[-1].isdigit():
+        functions = import_module("entries").entries(name[:-1], int(name[-1]))
+    elif name.endswith("field"):
+        functions = import_module("fields").field_entries(name.removesuffix("field"))
+    else:
+        functions = import_module(name).entries()
     Path(file).write_bytes(target.compile_all(context, functions))
     print(*functions)

@@ -13,19 +13,18 @@ MEMORY = 2**29
 
 _STACK = 2**18
 _RUNTIME = Path(__file__).with_name("runtime.c")
-_MORE_MATH = Path(__file__).with_name("math.zig")
 
-# Functions of musl, because those of browsers would give other bits in each.
+# Functions of musl, because those of browsers would give other bits in each. Of most of them
+# `ziglang` has a translation, of some the original.
+_TRANSLATED = Path(__file__).with_name("math.zig")
 _HEADERS = "src/include", "src/internal", "arch/generic"
 _MATH = (
     *("pow", "pow_data", "exp_data", "erf"),
     *(f"__math_{case}" for case in ("divzero", "invalid", "oflow", "uflow", "xflow")),
 )
 
-# What compilers take for granted, in Zig: logarithms and sines, for those modules that need them.
-_RUNTIME_OF_ZIG = "build-obj", "-target", "wasm32-freestanding", "-O", "ReleaseSmall"
-
 _COMPILER = "cc", "-target", "wasm32-wasi", "-O2", "-mbulk-memory", "-c"
+_TRANSLATOR = "build-obj", "-target", "wasm32-freestanding", "-O", "ReleaseFast", "-fstrip"
 _LINKER = (
     *("wasm-ld", "--no-entry", "--gc-sections", "--strip-all", "--fatal-warnings"),
     *("-z", f"stack-size={_STACK}", f"--max-memory={MEMORY}"),
@@ -36,17 +35,17 @@ def link(engine: bytes, exported: list[str]) -> bytes:
     """The engine with its runtime. It imports nothing: the linker refuses what is not defined."""
     import ziglang
 
-    lib = Path(ziglang.__file__).parent / "lib"
-    musl = lib / "libc" / "musl"
+    library = Path(ziglang.__file__).parent / "lib"
+    musl = library / "libc" / "musl"
     headers = [f"-I{musl / part}" for part in _HEADERS]
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "engine.o").write_bytes(engine)
         _zig(place, *_COMPILER, "-Wall", "-Werror", str(_RUNTIME))
+        for path in (_TRANSLATED, library / "compiler_rt.zig"):
+            _zig(place, *_TRANSLATOR, "-fno-compiler-rt", "--name", path.stem, str(path))
         for name in _MATH:
             _zig(place, *_COMPILER, "-w", *headers, str(musl / "src" / "math" / f"{name}.c"))
-        _zig(place, *_RUNTIME_OF_ZIG, "--name", "zig", str(lib / "compiler_rt.zig"))
-        _zig(place, *_RUNTIME_OF_ZIG, str(_MORE_MATH))
         objects = sorted(path.name for path in place.glob("*.o"))
         exports = [f"--export={name}" for name in exported]
         _zig(place, *_LINKER, *exports, *objects, "-o", "engine.wasm")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,25 +13,13 @@ from parkade.model.head import Head
 from parkade.model.layers import Layers
 from parkade.model.model import Model
 from parkade.model.transformer import Transformer
+from parkade.solve import rules
 from parkade.solve import sums as summing
 from parkade.solve.frame import Frame, long_run_frame, rest_frame, transformer_frame
 from parkade.solve.lower import field_obstacle, kernel_head, plain_head
 from parkade.solve.options import Problem
+from parkade.solve.rules import WHOLE
 from parkade.solve.sums import Sums
-
-SHORT = 300.0
-"""Up to about this t_end·|V| an explicit run is cheaper, whatever the model."""
-
-# What runs cost, for models whose fastest relaxation is |V|; measured by benchmarks/life.py.
-_BENDS = 35.0  # explicit steps per dimension that errors limit, while clusters form and merge
-_SHARP = 9.0  # β below which there are fewer of them, because there are fewer clusters
-_RELAXING = 0.31  # explicit steps per relaxation time, which stability limits
-_MORE_BENDS = 2.3  # implicit steps for one of those that errors limit
-_STEP_RATIO = 2.8  # cost of an implicit step, of an explicit one
-_ELIMINATION_SECONDS = 5e-10  # per N³, to solve for N unknowns at once
-
-WHOLE = 400
-"""The largest n·(d−1) for an implicit step that couples all tokens."""
 
 _COUPLES = "the implicit method needs all weights under full attention"
 _CANCELS = "V does not attract, so large forces cancel in the end"
@@ -106,40 +93,26 @@ def _integrator(
     if options.method == "explicit":
         return "explicit", "requested", rest_frame(head)
     if options.method == "auto" and _is_short(problem):
-        return "explicit", "short run: explicit steps are cheaper", rest_frame(head)
+        return (*rules.VERDICTS[rules.BRIEF], rest_frame(head))
     frame = long_run_frame(head, frozen=problem.still or len(problem.fixed.tokens) > 0)
-    if options.method == "auto" and _explicit_is_cheaper(problem, frame, n):
-        return "explicit", "explicit steps are cheaper for this time", rest_frame(head)
     if options.method == "implicit":
         return "implicit", "requested", frame
-    if frame.rotates:
-        reason = "tokens rotate forever, and no rotating frame removes that"
-        return "explicit", reason, rest_frame(head)
-    if not model.triangular:
-        if can_be_implicit(model, n):
-            return "implicit", "long run, small enough to couple all tokens", frame
-        reason = f"full attention couples all tokens, and n·(d−1) > {WHOLE}"
-        return "explicit", reason, rest_frame(head)
-    turning = ", in a frame that rotates with the tokens" if frame.spin.any() else ""
-    return "implicit", "long causal run" + turning, frame
+    verdict = rules.CHEAPER
+    if not _explicit_is_cheaper(problem, frame, n):
+        small = can_be_implicit(model, n)
+        verdict = rules.long_run(frame.rotates, bool(frame.spin.any()), model.triangular, small)
+    method, reason = rules.VERDICTS[verdict]
+    return method, reason, frame if method == "implicit" else rest_frame(head)
 
 
 def _is_short(problem: Problem) -> bool:
-    """Whether explicit steps are cheaper.
-
-    Their size is limited by the fastest relaxation, about |V|. Implicit steps are not, but each
-    costs more, especially for large d.
-    """
+    """Whether explicit steps are cheaper, whatever the model."""
     model = problem.model
-    return problem.options.t_end * model.rate <= SHORT * (1 + model.d / 16)
+    return rules.is_short(problem.options.t_end, model.rate, model.d)
 
 
 def _explicit_is_cheaper(problem: Problem, frame: Frame, n: int) -> bool:
-    """Compare estimates of the cost of both methods, where steps can be foreseen.
-
-    Explicit steps resolve the formation of clusters, and then the relaxation of tokens in them;
-    implicit steps only the former.
-    """
+    """Whether explicit steps are cheaper, where steps can be foreseen."""
     from parkade.engine.pairwise import seconds
 
     model = problem.model
@@ -148,13 +121,15 @@ def _explicit_is_cheaper(problem: Problem, frame: Frame, n: int) -> bool:
         return False
     if not np.array_equal(product, product[0, 0] * np.eye(model.d)):
         return False
-    sharp = min(1.0, model.sharpness / _SHARP)
-    bends = _BENDS * model.d * sharp * max(0.5, 1 + 0.1 * math.log(n / 200))
-    explicit = bends + _RELAXING * problem.options.t_end * model.rate
-    ratio = _STEP_RATIO
-    if not model.triangular:
-        ratio += _ELIMINATION_SECONDS * (n * (model.d - 1.0)) ** 3 / (6 * seconds(n * n, model.d))
-    return explicit < ratio * _MORE_BENDS * bends
+    return rules.explicit_is_cheaper(
+        problem.options.t_end,
+        model.rate,
+        model.sharpness,
+        n,
+        model.d,
+        model.triangular,
+        seconds(n * n, model.d),
+    )
 
 
 def _transformer(problem: Problem, n: int) -> Plan:
@@ -172,15 +147,15 @@ def _transformer(problem: Problem, n: int) -> Plan:
             return _naive(problem, n)
         return Plan("implicit", "requested", sums, long, long.spin)
     if _is_short(problem):
-        reason = "short run: explicit steps are cheaper"
+        reason = rules.VERDICTS[rules.BRIEF][1]
     elif not model.triangular:
         reason = "not causal"
     elif long.rotates:
-        reason = "tokens rotate forever, and no rotating frame removes that"
+        reason = rules.VERDICTS[rules.ROTATING][1]
     elif not fits:
         reason = "too many tokens to store their weights"
     else:
-        return Plan("implicit", "long causal run", sums, long, long.spin)
+        return Plan(*rules.VERDICTS[rules.CAUSAL], sums, long, long.spin)
     return Plan("explicit", reason, sums, rest, rest.spin)
 
 
@@ -202,13 +177,13 @@ def _naive(problem: Problem, n: int) -> Plan:
     if options.method != "auto":
         return Plan(options.method, "requested", sums, None, still)
     if _is_short(problem):
-        return Plan("explicit", "short run: explicit steps are cheaper", sums, None, still)
+        return Plan(*rules.VERDICTS[rules.BRIEF], sums, None, still)
     if not model.triangular:
         return Plan("explicit", "not known to be causal", sums, None, still)
     if not can_be_implicit(model, n):
         reason = f"n·(d−1) > {WHOLE}: too many finite differences"
         return Plan("explicit", reason, sums, None, still)
-    return Plan("implicit", "long causal run", sums, None, still)
+    return Plan(*rules.VERDICTS[rules.CAUSAL], sums, None, still)
 
 
 def _one_after_the_other(problem: Problem, model: Layers, n: int) -> Plan:

@@ -14,12 +14,8 @@ from parkade.base.types import Array
 from parkade.model.mask import Window
 from parkade.model.model import Model
 from parkade.model.transformer import Transformer
+from parkade.solve import rules
 from parkade.solve.options import Problem
-
-# The error allowed in a mean computed with harmonic sums: a fraction of tol, within limits.
-_PER_TOL = 1e-5  # far below the error of a step: errors of sums add up over time
-_COARSEST = 1e-10  # for any tol: a few more harmonics cost little
-_FINEST = 1e-14  # about the limit of float64
 
 _LARGEST = 100_000  # harmonics: a table of some megabytes
 _LARGEST_BY_LENGTH = {2: 2_000, 3: 100_000}  # the same if queries have different lengths
@@ -126,14 +122,12 @@ def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = ""
         if asked == "harmonic":
             raise InputError(f"harmonic sums cannot be used: {obstacle}; use sums='direct'")
         return directly(obstacle)
-    accuracy = min(_COARSEST, max(_FINEST, _PER_TOL * tol))
-    if asked == "auto" and _PER_TOL * tol < _FINEST:
+    accuracy = rules.allowed_error(tol)
+    if asked == "auto" and rules.too_fine(tol):
         return directly(f"tol={tol:g} needs more accuracy than harmonic sums have")
     if asked == "auto" and ROUNDING * frozen > accuracy:
         return directly(f"frozen weights of {frozen:g} make harmonic sums inaccurate")
-    # Half of the error is for omitted terms. No less than ROUNDING/4: a token with more than
-    # accuracy/ROUNDING others is summed directly.
-    tail = max(accuracy / (2 * (n + frozen)), ROUNDING / 4)
+    tail = rules.allowed_tail(accuracy, ROUNDING, n + frozen)
     if not _rate(model) > 0:  # weights may all be small, so what is omitted counts as rounding
         tail = ROUNDING / 8
     cost, table, lengths = _harmonic(problem, n, tail, direct)

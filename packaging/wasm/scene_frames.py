@@ -1,0 +1,127 @@
+"""The times of the frames of a scene: what `parkade.explorer.frames` does with NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scene_run import Run, turn
+
+from parkade.base.types import Array
+from parkade.engine.jit import njit
+from parkade.explorer import frames
+
+MOST = frames.MOST
+_LEAST, _NUMBERS, _PAIRS, _FIRST = frames._LEAST, frames._NUMBERS, frames._PAIRS, frames._FIRST
+_PER_DECADE, _STEP, _PIECES = frames._PER_DECADE, frames._STEP, frames._PIECES
+_LOW, _HIGH = frames._EVEN
+
+
+@njit()
+def _distance(x: Array, y: Array) -> float:
+    minus, plus = 0.0, 0.0
+    for c in range(x.size):
+        minus += (x[c] - y[c]) ** 2
+        plus += (x[c] + y[c]) ** 2
+    return 2.0 * math.atan2(math.sqrt(minus), math.sqrt(plus))
+
+
+@njit(allocates=True)
+def way(run: Run, out: Array) -> None:
+    """Set `out` to how far the fastest token has come at each time."""
+    before, after = run.tokens[0].copy(), run.tokens[0].copy()
+    out[0] = 0.0
+    for i in range(1, run.times.size):
+        for k in range(after.shape[0]):
+            for c in range(after.shape[1]):
+                after[k, c] = run.tokens[i, k, c]
+        turn(run, run.times[i], after)
+        longest = 0.0
+        for k in range(after.shape[0]):
+            longest = max(longest, _distance(before[k], after[k]))
+        turned = abs(run.rate) * (run.times[i] - run.times[i - 1])
+        out[i] = out[i - 1] + (longest + turned)
+        before, after = after, before
+
+
+@njit()
+def interpolated(x: float, places: Array, values: Array) -> float:
+    """`np.interp` for one number."""
+    low, high = 0, places.size
+    while low < high:  # the first place beyond x
+        middle = (low + high) // 2
+        if places[middle] <= x:
+            low = middle + 1
+        else:
+            high = middle
+    j = max(0, low - 1)
+    if j == places.size - 1 or places[j] >= x:
+        return values[j]
+    slope = (values[j + 1] - values[j]) / (places[j + 1] - places[j])
+    return slope * (x - places[j]) + values[j]
+
+
+@njit()
+def _even(end: float, most: int, out: Array) -> int:
+    """Set `out` to time 0 and equal ratios to the end; returns how many."""
+    first = min(_FIRST, end / 100)
+    low, high = min(_LOW, most - 1), min(_HIGH, most - 1)
+    count = int(min(max(_PER_DECADE * math.log10(end / first), float(low)), float(high)))
+    bottom, top = math.log10(first), math.log10(end)
+    step = (top - bottom) / (count - 2)
+    out[0] = 0.0
+    for i in range(1, count):
+        out[i] = 10.0 ** ((i - 1) * step + bottom)
+    out[1], out[count - 1] = first, end
+    return count
+
+
+@njit()
+def _pieces(move: float, step: float) -> int:
+    return int(min(max(math.ceil(move / step), 1.0), float(_PIECES)))
+
+
+@njit()
+def _insert(out: Array, count: int, t: float) -> int:
+    """Put a time among others in order, unless it is there; returns how many there are."""
+    i = count
+    while i > 0 and out[i - 1] > t:
+        i -= 1
+    if i > 0 and out[i - 1] == t:
+        return count
+    for j in range(count, i, -1):
+        out[j] = out[j - 1]
+    out[i] = t
+    return count + 1
+
+
+@njit(allocates=True)
+def frame_times(run: Run, out: Array) -> int:
+    """Set `out`, which has room for `MOST`, to the times of the frames; returns how many."""
+    steps, n, d = run.tokens.shape
+    room = min(_NUMBERS / (n * d), _PAIRS / float(n) ** 2 if d > 2 else float(MOST))
+    most = int(min(max(room, float(_LEAST)), float(MOST)))
+    length = np.empty(steps)
+    way(run, length)
+    even = np.empty(most)
+    count = _even(run.times[steps - 1], most, even)
+    miles = np.empty(count)
+    for i in range(count):
+        miles[i] = interpolated(even[i], run.times, length)
+    step = _STEP
+    while True:
+        total = 0
+        for i in range(count - 1):
+            total += _pieces(miles[i + 1] - miles[i], step)
+        if total < most:
+            break
+        step *= 1.2
+    for i in range(count):
+        out[i] = even[i]
+    kept = _insert(out, count, interpolated(0.0, length, run.times))
+    for i in range(count - 1):
+        pieces = _pieces(miles[i + 1] - miles[i], step)
+        part = (miles[i + 1] - miles[i]) / pieces
+        for j in range(1, pieces):
+            kept = _insert(out, kept, interpolated(j * part + miles[i], length, run.times))
+    return kept

@@ -1,0 +1,197 @@
+"""A run in the memory of a page: its steps, and the tokens at any moment, as `Trajectory` has them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkade.base.types import Array
+from parkade.engine import explicit, implicit, splitting
+from parkade.engine.jit import njit
+
+Indices = NDArray[np.int64]
+
+METHODS = "explicit", "implicit", "splitting"
+"""The methods, by their number."""
+
+_EXPLICIT, _IMPLICIT, _SPLITTING = range(3)
+_explicit, _implicit, _splitting = (
+    each.interpolate for each in (explicit, implicit, splitting)
+)
+
+
+class Run(NamedTuple):
+    """Steps in the coordinates of the model, in a frame that turns with the tokens."""
+
+    method: int
+    times: Array  # (T,)
+    tokens: Array  # (T, n, d)
+    dense: Array  # (T-1, p, n, d)
+    logs: Array  # (T, n): ln r, or (0, 0) if tokens have no lengths
+    log_bends: Array  # (T-1, p, n), or (0, 0, 0)
+    plane: Array  # (2, d): an orthonormal basis of the plane in which the frame turns
+    rate: float  # its angular velocity; 0 for a frame at rest
+
+
+class Steps(NamedTuple):
+    """Steps as an engine gives them: in a basis, and of free tokens only."""
+
+    times: Array  # (m,)
+    states: Array  # (m, free, d), or one column more: ln r
+    dense: Array  # (m, p, free, d), or one column more
+    basis: Array  # (d, d): columns are in the coordinates of the model
+    free: Indices  # (free,): which tokens they are
+
+
+@njit()
+def plane_of(spin: Array, plane: Array) -> float:
+    """Set `plane` to that of an antisymmetric matrix for d = 2 or 3; returns how fast it turns."""
+    d = spin.shape[0]
+    for i in range(2):
+        for c in range(d):
+            plane[i, c] = 1.0 if i == c else 0.0
+    if d == 2:
+        return (spin[1, 0] - spin[0, 1]) / 2
+    a = (spin[2, 1] - spin[1, 2]) / 2
+    b = (spin[0, 2] - spin[2, 0]) / 2
+    c = (spin[1, 0] - spin[0, 1]) / 2
+    rate = math.sqrt(a * a + b * b + c * c)
+    if rate == 0.0 or (a == 0.0 and b == 0.0):
+        return c
+    # The axis times the coordinate vector that is farthest from it, and their product.
+    a, b, c = a / rate, b / rate, c / rate
+    if abs(a) <= abs(b) and abs(a) <= abs(c):
+        x, y, z = 0.0, c, -b
+    elif abs(b) <= abs(c):
+        x, y, z = -c, 0.0, a
+    else:
+        x, y, z = b, -a, 0.0
+    size = math.sqrt(x * x + y * y + z * z)
+    x, y, z = x / size, y / size, z / size
+    plane[0, 0], plane[0, 1], plane[0, 2] = x, y, z
+    plane[1, 0], plane[1, 1], plane[1, 2] = b * z - c * y, c * x - a * z, a * y - b * x
+    return rate
+
+
+@njit()
+def turn(run: Run, t: float, x: Array) -> None:
+    """Turn tokens (n, d) as the frame has turned at time t."""
+    if run.rate == 0.0:
+        return
+    angle = t * run.rate
+    cosine, sine = math.cos(angle) - 1.0, math.sin(angle)
+    d = x.shape[1]
+    for k in range(x.shape[0]):
+        first, second, before = 0.0, 0.0, 0.0
+        for c in range(d):
+            first += x[k, c] * run.plane[0, c]
+            second += x[k, c] * run.plane[1, c]
+            before += x[k, c] * x[k, c]
+        along = cosine * first - sine * second
+        across = cosine * second + sine * first
+        after = 0.0
+        for c in range(d):
+            x[k, c] += along * run.plane[0, c] + across * run.plane[1, c]
+            after += x[k, c] * x[k, c]
+        scale = math.sqrt(before) / max(math.sqrt(after), 1e-300)
+        for c in range(d):
+            x[k, c] *= scale
+
+
+@njit()
+def _leave(vector: Array, basis: Array, out: Array) -> None:
+    """A vector from its components in a basis."""
+    for c in range(out.size):
+        total = 0.0
+        for e in range(out.size):
+            total += vector[e] * basis[c, e]
+        out[c] = total
+
+
+@njit()
+def begin(run: Run, start: Array) -> None:
+    """Set all times to the start: frozen tokens stay there."""
+    run.times[0] = 0.0
+    for i in range(run.tokens.shape[0]):
+        for k in range(start.shape[0]):
+            for c in range(start.shape[1]):
+                run.tokens[i, k, c] = start[k, c]
+
+
+@njit()
+def take(run: Run, steps: Steps, first: int) -> None:
+    """Add steps, the first of which begins at time number `first`."""
+    d = run.tokens.shape[2]
+    for s in range(steps.times.size):
+        i = first + s
+        run.times[i + 1] = steps.times[s]
+        for f in range(steps.free.size):
+            k = steps.free[f]
+            _leave(steps.states[s, f], steps.basis, run.tokens[i + 1, k])
+            for p in range(run.dense.shape[1]):
+                _leave(steps.dense[s, p, f], steps.basis, run.dense[i, p, k])
+            if run.logs.size > 0:
+                run.logs[i + 1, k] = steps.states[s, f, d]
+                for p in range(run.dense.shape[1]):
+                    run.log_bends[i, p, k] = steps.dense[s, p, f, d]
+
+
+@njit()
+def inside(run: Run, i: int, t: float, count: int, out: Array) -> None:
+    """Set `out` to the first tokens at time t of the step from time number i, without turning."""
+    theta = (t - run.times[i]) / (run.times[i + 1] - run.times[i])
+    start, end = run.tokens[i][:count], run.tokens[i + 1][:count]
+    dense, some = run.dense[i][:, :count], out[:count]
+    if run.method == _EXPLICIT:
+        _explicit(theta, start, end, dense, some)
+    elif run.method == _IMPLICIT:
+        _implicit(theta, start, end, dense, some)
+    else:
+        _splitting(theta, start, end, dense, some)
+
+
+@njit()
+def first_from(times: Array, t: float) -> int:
+    """The number of the first time that is not before t."""
+    low, high = 0, times.size
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] < t:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit()
+def at(run: Run, t: float, out: Array) -> None:
+    """Set `out` to the tokens at a time, without turning."""
+    i = first_from(run.times, t)
+    if run.times[i] != t:
+        inside(run, i - 1, t, out.shape[0], out)
+        return
+    for k in range(out.shape[0]):
+        for c in range(out.shape[1]):
+            out[k, c] = run.tokens[i, k, c]
+
+
+@njit()
+def logs_at(run: Run, t: float, out: Array) -> None:
+    """Set `out` to the ln r of all tokens at a time."""
+    i = first_from(run.times, t)
+    for k in range(out.size):
+        end = run.logs[i, k]
+        out[k] = end
+        if run.times[i] != t:
+            start = run.logs[i - 1, k]
+            theta = (t - run.times[i - 1]) / (run.times[i] - run.times[i - 1])
+            bend = 0.0
+            if run.method == _EXPLICIT:
+                bend = run.log_bends[i - 1, 1, k] + (1 - theta) * run.log_bends[i - 1, 2, k]
+                bend = run.log_bends[i - 1, 0, k] + theta * bend
+            elif run.method == _IMPLICIT:
+                bend = run.log_bends[i - 1, 0, k] + theta * run.log_bends[i - 1, 1, k]
+            out[k] = start + theta * (end - start + (1 - theta) * bend)
