@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 
@@ -241,3 +242,32 @@ def _grid():
 
 
 GRID = list(_grid())
+
+
+def _parts():
+    """Every normalisation with every other part of a transformer, and some with time."""
+    for d, norm, heads, mlp in product(
+        (2, 3), ("post", "pre", "mix", "peri", "ngpt", "sqrt"), (1, 3), (0, 8)
+    ):
+        for mask, encoding in product(
+            ("causal", "window", "prefix", "full"), ("none", "rope", "alibi")
+        ):
+            given = {"norm": norm, "heads": heads, "mlp": mlp, "encoding": encoding}
+            if heads == 1 and mlp == 0 and norm == "post" and encoding == "none":
+                if mask in ("causal", "full"):
+                    continue  # one plain head
+            long = mask in ("causal", "window")
+            yield Offered(
+                n=16,
+                d=d,
+                beta=4.0,
+                t_end=(1e3 if mlp else 1e60) if long else 20.0,
+                settings={**given, "mask": mask, "reach": 5},
+            )
+    for d, heads, norm in product((2, 3), (1, 2), ("post", "pre", "ngpt")):
+        more = {"heads": heads, "norm": norm}
+        yield Offered(n=12, d=d, beta=2.0, t_end=1e4, settings={**more, "growth": 2.0})
+        yield Offered(n=8, d=d, beta=2.0, t_end=3.0, settings={**more, "noise": 0.1})
+
+
+PARTS = list(_parts())
