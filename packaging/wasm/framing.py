@@ -1,0 +1,200 @@
+"""The frame of a run, as `solve.frame` finds it with LAPACK."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from schur import schur
+from slots import floats
+from symmetric import diagonalize, spectral_norm
+
+from parkade.base.constants import SNAP
+from parkade.base.types import Array
+from parkade.engine.jit import njit
+from parkade.engine.vectors import frobenius
+from parkade.solve.frame import _DEFECTIVE
+
+_ALIKE = 1e-6  # of eigenvalues: as in `frame._turns`
+
+
+class Frame(NamedTuple):
+    """The arrays of a frame, and its traits."""
+
+    basis: Array
+    spin: Array
+    V: Array
+    B: Array
+    leading: float
+    rotates: bool
+    attracts: bool
+    drifts: bool
+
+
+@njit()
+def largest(A: Array) -> float:
+    """The largest entry in size."""
+    found = 0.0
+    for r in range(A.shape[0]):
+        for c in range(A.shape[1]):
+            found = max(found, abs(A[r, c]))
+    return found
+
+
+@njit()
+def is_zero(A: Array) -> bool:
+    """Whether all entries are 0."""
+    return largest(A) == 0.0
+
+
+@njit()
+def multiply(A: Array, B: Array, out: Array) -> None:
+    """Set out = A B."""
+    for r in range(A.shape[0]):
+        for c in range(B.shape[1]):
+            total = 0.0
+            for i in range(A.shape[1]):
+                total += A[r, i] * B[i, c]
+            out[r, c] = total
+
+
+@njit(allocates=True)
+def inside(A: Array, W: Array, out: Array) -> None:
+    """Set out = Wᵀ A W."""
+    d = A.shape[0]
+    half = np.empty((d, d))
+    multiply(A, W, half)
+    multiply(W.T, half, out)
+
+
+@njit()
+def _identity(out: Array) -> None:
+    for r in range(out.shape[0]):
+        for c in range(out.shape[1]):
+            out[r, c] = 1.0 if r == c else 0.0
+
+
+@njit()
+def _basis(V: Array, T: Array, W: Array) -> None:
+    """Set T and W as `frame._schur` does."""
+    d = V.shape[0]
+    triangular, symmetric, slack = True, True, 1e-15 * largest(V)
+    for r in range(d):
+        for c in range(d):
+            T[r, c] = V[r, c]
+            triangular = triangular and (r <= c or V[r, c] == 0.0)
+            symmetric = symmetric and abs(V[r, c] - V[c, r]) <= slack
+    _identity(W)
+    if triangular:
+        return
+    if not symmetric:
+        schur(T, W)
+        return
+    for r in range(d):
+        for c in range(r):
+            T[c, r] = T[r, c]
+    diagonalize(T, W)
+
+
+@njit()
+def _turns(T: Array) -> bool:
+    """As `frame._turns`, for the eigenvalues of a quasi-triangular matrix."""
+    d = T.shape[0]
+    size, top = 1e-300, -np.inf
+    for i in range(d):
+        size = max(size, math.hypot(T[i, i], _imaginary(T, i)))
+        top = max(top, T[i, i])
+    for i in range(d):
+        if T[i, i] >= top - _ALIKE * size and _imaginary(T, i) > _ALIKE * size:
+            return True
+    return False
+
+
+@njit()
+def _imaginary(T: Array, i: int) -> float:
+    """The imaginary part of the eigenvalue with the real part T[i, i], in size."""
+    d = T.shape[0]
+    if i + 1 < d and T[i + 1, i] != 0.0:
+        return math.sqrt(abs(T[i + 1, i])) * math.sqrt(abs(T[i, i + 1]))
+    if i > 0 and T[i, i - 1] != 0.0:
+        return math.sqrt(abs(T[i, i - 1])) * math.sqrt(abs(T[i - 1, i]))
+    return 0.0
+
+
+@njit(allocates=True)
+def _commute(X: Array, Y: Array) -> bool:
+    d = X.shape[0]
+    one, other = np.empty((d, d)), np.empty((d, d))
+    multiply(X, Y, one)
+    multiply(Y, X, other)
+    for r in range(d):
+        for c in range(d):
+            one[r, c] -= other[r, c]
+    return frobenius(one) <= 1e-12 * (frobenius(X) * frobenius(Y))
+
+
+@njit()
+def _is_defective(B: Array) -> bool:
+    d = B.shape[0]
+    for r in range(d):
+        for c in range(r + 1, d):
+            coupling = abs(B[r, c])
+            if coupling > 0.0 and max(-B[r, r], -B[c, c]) <= _DEFECTIVE * coupling:
+                return True
+    return False
+
+
+@njit(allocates=True)
+def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> Frame:
+    """The frame of one head, with its KᵀQ: for long runs, or the model's own coordinates."""
+    d = V.shape[0]
+    W, T, S, B, spin = (
+        floats((d, d)),
+        floats((d, d)),
+        floats((d, d)),
+        floats((d, d)),
+        floats((d, d)),
+    )
+    _basis(V, T, W)
+    turns, zero = _turns(T), SNAP * spectral_norm(V)
+    leading = T[0, 0]
+    for i in range(1, d):
+        leading = max(leading, T[i, i])
+    attracts = leading > SNAP * largest(V)
+    if not long:
+        _identity(W)
+        for r in range(d):
+            for c in range(d):
+                T[r, c] = V[r, c]
+                B[r, c] = V[r, c] - (leading if r == c else 0.0)
+        return Frame(W, spin, T, B, leading, turns, attracts, False)
+    if turns and may_turn:
+        for r in range(d):
+            for c in range(d):
+                S[r, c] = (T[r, c] - T[c, r]) / 2
+                if abs(S[r, c]) <= zero:
+                    S[r, c] = 0.0
+        other = np.empty((d, d))
+        inside(product, W, other)
+        if _commute(S, T) and _commute(S, other):
+            turns = False
+        else:
+            for r in range(d):
+                for c in range(d):
+                    S[r, c] = 0.0
+    snap = not is_zero(S)
+    for r in range(d):
+        for c in range(d):
+            snap = snap or T[r, c] != V[r, c]
+    for r in range(d):
+        for c in range(d):
+            B[r, c] = T[r, c] - (leading if r == c else 0.0) - S[r, c]
+            if snap and abs(B[r, c]) <= zero:
+                B[r, c] = 0.0
+    inside(S, W.T, spin)
+    for r in range(d):
+        for c in range(r + 1):
+            spin[r, c] = (spin[r, c] - spin[c, r]) / 2
+            spin[c, r] = -spin[r, c]
+    return Frame(W, spin, T, B, leading, turns, attracts, _is_defective(B))
