@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload, register_jitable
 from slots import floats
-from svd import largest_value
+from symmetric import spectral_norm
 
 from parkade.base.types import Array
 from parkade.engine.clock import MOTION, STEP, TIME, TRUSTED
@@ -69,11 +69,11 @@ def _equal(a: Array, b: Array) -> bool:
 @njit()
 def _change(query: Array, before: Array) -> float:
     """By how much scores may change."""
-    gap, room = floats(query.shape), floats(query.shape)
+    gap = floats(query.shape)
     for i in range(query.shape[0]):
         for j in range(query.shape[1]):
             gap[i, j] = query[i, j] - before[i, j]
-    return largest_value(gap, room) / LOG2E
+    return spectral_norm(gap) / LOG2E
 
 
 class Doubt(NamedTuple):
