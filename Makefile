@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce findings trained test fuzz parity browser firefox docs docstest wheel dist wasm bench clean
+.PHONY: help reproduce findings trained test fuzz parity browser firefox docs docstest wheel dist wasm page bench clean
 
 help: ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -106,9 +106,12 @@ $(VENV)/wasm: pyproject.toml | $(BIN)/python
 wasm: $(VENV)/wasm ## build the engines for pages, after an edit of the engine
 	$(VENV)/wasm/bin/python packaging/wasm/build.py
 
+page: $(VENV)/parkade ## write the explorer as static files into page/, for any host
+	$(BIN)/python -m parkade.explorer.folder page
+
 bench: $(VENV)/parkade ## measure the speed against named baselines
 	$(BIN)/parkade bench
 
 clean: ## remove the environment, the results and the caches
-	rm -rf $(VENV) results dist site docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) results dist site page docs/gallery docs/api/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,11 +1,12 @@
-"""Live scenes: a run as a page in a frame, in which the reader drags time.
+"""Live scenes: a run as a page in a frame, in which the reader drags time, and changes β.
 
     ```{scene} run
     A caption.
     ```
 
 shows the variable `run` of the Python blocks before it on the page, which are executed for it. So
-the picture is that of the code. `:view:` is what a link of the explorer has after #.
+the picture is that of the code. `:view:` is what a link of the explorer has after #. Where pages can
+compute the model, the reader can change β, n and the seed, too.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Scene(Directive):
         before = "".join(source.splitlines(keepends=True)[: self.lineno - 1])
         code = "".join(_PYTHON.findall(before))
         run = namespace(code)[self.arguments[0]]
-        text = run.show(view=self.options.get("view", ""), embed=True).text
+        text = _page(run, self.options.get("view", ""))
         name = hashlib.sha256(text.encode()).hexdigest()[:16] + ".html"
         folder = Path(env.app.outdir) / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
@@ -66,6 +67,16 @@ class Scene(Directive):
         words, messages = self.state.inline_text(caption, self.lineno)
         figure += nodes.caption(caption, "", *words)
         return [figure, *messages]
+
+
+def _page(run: Any, view: str) -> str:
+    """The page of a run, with controls if it can compute."""
+    from parkade.base.errors import InputError
+
+    try:
+        return str(run.show(view=view, embed=True, live=True).text)
+    except InputError:
+        return str(run.show(view=view, embed=True).text)
 
 
 def _visit(writer: Any, node: frame) -> None:

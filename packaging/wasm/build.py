@@ -34,6 +34,7 @@ NAMES = (
     *(f"{method}{d}" for d in (2, 3) for method in ("explicit", "implicit")),
     *(f"{method}field" for method in ("explicit", "implicit", "splitting")),
     "plan",
+    "fieldplan",
     "scene",
 )
 EXTRA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -102,7 +103,8 @@ def build(names: list[str], folder: Path) -> None:
         (folder / f"{name}.wasm").write_bytes(made)
         known[name] = {"object": sha(compiled), "wasm": sha(made)}
         print(f"{name}: {len(made)} bytes, {small} compressed")
-    made_from = {"sources": digest_of_sources(), "tools": TOOLS, "engines": known}
+    in_order = {name: known[name] for name in NAMES if name in known}
+    made_from = {"sources": digest_of_sources(), "tools": TOOLS, "engines": in_order}
     record.write_text(json.dumps(made_from, indent=2) + "\n")
 
 

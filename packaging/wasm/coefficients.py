@@ -101,7 +101,7 @@ def legendre(beta: float, tail: float) -> Array:
     return _factors(a, r, max(top, 0), beta)
 
 
-@njit()
+@njit(allocates=True)
 def _factors(a: Array, r: Array, top: int, beta: float) -> Array:
     """As `series.harmonic_factors`, whose numbers are ratios of long integers."""
     table = floats((4, (top + 1) * (top + 2) // 2))

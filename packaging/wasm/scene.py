@@ -11,19 +11,23 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import scene_forecast
 import scene_frames
 import scene_merges
 import scene_run
 from numba import typeof, types
+from scene_forecast import Given, Told
 from scene_merges import Events, Plateaus
 from scene_run import Indices, Run, Steps
 from slots import TABLE, count, floats, integers, reader, write
+from small import norm
 
+from parkade.analysis.merging import _FORMING
 from parkade.base.types import Array
 from parkade.engine.jit import njit
 from parkade.engine.neighbours import count_near
 
-INPUT, RUN, SHOWN, FOUND, LABELS, SHARES = 0, 32, 64, 80, 112, 120
+INPUT, RUN, SHOWN, FOUND, LABELS, SHARES, TOLD = 0, 32, 64, 80, 112, 120, 124
 """Where things begin in the table."""
 
 Entries: TypeAlias = dict[str, tuple[Callable[..., Any], Any]]
@@ -54,7 +58,16 @@ class Found(NamedTuple):
     events: Events
     plateaus: Plateaus
     arrivals: Array  # (n,)
-    many: int  # plateaus
+
+
+class Law(NamedTuple):
+    """What a forecast needs besides the run."""
+
+    query: Array  # (d, d): Q
+    key: Array  # (d, d): K
+    basis: Array  # (d, dim): of the leading eigenspace of V
+    projection: Array  # (d, d): on it
+    numbers: Array  # (3,): β, the leading eigenvalue, and the radius of clusters
 
 
 class Labels(NamedTuple):
@@ -71,9 +84,10 @@ def entries() -> Entries:
         "begin": (_begin, types.void(TABLE)),
         "take": (_take, types.void(TABLE, some)),
         "show": (_show, types.void(TABLE)),
-        "merge": (_merge, types.void(TABLE, number, some, number)),
+        "merge": (_merge, types.void(TABLE, number, some)),
         "label": (_label, types.void(TABLE)),
         "consume": (_consume, types.void(TABLE, number)),
+        "foretell": (_foretell, types.int32(TABLE)),
     }
 
 
@@ -84,15 +98,18 @@ _KINDS = {
     INPUT: Steps(_ONE, _THREE, _FOUR, _TWO, _WHOLE),
     RUN: Run(1, _ONE, _THREE, _FOUR, _TWO, _THREE, _TWO, 1.0),
     SHOWN: Shown(_ONE, _THREE, _TWO),
-    FOUND: Found(_EVENTS, _PLATEAUS, _ONE, 1),
+    FOUND: Found(_EVENTS, _PLATEAUS, _ONE),
     LABELS: Labels(np.empty((1, 1), dtype=np.int64), _WHOLE),
     SHARES: (_ONE,),
+    TOLD: Told(_ONE, *(_WHOLE,) * 3),
 }
 _ENDS = [first + count(typeof(kind)) for first, kind in _KINDS.items()]
 assert all(end <= first for end, first in zip(_ENDS, list(_KINDS)[1:], strict=False))
 
 _read_start = reader(typeof(Start(_TWO, _TWO, 1, 1, 1, 1)))
-_read_centers = reader(types.Array(types.int64, 1, "C"))
+_read_law = reader(typeof(Law(*(_TWO,) * 4, _ONE)))
+_read_centers = reader(typeof(_WHOLE))
+_read_matrix = reader(typeof(_TWO))
 _read_steps, _read_run, _read_shown, _read_found = (
     reader(typeof(_KINDS[place])) for place in (INPUT, RUN, SHOWN, FOUND)
 )
@@ -137,19 +154,21 @@ def _show(table: Any) -> None:
     write(table, SHOWN, Shown(times, tokens, logs))
 
 
-def _merge(table: Any, radius: float, halvings: int, forming: float) -> None:
-    run = _read_run(table, RUN)
-    n = run.tokens.shape[1]
+def _merge(table: Any, radius: float, halvings: int) -> None:
+    run, rate = _read_run(table, RUN), norm(_read_matrix(table, INPUT))
+    n, end = run.tokens.shape[1], run.times[run.times.size - 1]
     room = Events(floats((n,)), integers((n,)), integers((n,)), integers((n,)))
     many = scene_merges.merges(run, radius, halvings, room)
     arrivals = floats((n,))
     scene_merges.arrivals(room, many, arrivals)
-    states = Plateaus(floats((n + 1,)), floats((n + 1,)), floats((n + 1,)), integers((n + 1,)))
-    long = scene_merges.plateaus(arrivals, run.times[run.times.size - 1], forming, states)
-    events = Events(
-        room.times[:many], room.absorbed[:many], room.into[:many], room.sizes[:many]
+    more = Plateaus(floats((n + 1,)), floats((n + 1,)), floats((n + 1,)), integers((n + 1,)))
+    forming = _FORMING / (rate if rate > 0.0 else 1.0)
+    long = scene_merges.plateaus(arrivals, end, forming, more)
+    events = Events(room.times[:many], room.absorbed[:many], room.into[:many], room.sizes[:many])
+    plateaus = Plateaus(
+        more.starts[:long], more.ends[:long], more.lifetimes[:long], more.clusters[:long]
     )
-    write(table, FOUND, Found(events, states, arrivals, long))
+    write(table, FOUND, Found(events, plateaus, arrivals))
 
 
 def _label(table: Any) -> None:
@@ -175,3 +194,18 @@ def _shares(tokens: Array, centers: Indices, radius: float, out: Array) -> None:
     counts = count_near(tokens, centers, radius)
     for i in range(out.size):
         out[i] = counts[i] / tokens.shape[1]
+
+
+def _foretell(table: Any) -> int:
+    law, run, found = _read_law(table, INPUT), _read_run(table, RUN), _read_found(table, FOUND)
+    beta, value, radius = law.numbers
+    n, end = run.tokens.shape[1], run.times[run.times.size - 1]
+    given = Given(
+        run.tokens[0], law.query, law.key, law.basis, law.projection, beta, value, radius, end
+    )
+    room = Told(floats((n,)), integers((n,)), integers((n,)), integers((2,)))
+    many = scene_forecast.forecast(given, found.events, room)
+    some = max(many, 0)
+    told = Told(room.times[:some], room.absorbed[:some], room.into[:some], room.right)
+    write(table, TOLD, told)
+    return many

@@ -9,12 +9,19 @@ from scene_run import Run, turn
 
 from parkade.base.types import Array
 from parkade.engine.jit import njit
-from parkade.explorer import frames
+from parkade.explorer.frames import (
+    _EVEN,
+    _FIRST,
+    _LEAST,
+    _NUMBERS,
+    _PAIRS,
+    _PER_DECADE,
+    _PIECES,
+    _STEP,
+    MOST,
+)
 
-MOST = frames.MOST
-_LEAST, _NUMBERS, _PAIRS, _FIRST = frames._LEAST, frames._NUMBERS, frames._PAIRS, frames._FIRST
-_PER_DECADE, _STEP, _PIECES = frames._PER_DECADE, frames._STEP, frames._PIECES
-_LOW, _HIGH = frames._EVEN
+_LOW, _HIGH = _EVEN
 
 
 @njit()

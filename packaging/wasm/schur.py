@@ -36,7 +36,8 @@ def schur(T: Array, W: Array) -> None:
         last = _split_off(T, W, low, last, high) - 1
     out = W.copy()
     for r in range(d):
-        W[order[r]] = out[r]
+        for c in range(d):
+            W[order[r], c] = out[r, c]
 
 
 @njit()

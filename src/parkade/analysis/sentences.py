@@ -11,6 +11,12 @@ from parkade.theory.parking import renyi_centers
 APART = 0.05
 """Final tokens closer than this angle count as one point."""
 
+NEAR, INSIDE = ", within {degrees:.0f}° of L", " in L"
+"""How close tokens are to L: not quite there, or there."""
+
+CLOSE = 0.1
+"""Degrees within which they are there."""
+
 _PLACES = {
     "one point": " of L",
     "two points": " ±ξ",
@@ -44,4 +50,4 @@ def closeness(final: FinalConfiguration, tokens: Array) -> str:
     if final.dim == len(final.basis):
         return ""
     degrees = np.degrees(final.angles(tokens).max())
-    return f", within {degrees:.0f}° of L" if degrees > 0.1 else " in L"
+    return NEAR.format(degrees=degrees) if degrees > CLOSE else INSIDE

@@ -30,6 +30,17 @@ TIMES = 1e-200, 1e300
 
 _WHOLE = 2**63 - 1  # the largest possible length of an array
 
+NOT_FINITE = "{name} must be finite, got {got}{place}"
+SHAPE = (
+    "{name} must be a number, a vector of length {d} (a diagonal){more} or a {d}×{d} matrix, "
+    "got shape {shape}"
+)
+SIZE = (
+    "{name} must be 0 or have its largest entry between {low} and {high} in size, got {got}; "
+    "move a factor from {name} to {other}"
+)
+"""Sentences about matrices, which pages without a server say too."""
+
 UNIT_TOLERANCE = 1e-8
 """How far from 1 the norm of a token may be; within it the token is renormalised."""
 
@@ -47,7 +58,8 @@ def array(name: str, value: Any) -> Array:
     if not np.isfinite(result).all():
         where = np.argwhere(~np.isfinite(result))[0].tolist()
         place = f" at index {', '.join(map(str, where))}" if where else ""
-        raise InputError(f"{name} must be finite, got {result[tuple(where)]}{place}")
+        got = result[tuple(where)]
+        raise InputError(NOT_FINITE.format(name=name, got=got, place=place))
     return result
 
 
@@ -160,20 +172,19 @@ def matrix(name: str, value: Any, d: int, *, low_rank: bool = False) -> Array:
     fits = low_rank and m.ndim == 2 and m.shape[0] > 0 and m.shape[1] == d
     if m.ndim and m.shape not in ((d,), (d, d)) and not fits:
         any_rows = f", a matrix with {d} columns" if low_rank else ""
-        raise InputError(
-            f"{name} must be a number, a vector of length {d} (a diagonal){any_rows} or a {d}×{d} "
-            f"matrix, got shape {m.shape}"
-        )
+        raise InputError(SHAPE.format(name=name, d=d, more=any_rows, shape=m.shape))
     size = float(np.abs(m).max() if m.ndim else abs(m))
     if not (size == 0 or 1 / LARGEST <= size <= LARGEST):
-        change = "t_end, which only changes the unit of time" if name == "V" else "beta"
-        raise InputError(
-            f"{name} must be 0 or have its largest entry between {1 / LARGEST:g} and "
-            f"{LARGEST:g} in size, got {size:g}; move a factor from {name} to {change}"
-        )
+        sizes = {"low": f"{1 / LARGEST:g}", "high": f"{LARGEST:g}", "got": f"{size:g}"}
+        raise InputError(SIZE.format(name=name, **sizes, other=absorbs(name)))
     if m.ndim < 2:
         fits_in_memory(16.0 * d * d, f"a {d}×{d} matrix {name}", "use a smaller d")
     return np.diag(m) if m.ndim == 1 else float(m) * np.eye(d) if m.ndim == 0 else m
+
+
+def absorbs(name: str) -> str:
+    """What a factor of a matrix can be moved to."""
+    return "t_end, which only changes the unit of time" if name == "V" else "beta"
 
 
 def times(value: ArrayLike, t_end: float) -> Array:

@@ -12,6 +12,7 @@ from parkade.cli.guard import guarded, interruptible
 EXAMPLES = (
     "parkade export run.npz",
     "parkade export run.npz -o page.html --view 't=1e13&token=5'",
+    "parkade export run.npz --live",
     "parkade export run.npz --embed",
     "parkade export --tour -o tour.html",
 )
@@ -32,6 +33,9 @@ def export(
     embed: Annotated[
         bool, typer.Option("--embed", help="For a frame: the picture and the time line only.")
     ] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="With controls: the page computes by itself, offline.")
+    ] = False,
     tour: Annotated[
         bool, typer.Option("--tour", help="Write the tour of the explorer instead of a run.")
     ] = False,
@@ -48,11 +52,13 @@ def export(
             raise InputError(
                 "give a file or --tour, got both" if tour else "give a file, or --tour; got neither"
             )
+        if tour and live:
+            raise InputError("the tour has recorded scenes only; leave --live out")
         target = output or (file or Path("tour")).with_suffix(".html")
         files.writable(target)
         link = view.removeprefix("#")
         if file is not None:
-            text = pk.load(file).show(view=link, embed=embed).text
+            text = pk.load(file).show(view=link, embed=embed, live=live).text
         else:
             from parkade.explorer import export as pages
 

@@ -76,6 +76,7 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
 
     npz = computed(_npz, "application/octet-stream", "parkade.npz")
     html = computed(_html, "text/html; charset=utf-8", "parkade.html")
+    live = computed(_live, "text/html; charset=utf-8", "parkade.html")
     app = Starlette(
         routes=[
             Route("/", _page),
@@ -89,6 +90,7 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
             Route("/api/stairs", computed(_stairs, "application/x-ndjson"), methods=["POST"]),
             Route("/api/download/npz", npz, methods=["POST"]),
             Route("/api/download/html", html, methods=["POST"]),
+            Route("/api/download/live", live, methods=["POST"]),
         ],
         exception_handlers={
             FieldError: _refuse,
@@ -136,6 +138,16 @@ def _html(
     from parkade.explorer.compute import compute_scene
 
     return export.page(compute_scene(settings, limits, report, cancelled)).encode()
+
+
+def _live(
+    settings: Settings, limits: Limits, report: Report, cancelled: Callable[[], bool]
+) -> bytes:
+    from parkade.explorer import live
+    from parkade.explorer.compute import compute_scene
+
+    live.check(settings)
+    return export.page(compute_scene(settings, limits, report, cancelled), live=True).encode()
 
 
 async def _page(request: Request) -> Response:

@@ -5,16 +5,47 @@ Symbols that stand for a setting carry its name, so that they light up together 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from parkade.model.model import Model
 from parkade.model.norm import NGPT, Mix, Norm
-from parkade.model.position import Alibi, Rope
+from parkade.model.position import Alibi, Position, Rope
 from parkade.model.scheduled import Scheduled
 from parkade.model.transformer import Transformer
 
 Node = list[Any]
 """An element: its tag, the setting it stands for or None, and its children: nodes or texts."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What decides about the formula of a model.
+
+    Attributes
+    ----------
+    mask, norm, position : str, Norm, Position or None
+        As those of a `Transformer`.
+    heads, mlp, noise : bool, bool, str
+        Whether there are several heads, and an MLP; "own" or "common" noise, or none.
+    changes, grows : bool
+        Whether β depends on time, and whether it does by the setting `growth`.
+    """
+
+    mask: str
+    norm: Norm
+    position: Position | None = None
+    heads: bool = False
+    mlp: bool = False
+    noise: str = ""
+    changes: bool = False
+    grows: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether one line has all of it."""
+        parts = self.position, self.heads, self.mlp, self.noise, self.changes
+        return self.norm.name == "post" and self.mask in ("causal", "full") and not any(parts)
 
 
 def equation(model: Model, grows: bool = False) -> Node | None:
@@ -27,57 +58,68 @@ def equation(model: Model, grows: bool = False) -> Node | None:
         model = model.model
     if not isinstance(model, Transformer) or model.parts or not model.scores:
         return None
-    sharpness = [_node("mi", "β", of="beta"), *(_of_time() if changes else [])]
-    if model.plain and model.mask in ("causal", "full") and not changes:
-        return _row(*_sides(_dot("x"), _projection()), *_attention(model, _score(model, sharpness)))
-    moved = [*_clock(model.norm), _projection(), _sub("F"), *_noise(model)]
+    several, noise = len(model.heads) > 1, ""
+    if model.noise is not None:
+        noise = "common" if model.noise.common else "own"
+    mlp, mask = model.mlp is not None, str(model.mask)
+    return written(
+        Kind(mask, model.norm, model.position, several, mlp, noise, changes, changes and grows)
+    )
+
+
+def written(kind: Kind) -> Node:
+    """The formula of a kind of model."""
+    sharpness = [_node("mi", "β", of="beta"), *(_of_time() if kind.changes else [])]
+    if kind.plain:
+        return _row(*_sides(_dot("x"), _projection()), *_attention(kind, _score(kind, sharpness)))
+    moved = [*_clock(kind.norm), _projection(), _sub("F"), *_noise(kind)]
     rows = [_row(*_sides(_dot("x"), *moved))]
-    rows += _growth(model.norm)
-    score = _of_head(model, "S", "k", "j")
-    force = _attention(model, [score])
-    if model.mlp is not None:
+    rows += _growth(kind.norm)
+    score = _of_head(kind, "S", "k", "j")
+    force = _attention(kind, [score])
+    if kind.mlp:
         x = _sub("x")
         force += [_op("+"), _node("mi", "G", of="mlp"), _op("("), x, _op(")")]
-    rows += [_row(*_sides(_sub("F"), *force)), _row(*_sides(score, *_score(model, sharpness)))]
-    rows += [_growing(sharpness)] if grows else []
+    rows += [_row(*_sides(_sub("F"), *force)), _row(*_sides(score, *_score(kind, sharpness)))]
+    rows += [_growing(sharpness)] if kind.grows else []
     lines = [_node("mtr", _node("mtd", row)) for row in rows]
     return _node("mtable", *lines)
 
 
-def _attention(model: Transformer, score: list[Node]) -> list[Node]:
+def _attention(kind: Kind, score: list[Node]) -> list[Node]:
     """The weighted means of the values, with the score in the exponent."""
-    several = len(model.heads) > 1
+    several = kind.heads
     outer = [_node("munder", _op("∑"), _node("mi", "h", of="heads"))] if several else []
     value = _node("mi", "V", of="V")
     return [
         *outer,
-        _node("mfrac", _node("mn", "1"), _of_head(model, "Z", "k")),
-        _node("munder", _op("∑"), _row(*_keys(model), of="mask")),
+        _node("mfrac", _node("mn", "1"), _of_head(kind, "Z", "k")),
+        _node("munder", _op("∑"), _row(*_keys(kind), of="mask")),
         _node("msup", _node("mi", "e"), _row(*score)),
         _node("msub", value, _node("mi", "h")) if several else value,
         _sub("x", "j"),
     ]
 
 
-def _of_head(model: Transformer, name: str, *indices: str) -> Node:
+def _of_head(kind: Kind, name: str, *indices: str) -> Node:
     """A symbol with indices, and with h above them if there are several heads."""
     plain = _sub(name, *indices)
-    if len(model.heads) == 1:
+    if not kind.heads:
         return plain
     return _node("msubsup", *plain[2:], _node("mi", "h"))
 
 
-def _keys(model: Transformer) -> list[Node]:
+def _keys(kind: Kind) -> list[Node]:
     """The tokens j to which token k attends."""
     j, k = _node("mi", "j"), _node("mi", "k")
-    kind, _, number = str(model.mask).rstrip(")").partition("(")
+    name, _, number = kind.mask.rstrip(")").partition("(")
     count = _node("mn", number)
-    if kind == "window":
+    if name == "window":
         return [k, _op("−"), count, _op("<"), j, _op("≤"), k]
-    if kind == "prefix":
+    if name == "prefix":
         largest = [_node("mi", "max"), _op("("), k, _op(","), count, _op(")")]
         return [j, _op("≤"), *largest]
-    return [j] if kind == "full" else [j, _op("≤"), k]
+    return [j] if name == "full" else [j, _op("≤"), k]
 
 
 def _of_time() -> list[Node]:
@@ -91,9 +133,9 @@ def _growing(sharpness: list[Node]) -> Node:
     return _row(*_sides(_row(*sharpness), beta, _op("+"), b, *log), of="growth")
 
 
-def _score(model: Transformer, sharpness: list[Node]) -> list[Node]:
+def _score(kind: Kind, sharpness: list[Node]) -> list[Node]:
     """What the weights are the exponentials of."""
-    several, position = len(model.heads) > 1, model.position
+    several, position = kind.heads, kind.position
 
     def side(name: str, token: str) -> list[Node]:
         matrix = _node("mi", name, of=name)
@@ -138,12 +180,12 @@ def _growth(norm: Norm) -> list[Node]:
     return [_row(*_sides(_sub("s"), _node("mn", "1"), _op(","), _sub("r"), since)), grows]
 
 
-def _noise(model: Transformer) -> list[Node]:
+def _noise(kind: Kind) -> list[Node]:
     """Brownian motion, if there is any."""
-    if model.noise is None:
+    if not kind.noise:
         return []
     scale = _node("msqrt", _node("mfrac", _node("mn", "2"), _node("mi", "κ")))
-    path = _node("mi", "Ẇ") if model.noise.common else _sub("Ẇ")
+    path = _node("mi", "Ẇ") if kind.noise == "common" else _sub("Ẇ")
     return [_op("+"), _row(scale, _projection(), _op("∘"), path, of="noise")]
 
 

@@ -1,4 +1,7 @@
-"""A run as one HTML file that plays anywhere: script, style and data are inside."""
+"""A run as one HTML file that plays anywhere: script, style and data are inside.
+
+A live page has engines inside, too, and computes by itself what its controls say.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,26 @@ import html
 import json
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from parkade.base.errors import ParkadeError
+from parkade.explorer import live as lively
 from parkade.explorer import recorded
 from parkade.explorer.build import build
 from parkade.explorer.bundle import bundle
+from parkade.explorer.live import PAGE
+from parkade.explorer.rules import DIMENSIONS
 from parkade.explorer.words import Words
 from parkade.runs.path import Path as Run
-
-PAGE = Path(__file__).parent / "page"
-"""The folder of the page."""
 
 _STYLE = re.compile(r'<link rel="stylesheet" href="/static/([\w.-]+)">')
 _ICON = re.compile(r'(<link rel="icon" href=")/static/([\w.-]+\.svg)(">)')
 _SCRIPT = re.compile(r'<script type="module" src="/static/([\w.-]+)"></script>')
 _OUTSIDE = re.compile(r"""\b(?:src|href)\s*=\s*["']?(?:/|\w+://)[^"'\s>]*""")
+
+
+LIVE_SCRIPT, LIVE_WORKER = " 'wasm-unsafe-eval'", "worker-src blob:; "
+"""What the policy of a live page allows more than that of others."""
 
 
 class Page:
@@ -55,9 +61,17 @@ class Page:
         )
 
 
-def show(run: Run, words: Words | None = None, *, view: str = "", embed: bool = False) -> Page:
+def show(
+    run: Run,
+    words: Words | None = None,
+    *,
+    view: str = "",
+    embed: bool = False,
+    live: bool = False,
+) -> Page:
     """A run as a page; with `words`, the path of a text through the layers of a model."""
-    text = page(build(run, words=words), view=view, embed=embed)
+    settings = lively.settings_of(run) if live else None
+    text = page(build(run, settings, words=words), view=view, embed=embed, live=live)
     return Page(text, 420) if embed else Page(text)
 
 
@@ -68,7 +82,11 @@ def tour(*, view: str = "tour=1", embed: bool = False) -> Page:
 
 
 def page(
-    scene: dict[str, Any], *others: dict[str, Any], view: str = "", embed: bool = False
+    scene: dict[str, Any],
+    *others: dict[str, Any],
+    view: str = "",
+    embed: bool = False,
+    live: bool = False,
 ) -> str:
     """The page with a scene inside, as the text of an HTML file.
 
@@ -80,25 +98,47 @@ def page(
         What a link has after "#", for an address that has nothing there: "t=1e13&token=5".
     embed : bool
         Whether the page is small: the picture and the time line only.
+    live : bool
+        Whether its controls work: it has engines for the dimension of the scene.
     """
-    before, after = _template()
+    before, after = _template(live)
     if embed:
         before = before.replace("<html", "<html data-embed", 1)
-    shown = _element(scene, f' data-view="{html.escape(view)}"' if view else "", ' id="scene"')
-    return "\n".join([before + shown, *map(_element, others), after])
+    more = ' data-packed=""' if live else ""
+    more += f' data-view="{html.escape(view)}"' if view else ""
+    shown = _element(scene, more, ' id="scene"', packed=live)
+    with_it = _with_it(scene["d"]) if live else []
+    return "\n".join([before + shown, *map(_element, others), *with_it, after])
 
 
-def _element(scene: dict[str, Any], *attributes: str) -> str:
+@cache
+def _with_it(d: int) -> list[str]:
+    """What a live page has inside, as elements; without engines if there are none for d."""
+    dimensions = (d,) if d in DIMENSIONS else ()
+    return [
+        f'<script type="text/plain" data-carried="{name}">{_packed(data)}</script>'
+        for name, data in lively.carried(dimensions).items()
+    ]
+
+
+def _packed(data: bytes) -> str:
+    """Base64 of gzip."""
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+
+
+def _element(scene: dict[str, Any], *attributes: str, packed: bool = False) -> str:
     """A scene as an element of the page; a recorded one has its name."""
     # Without "<", no text in the data can end its element.
     data = json.dumps(scene, allow_nan=False).replace("<", "\\u003c")
+    if packed:
+        data = _packed(data.encode())
     name = recorded.name_of(scene.get("settings"))
     called = f' data-recorded="{name}"' if name else ""
     return f'<script type="application/json"{called}{"".join(attributes)}>{data}</script>'
 
 
 @cache
-def _template() -> tuple[str, str]:
+def _template(live: bool = False) -> tuple[str, str]:
     """The page before and after the place of the scene."""
     text = (PAGE / "index.html").read_text(encoding="utf-8")
     allowed: dict[str, list[str]] = {"script": [], "style": []}
@@ -131,13 +171,24 @@ def _template() -> tuple[str, str]:
             f"index.html must refer to its own files only, got {left[0]}; put it into the page"
         )
     # No network, and no script but this one.
+    before = with_policy(before, " ".join(allowed["script"]), " ".join(allowed["style"]), live=live)
+    if live:
+        before = before.replace("<html", '<html data-live="file"', 1)
+    return before, script + after
+
+
+def with_policy(text: str, scripts: str, styles: str, *, live: bool, own: str = "") -> str:
+    """A page with the policy that allows these scripts and styles, and a live one its Worker.
+
+    With `own`, a page may also fetch from there.
+    """
     policy = (
-        f"default-src 'none'; script-src {' '.join(allowed['script'])}; "
-        f"style-src {' '.join(allowed['style'])}; img-src data: blob:; media-src blob:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {scripts}{LIVE_SCRIPT * live}; style-src {styles}; "
+        f"img-src {own}data: blob:; media-src blob:; {LIVE_WORKER * live}"
+        f"{f'connect-src {own.strip()}; ' if own else ''}base-uri 'none'; form-action 'none'"
     )
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    before, count = re.subn(r'<meta charset="utf-8">', lambda m: f"{m[0]}\n{meta}", before, count=1)
+    found, count = re.subn(r'<meta charset="utf-8">', lambda m: f"{m[0]}\n{meta}", text, count=1)
     if not count:
         raise ParkadeError('index.html must have <meta charset="utf-8">, got none; add it')
-    return before, script + after
+    return found

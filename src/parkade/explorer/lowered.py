@@ -32,7 +32,11 @@ def engine(method: str, d: int | None = None) -> bytes:
             f"pages compute explicit and implicit runs with d = 2 or 3, got {method} with d = {d}; "
             "use parkade explore"
         )
-    name = f"{method}{'field' if d is None else d}"
+    return module(f"{method}{'field' if d is None else d}")
+
+
+def module(name: str) -> bytes:
+    """A WebAssembly module by its name in packaging/wasm/build.py."""
     return files("parkade.explorer").joinpath(f"engines/{name}.wasm").read_bytes()
 
 

@@ -35,7 +35,9 @@ NORMS = {
 }
 """Normalisations, in words."""
 
-_STILL = 1e-40  # noise that is none
+STILL = 1e-40
+"""Noise that is none."""
+
 _UNTIL = 10.0  # post-norm, if both are mixed: clusters have formed
 
 _HEADS, _MLP = range(2)  # streams of random numbers
@@ -46,14 +48,14 @@ def assemble(settings: Mapping[str, Any], matrices: Mapping[str, Array]) -> Tran
     d, beta, mask = settings["d"], settings["beta"], settings["mask"]
     if mask not in ("causal", "full"):
         mask = f"{mask}({settings['reach']})"
-    mlp, position, norm = _mlp(settings), _position(settings), _norm(settings)
-    noise = 1.0 / settings["noise"] if settings["noise"] > _STILL else None
-    if settings["heads"] == 1 and mlp is None and position is None and norm.name == "post":
+    mlp, place, norm = _mlp(settings), position(settings), norm_of(settings)
+    noise = 1.0 / settings["noise"] if settings["noise"] > STILL else None
+    if settings["heads"] == 1 and mlp is None and place is None and norm.name == "post":
         return Attention(d, beta, mask=mask, noise=noise, **matrices)
     heads = [Head(**matrices, beta=beta, d=d)]
     if settings["heads"] > 1:
         heads = _split(settings, matrices)
-    return Transformer(heads, mlp=mlp, norm=norm, mask=mask, position=position, noise=noise)
+    return Transformer(heads, mlp=mlp, norm=norm, mask=mask, position=place, noise=noise)
 
 
 def scheduled(model: Transformer, growth: float, end: float) -> Model:
@@ -84,13 +86,15 @@ def _mlp(settings: Mapping[str, Any]) -> MLP | None:
     return MLP(drawn.W1, settings["gain"] * drawn.W2)
 
 
-def _position(settings: Mapping[str, Any]) -> Position | None:
+def position(settings: Mapping[str, Any]) -> Position | None:
+    """The position encoding, or none."""
     if settings["encoding"] == "alibi":
         return Alibi(settings["slope"])
     return Rope() if settings["encoding"] == "rope" else None
 
 
-def _norm(settings: Mapping[str, Any]) -> Norm:
+def norm_of(settings: Mapping[str, Any]) -> Norm:
+    """The normalisation."""
     return Mix(_UNTIL) if settings["norm"] == "mix" else norms.read(settings["norm"])
 
 

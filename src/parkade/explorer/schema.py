@@ -96,9 +96,18 @@ class Field(ABC):
         """What a list of settings calls it."""
         return self.symbol or self.label
 
+    @property
+    @abstractmethod
+    def expected(self) -> str:
+        """What its value must be, after its name in a sentence."""
+
     @abstractmethod
     def read(self, name: str, value: Any) -> Any:
         """The value, checked; raises `InputError`."""
+
+    def _wrong(self, name: str, value: Any) -> InputError:
+        """The error for a value that is not as expected."""
+        return InputError(f"{name} {self.expected}, got {check.brief(value)}")
 
     def text(self, value: Any) -> str:
         """The value in words."""
@@ -133,14 +142,17 @@ class Number(Field):
     control = "number"
     whole: ClassVar[bool] = False
 
+    @property
+    def expected(self) -> str:
+        """What its value must be."""
+        return f"must be a number from {self.low:g} to {self.high:g}"
+
     def read(self, name: str, value: Any) -> Any:
         """The value as a float: JSON has 10⁶⁰ as a whole number."""
         # NaN is not between two numbers. True and "9" are numbers to NumPy, but not here.
         if self._is_number(value) and self.low <= value <= self.high:
             return float(value)
-        raise InputError(
-            f"{name} must be a number from {self.low:g} to {self.high:g}, got {check.brief(value)}"
-        )
+        raise self._wrong(name, value)
 
     @staticmethod
     def _is_number(value: Any) -> bool:
@@ -176,12 +188,16 @@ class WholeNumber(Number):
 
     whole = True
 
+    @property
+    def expected(self) -> str:
+        """What its value must be."""
+        return f"must be a whole number from {self.low} to {self.high}"
+
     def read(self, name: str, value: Any) -> Any:
         """The value, if it is an int."""
         if self._is_number(value) and isinstance(value, int) and self.low <= value <= self.high:
             return value
-        got = check.brief(value)
-        raise InputError(f"{name} must be a whole number from {self.low} to {self.high}, got {got}")
+        raise self._wrong(name, value)
 
     def text(self, value: Any) -> str:
         """All digits."""
@@ -215,9 +231,16 @@ class Choice(Field):
 
     control = "choice"
 
+    @property
+    def expected(self) -> str:
+        """What its value must be."""
+        return f"must be one of {', '.join(map(repr, self.options))}"
+
     def read(self, name: str, value: Any) -> Any:
         """The value, if it is an option."""
-        return check.choice(name, value, tuple(self.options))
+        if isinstance(value, str) and value in self.options:
+            return value
+        raise self._wrong(name, value)
 
     def text(self, value: Any) -> str:
         """The words for the value."""
@@ -251,18 +274,19 @@ class Matrix(Field):
 
     control = "matrix"
     longest: ClassVar[int] = 2**16  # characters
+    other: ClassVar[str] = "I "  # a form that texts elsewhere do not have
+    expected = 'must be a text like "I", "1,1,-1", "0,-1;1,0" or "random:1"'
+    too_long: ClassVar[str] = "{name} must have at most {most} characters, got {count}"
+    too_large: ClassVar[str] = (
+        "{name} must have entries that are 0 or from {low} to {high} in size, got {got}"
+    )
 
     def read(self, name: str, value: Any) -> Any:
         """The text, if it is one; `matrix` checks what it says."""
         if not isinstance(value, str):
-            raise InputError(
-                f'{name} must be a text like "I", "1,1,-1", "0,-1;1,0" or "random:1", '
-                f"got {check.brief(value)}"
-            )
+            raise self._wrong(name, value)
         if len(value) > self.longest:
-            raise InputError(
-                f"{name} must have at most {self.longest} characters, got {len(value)}"
-            )
+            raise InputError(self.too_long.format(name=name, most=self.longest, count=len(value)))
         return value
 
     def matrix(self, name: str, text: str, d: int) -> Array:
@@ -274,15 +298,13 @@ class Matrix(Field):
             seed = matrices.whole(f"{name} random:SEED", text.removeprefix(matrices.RANDOM))
             checked = Seed(label="", next_label="").read(f"SEED of {name}", seed)
             return matrices.seeded(name, checked, d)
-        found = check.matrix(name, matrices.entries(name, text, other="I "), d)
+        found = check.matrix(name, matrices.entries(name, text, other=self.other), d)
         low, high = self.entries
         size = np.abs(found)
         wrong = found[(size > high) | ((size < low) & (size > 0))]
         if wrong.size:
-            raise InputError(
-                f"{name} must have entries that are 0 or from {low:g} to {high:g} in size, "
-                f"got {wrong[0]:g}"
-            )
+            size_range = {"low": f"{low:g}", "high": f"{high:g}"}
+            raise InputError(self.too_large.format(name=name, **size_range, got=f"{wrong[0]:g}"))
         return found
 
     def to_dict(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,43 @@ from parkade.model import sphere
 from parkade.model.model import Model
 from parkade.model.transformer import Transformer
 from parkade.theory import paper
+
+HELD = (
+    "frozen={kind} holds all {n} tokens and leaves none to move; raise c or n, or choose 'none'"
+)
+"""The sentence where nothing is left to move."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Settings that do not go together: each of `unless` has another value than these."""
+
+    field: str
+    sentence: str
+    unless: Mapping[str, tuple[Any, ...]]
+    only: Mapping[str, tuple[Any, ...]]
+
+    def applies(self, chosen: Mapping[str, Any]) -> bool:
+        """Whether these settings are refused."""
+        others = all(chosen[name] not in values for name, values in self.unless.items())
+        return others and all(chosen[name] in values for name, values in self.only.items())
+
+
+REFUSED = (
+    Refused(
+        "growth",
+        "β cannot grow while the norm changes; choose growth 0 or another norm",
+        unless={"growth": (0,)},
+        only={"norm": ("mix",)},
+    ),
+    Refused(
+        "encoding",
+        "frozen tokens have no position; choose encoding or frozen 'none'",
+        unless={"encoding": ("none",), "frozen": ("none",)},
+        only={},
+    ),
+)
+"""What is refused of settings that are right by themselves."""
 
 _PARTS = "Transformer"
 _DELTA = Derived("δ", "*cβ*⁻¹ᐟ²", {"c": 1.0, "beta": -0.5}, most=math.pi)
@@ -155,22 +192,28 @@ class Settings:
     )] = 0.0
     # fmt: on
 
+    no_object: ClassVar[str] = "settings must be one JSON object, got {got}"
+    no_setting: ClassVar[str] = "there is no setting {got}; the settings are {known}"
+
     def __post_init__(self) -> None:
         values = _each({n: (field.read, n, getattr(self, n)) for n, field in FIELDS.items()})
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        for rule in REFUSED:
+            if rule.applies(values):
+                raise FieldError(rule.field, rule.sentence)
         self.model  # noqa: B018  raises if a matrix is wrong
 
     @classmethod
     def read(cls, data: Any) -> Settings:
         """Settings from decoded JSON; what is left out has its default."""
         if not isinstance(data, Mapping):
-            raise FieldError(None, f"settings must be one JSON object, got {check.brief(data)}")
+            raise FieldError(None, cls.no_object.format(got=check.brief(data)))
         for key in data:
             if key not in FIELDS:
+                known = ", ".join(FIELDS)
                 raise FieldError(
-                    str(key)[:60],
-                    f"there is no setting {check.brief(key)}; the settings are {', '.join(FIELDS)}",
+                    str(key)[:60], cls.no_setting.format(got=check.brief(key), known=known)
                 )
         return cls(**data)
 
@@ -181,19 +224,11 @@ class Settings:
     @cached_property
     def model(self) -> Model:
         """The model they describe."""
-        if self.growth and self.norm == "mix":
-            raise FieldError(
-                "growth", "β cannot grow while the norm changes; choose growth 0 or another norm"
-            )
         return scheduled(self.layer, self.growth, self.T)
 
     @cached_property
     def layer(self) -> Transformer:
         """The model at the start, where β has not grown yet."""
-        if self.encoding != "none" and self.frozen != "none":
-            raise FieldError(
-                "encoding", "frozen tokens have no position; choose encoding or frozen 'none'"
-            )
         found = _each(
             {
                 name: (field.matrix, name, getattr(self, name), getattr(self, field.size))
@@ -220,11 +255,7 @@ class Settings:
             return np.empty(0, dtype=np.int64)
         found = KINDS[self.frozen](self.start, self.delta)
         if len(found) == self.n:
-            raise FieldError(
-                "frozen",
-                f"frozen={self.frozen!r} holds all {self.n} tokens and leaves none to move; raise "
-                "c or n, or choose 'none'",
-            )
+            raise FieldError("frozen", HELD.format(kind=repr(self.frozen), n=self.n))
         return found
 
 

@@ -17,6 +17,24 @@ from parkade.model.transformer import Transformer
 from parkade.runs.path import Path
 from parkade.theory import FinalConfiguration, capture_window, final_configuration
 
+SENTENCES = {
+    "constant": "Nothing: the theory is for a constant β.",
+    "plain": "Nothing: the theory is for a single head under post-norm, without noise.",
+    "full": "Full attention has no leader: the table of final configurations is for the causal "
+    "mask.",
+    "masked": "Nothing: the table of final configurations is for the causal mask.",
+    "ends": "{clusters}{closeness} at t = {time}",
+    "moving": "; the run ends before it comes to rest",
+    "cluster": "1 cluster",
+    "clusters": "{count} clusters",
+    "near": "every free token within {near:.2g} rad of {held} at t = {time}",
+    "held": "one of the {count} frozen tokens",
+    "alone": "the frozen token",
+    "circle": "Theorem 5.2 on frozen centres is for the circle with Q = K = V = I, β > 0.",
+    "captured": "Every free token ends within {reach:.2g} rad of a frozen one. {window}",
+}
+"""What lines say; pages that compute by themselves fill in the same sentences."""
+
 _FEW = 64  # up to this many tokens it is quick to check whether they rest
 
 
@@ -28,26 +46,20 @@ def theory_line(run: Path, clusters: int) -> dict[str, Any] | None:
     model = run.model
     changes = isinstance(model, Scheduled)
     if changes or (isinstance(model, Transformer) and not model.plain):
-        what = "a constant β" if changes else "a single head under post-norm, without noise"
-        predicted = f"Nothing: the theory is for {what}."
-        seen = f"{_clusters(clusters)} at t = {_time(float(run.times[-1]))}"
-        return _line("outside", predicted, seen, None)
+        predicted = SENTENCES["constant" if changes else "plain"]
+        return _line("outside", predicted, _ends(run, clusters, ""), None)
     if model is None or model.generator is None or model.product is None:
         return None
     if len(run.frozen):
         return _among_frozen(run, model)
     final = final_configuration(model.generator)
-    seen = (
-        f"{_clusters(clusters)}{sentences.closeness(final, run.final)} "
-        f"at t = {_time(float(run.times[-1]))}"
-    )
+    seen = _ends(run, clusters, sentences.closeness(final, run.final))
     if model.mask != "causal":
-        predicted = "the table of final configurations is for the causal mask."
-        why = "Full attention has no leader: " if model.mask == "full" else "Nothing: "
-        return _line(final.kind, why + predicted, seen, None)
+        predicted = SENTENCES["full" if model.mask == "full" else "masked"]
+        return _line(final.kind, predicted, seen, None)
     agrees = _agrees(run, model, final)
     if agrees is None and final.kind in ("one point", "two points"):
-        seen += "; the run ends before it comes to rest"
+        seen += SENTENCES["moving"]
     return _line(final.kind, final.sentence, seen, agrees)
 
 
@@ -78,12 +90,11 @@ def _among_frozen(run: Path, model: Model) -> dict[str, Any]:
     """The line of Theorem 5.2, where it applies."""
     near = distance(run.final, run.frozen)
     count = len(run.frozen)
-    held = "the frozen token" if count == 1 else f"one of the {count} frozen tokens"
-    seen = f"every free token within {near:.2g} rad of {held} at t = {_time(float(run.times[-1]))}"
+    held = SENTENCES["alone" if count == 1 else "held"].format(count=count)
+    seen = SENTENCES["near"].format(near=near, held=held, time=_time(run))
     beta = model.beta or 0.0
     if not _plain(model):
-        predicted = "Theorem 5.2 on frozen centres is for the circle with Q = K = V = I, β > 0."
-        return _line("frozen", predicted, seen, None)
+        return _line("frozen", SENTENCES["circle"], seen, None)
     window = capture_window(
         N=len(run.final) + float(run.frozen_weights.sum()),
         c=_closest(run.frozen) * math.sqrt(beta),
@@ -92,7 +103,7 @@ def _among_frozen(run: Path, model: Model) -> dict[str, Any]:
     if window.eps is None or run.frozen_weights.min() < 1:
         return _line("frozen", window.sentence, seen, None)
     reach = window.eps / math.sqrt(beta)
-    predicted = f"Every free token ends within {reach:.2g} rad of a frozen one. {window.sentence}"
+    predicted = SENTENCES["captured"].format(reach=reach, window=window.sentence)
     return _line("frozen", predicted, seen, True if near <= reach else None)
 
 
@@ -109,13 +120,16 @@ def _closest(points: Array) -> float:
     return min(gaps, default=math.pi)
 
 
-def _clusters(count: int) -> str:
-    return f"{count} cluster{'s' * (count != 1)}"
+def _ends(run: Path, count: int, closeness: str) -> str:
+    """How a run ends."""
+    clusters = SENTENCES["cluster" if count == 1 else "clusters"].format(count=count)
+    return SENTENCES["ends"].format(clusters=clusters, closeness=closeness, time=_time(run))
 
 
 def _line(kind: str, predicted: str, seen: str, agrees: bool | None) -> dict[str, Any]:
     return {"kind": kind, "predicted": predicted, "seen": seen, "agrees": agrees}
 
 
-def _time(t: float) -> str:
-    return f"{t:.4g}".replace("e+0", "e").replace("e+", "e")
+def _time(run: Path) -> str:
+    """The last time in words."""
+    return f"{float(run.times[-1]):.4g}".replace("e+0", "e").replace("e+", "e")

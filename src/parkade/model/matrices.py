@@ -14,22 +14,26 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 RANDOM = "random:"
 """The prefix of `random:SEED`."""
 
+UNREADABLE = (
+    "{name} must be a number, a diagonal like 1,1,-1, rows like '0,-1;1,0', {other}or random:SEED, "
+    "got {got}"
+)
+UNEVEN = "{name} must have rows of one length, got rows of {lengths} numbers"
+NOT_WHOLE = "{name} must be a whole number ≥ 0, got {got}"
+"""Sentences about texts, which pages without a server say too."""
+
 
 def entries(name: str, text: str, *, other: str = "") -> Array:
     """A number, a diagonal `1,1,-1/2` or rows `0,-1;1,0`; `other` names further forms."""
     try:
         rows = [[_entry(entry) for entry in row.split(",")] for row in text.split(";")]
     except (ValueError, ZeroDivisionError):
-        raise InputError(
-            f"{name} must be a number, a diagonal like 1,1,-1, rows like '0,-1;1,0', "
-            f"{other}or random:SEED, got {check.brief(text)}"
-        ) from None
+        got = check.brief(text)
+        raise InputError(UNREADABLE.format(name=name, other=other, got=got)) from None
     if len({len(row) for row in rows}) > 1:
         lengths = ", ".join(str(len(row)) for row in rows[:8])
         more = ", …" if len(rows) > 8 else ""
-        raise InputError(
-            f"{name} must have rows of one length, got rows of {lengths}{more} numbers"
-        )
+        raise InputError(UNEVEN.format(name=name, lengths=lengths + more))
     if len(rows) > 1:
         return np.array(rows)
     return np.array(rows[0] if len(rows[0]) > 1 else rows[0][0])
@@ -63,7 +67,7 @@ def whole(what: str, text: str) -> int:
     except ValueError:
         value = -1
     if value < 0:
-        raise InputError(f"{what} must be a whole number ≥ 0, got {check.brief(text)}")
+        raise InputError(NOT_WHOLE.format(name=what, got=check.brief(text)))
     return value
 
 

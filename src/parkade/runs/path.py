@@ -193,7 +193,7 @@ class Path:
         """Merges, plateaus and lifetimes of clusters: see `parkade.clusters.merge_tree`."""
         return cast("MergeTree", late.call("merge_tree", self, radius, persistence))
 
-    def show(self, *, view: str = "", embed: bool = False) -> Page:
+    def show(self, *, view: str = "", embed: bool = False, live: bool = False) -> Page:
         """The path as an interactive page: notebooks display it, `Page.text` is its HTML.
 
         It is the explorer's page. It needs no server and no network.
@@ -204,8 +204,11 @@ class Path:
             What a link of the explorer has after "#", for example "t=1e13&color=position".
         embed : bool
             Whether the page is small, for a frame in a text: the picture and the time line only.
+        live : bool
+            Whether the page has controls and computes by itself what they say. Pages compute models
+            with a single head and d = 2 or 3, from `sphere.uniform` with a seed below 1000.
         """
-        return cast("Page", late.call("show", self, view=view, embed=embed))
+        return cast("Page", late.call("show", self, view=view, embed=embed, live=live))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one .npz file, atomically."""

@@ -21,6 +21,7 @@ _LARGEST = 100_000  # harmonics: a table of some megabytes
 _LARGEST_BY_LENGTH = {2: 2_000, 3: 100_000}  # the same if queries have different lengths
 _SMALLEST = 1e-280  # β: ratios of its powers must not overflow
 _NAMES = {2: "Fourier sums, {} modes", 3: "spherical harmonics, {} of them"}
+_DIRECT = "direct sums, tiles", "direct sums, BLAS"  # for small and large d
 
 # Seconds of a naive velocity: a Python call, and NumPy's exponential for every pair.
 _PRODUCT_SECONDS = 1e-10  # per multiplication of matrix products
@@ -51,7 +52,12 @@ class Sums:
         if self.table is not None:
             any_query = "" if self.lengths is None else ", for any Q and K"
             return _NAMES[d].format(self.table.shape[1]) + any_query
-        return "direct sums, tiles" if d < SMALL_D else "direct sums, BLAS"
+        return _DIRECT[d >= SMALL_D]
+
+
+def descriptions(d: int) -> tuple[str, str]:
+    """What stats say of direct and of harmonic sums, d = 2 or 3, with {} for their number."""
+    return _DIRECT[0], _NAMES[d]
 
 
 def together(used: Sequence[Sums], d: int) -> tuple[str, str, str]:

@@ -8,6 +8,16 @@ from parkade.base.errors import InputError
 from parkade.theory.conditions import SOLVE, Condition, conditions, suggest
 from parkade.theory.ranges import HUGE, positive
 
+SENTENCES = {
+    "never": "Theorem 5.2 does not apply with {asked} for any {missing}.",
+    "unknown": "No {missing} were found with which Theorem 5.2 applies with {asked}.",
+    "fits": "Theorem 5.2 applies with {found}.",
+    "range": "Theorem 5.2 applies with {found}: {missing} may be between {low:.6g} and {high:.6g}.",
+    "fails": "Theorem 5.2 does not apply with {found}: it needs {needed}.",
+    "value": "{name}={value:.6g}",
+}
+"""What is said of windows; pages fill in the same sentences."""
+
 _RANGES = {"N": (0.0, HUGE), "c": (1e-50, 1e50), "eps": (1e-50, 1e6), "beta": (1e-100, 1e100)}
 
 
@@ -105,22 +115,21 @@ def capture_window(
     elif missing:
         known = suggest(known)
     if len(known) < 4:
-        asked = ", ".join(f"{k}={v:g}" for k, v in given.items() if v is not None)
-        sentence = f"Theorem 5.2 does not apply with {asked} for any {missing[0]}."
-        if len(missing) > 1:
-            sentence = f"No {', '.join(missing)} were found with which Theorem 5.2 applies"
-            sentence += f" with {asked}."
+        asked = _listed({k: v for k, v in given.items() if v is not None})
+        name = "never" if len(missing) == 1 else "unknown"
+        sentence = SENTENCES[name].format(asked=asked, missing=", ".join(missing))
         return Window(None, N, c, eps, beta, (), None, [], sentence)
     sides = conditions(known)
-    found = ", ".join(f"{k}={known[k]:.6g}" for k in given)
     failed = [s.name for s in sides if not s.holds]
-    sentence = f"Theorem 5.2 {'does not apply' if failed else 'applies'} with {found}"
-    if failed:
-        sentence += f": it needs {' and '.join(failed)}."
-    elif limits is not None:
-        sentence += f": {missing[0]} may be between {limits[0]:.6g} and {limits[1]:.6g}."
-    else:
-        sentence += "."
+    name = "fails" if failed else "fits" if limits is None else "range"
+    low, high = limits or (0.0, 0.0)
+    sentence = SENTENCES[name].format(
+        found=_listed({k: known[k] for k in given}),
+        needed=" and ".join(failed),
+        missing=", ".join(missing),
+        low=low,
+        high=high,
+    )
     return Window(
         holds=None if missing else not failed,
         **known,
@@ -129,3 +138,8 @@ def capture_window(
         conditions=sides,
         sentence=sentence,
     )
+
+
+def _listed(values: dict[str, float]) -> str:
+    """Values by name."""
+    return ", ".join(SENTENCES["value"].format(name=k, value=v) for k, v in values.items())

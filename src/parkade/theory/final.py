@@ -11,9 +11,10 @@ from parkade.base import check
 from parkade.base.constants import SNAP
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.model.spectrum import Group, real_basis, spectrum
+from parkade.model.spectrum import Group, Spectrum, real_basis, spectrum
+from parkade.theory import table
 from parkade.theory.ranges import one_token, square
-from parkade.theory.table import Kind, Status, complex_pair, gap_in_words, real_leader
+from parkade.theory.table import Kind, Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,25 +171,34 @@ def final_configuration(V: ArrayLike, *, tol: float = SNAP) -> FinalConfiguratio
     lead = found.groups
     real = [g for g in lead if abs(g.value.imag) <= g.tolerance]
     if len(lead) == 1 and real:
-        kind, status, text = real_leader(m, found, lead[0])
-        return _result(kind, status, text, lead[0].value.real, lead, found.gap)
+        return _of_real(m, found)
     above = [g for g in lead if g not in real and g.value.imag > 0]
     value = above[0].value if above else lead[0].value
     if len(lead) == 2 and len(above) == 1:
-        kind, status, text = complex_pair(found, above[0])
-        return _result(kind, status, text, value, lead, found.gap)
+        pair = above[0]
+        case = table.pair_case(pair.dim, pair.size, value.real, pair.tolerance)
+        told = table.Numbers(value.real, value.imag, planes=pair.dim, gap=found.gap)
+        return _result(case, told, value, lead)
     real_part = lead[0].value.real if abs(lead[0].value.real) > lead[0].tolerance else 0.0
-    listed = ", ".join(f"{real_part:.6g}{g.value.imag:+.6g}i" for g in lead)
-    text = (
-        f"V has different leading eigenvalues with the same real part ({listed}): outside the "
-        "table; the first token approaches their span without coming to rest (Lemma 3.1)."
-        + gap_in_words(found)
-    )
-    return _result("outside", "outside the table", text, value, lead, found.gap)
+    turns = tuple(g.value.imag for g in lead)
+    told = table.Numbers(real_part, gap=found.gap, turns=turns)
+    return _result(table.SEVERAL, told, value, lead)
+
+
+def _of_real(V: Array, found: Spectrum) -> FinalConfiguration:
+    """The rows of the table with one real leading eigenvalue."""
+    (lead,) = found.groups
+    distinct = len(found.means) == len(V)
+    positive = distinct and bool(((found.means.imag == 0) & (found.means.real > 0)).all())
+    value = lead.value.real
+    numbers = lead.size, value, lead.tolerance
+    case = table.real_case(len(V), lead.dim, *numbers, lead.normal, positive)
+    told = table.Numbers(value, dim=lead.dim, size=lead.size, gap=found.gap)
+    return _result(case if V.any() else table.ZERO, told, value, [lead])
 
 
 def _result(
-    kind: Kind, status: Status, text: str, value: complex, lead: list[Group], gap: float
+    case: int, told: table.Numbers, value: complex, lead: list[Group]
 ) -> FinalConfiguration:
     dim = sum(g.dim for g in lead)
     basis = real_basis(np.hstack([g.eigenvectors for g in lead]), dim)
@@ -196,4 +206,6 @@ def _result(
     projection: Array = np.sum([g.projection for g in lead], axis=0).real
     if len(basis) == dim:
         basis = projection = np.eye(dim)
-    return FinalConfiguration(kind, value, dim, basis, status, gap, text, projection)
+    kind, status, _ = table.CASES[case]
+    text = table.sentence(case, told)
+    return FinalConfiguration(kind, value, dim, basis, status, told.gap, text, projection)

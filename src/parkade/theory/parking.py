@@ -132,10 +132,7 @@ def _places(tokens: ArrayLike, delta: Any, model: Any) -> tuple[Array, float, fl
                 f"delta must be an angle from 0 to π, got {radius:g}; pass radians, or a model "
                 "to use its distance"
             )
-        # The chord is flat near π, where |x + y| resolves angles better.
-        if radius > math.pi / 2:
-            return x, 1.0, (2 * math.cos(radius / 2)) ** 2
-        return x, -1.0, (2 * math.sin(radius / 2)) ** 2
+        return (x, *ball(radius))
 
     from parkade.engine import balls
 
@@ -148,6 +145,14 @@ def _places(tokens: ArrayLike, delta: Any, model: Any) -> tuple[Array, float, fl
     if radius < 0:
         raise InputError(f"delta must be ≥ 0, got {radius:g}; it is a distance")
     return balls.mapped(x, _root(model.product, model.product_error)), -1.0, radius * radius
+
+
+def ball(angle: float) -> tuple[float, float]:
+    """The sign and the bound of the test for an angle; pages compile this, too."""
+    # The chord is flat near π, where |x + y| resolves angles better.
+    if angle > math.pi / 2:
+        return 1.0, (2 * math.cos(angle / 2)) ** 2
+    return -1.0, (2 * math.sin(angle / 2)) ** 2
 
 
 def _root(product: Array, rounding: float) -> Array:

@@ -1,95 +1,174 @@
-"""The table of final configurations, row by row, and the cases outside it."""
+"""The table of final configurations, row by row, and the cases outside it.
+
+Pages that compute by themselves use the rules and the sentences, too: rules are for plain numbers,
+and sentences have blanks, which are numbers and are filled in by `str.format`.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Literal
-
-from parkade.base.types import Array
-from parkade.model.spectrum import Group, Spectrum
+from typing import Literal, NamedTuple
 
 Kind = Literal["one point", "two points", "cloud", "two clouds", "rotation", "outside"]
 Status = Literal["theorem", "conjecture", "observed", "outside the table"]
-Verdict = tuple[Kind, Status, str]
 
 
-def real_leader(V: Array, found: Spectrum, lead: Group) -> Verdict:
-    """The rows of the table: one real leading eigenvalue."""
-    d, dim, value = len(V), lead.dim, lead.value.real
-    head = f"V has the leading eigenvalue {value:.6g} with a {dim}-dimensional eigenspace L"
-    tail = gap_in_words(found)
-    if not V.any():
-        return "outside", "outside the table", "V is zero: no token moves; outside the table."
-    if lead.size > dim:
-        return (
-            "outside",
-            "outside the table",
-            f"{head} but multiplicity {lead.size}, a Jordan block: outside the table; the first "
-            f"token approaches L like 1/t (Lemma 3.1).{tail}",
-        )
-    if abs(value) <= lead.tolerance:
-        return (
-            "outside",
-            "outside the table",
-            f"V has the leading eigenvalue zero with a {dim}-dimensional eigenspace L: outside the "
-            f"table; the first token approaches L (Lemma 3.1).{tail}",
-        )
+class Case(NamedTuple):
+    """A row of the table, or a case outside it."""
+
+    kind: Kind
+    status: Status
+    sentence: str
+
+
+_HEAD = "V has the leading eigenvalue {value:.6g} with a {dim}-dimensional eigenspace L"
+_POINT = "every token ends at one point of L, the normalised projection of x_1(0)"
+_PAIR = "V has the leading pair {value:.6g} ± {imaginary}"
+_OUTSIDE = "outside the table; the first token"
+_TURNING = "turning {where} with period {period:.3g}"
+_BEYOND: tuple[Kind, Status] = ("outside", "outside the table")
+
+CASES = (
+    Case(*_BEYOND, "V is zero: no token moves; outside the table."),
+    Case(
+        *_BEYOND,
+        f"{_HEAD} but multiplicity {{size}}, a Jordan block: {_OUTSIDE} approaches L like 1/t "
+        "(Lemma 3.1).{next}",
+    ),
+    Case(
+        *_BEYOND,
+        "V has the leading eigenvalue zero with a {dim}-dimensional eigenspace L: "
+        f"{_OUTSIDE} approaches L (Lemma 3.1).{{next}}",
+    ),
+    Case(
+        "cloud",
+        "observed",
+        f"{_HEAD}: a cloud around L, which is the whole sphere and so no constraint "
+        "(observed).{next}",
+    ),
+    Case("cloud", "observed", f"{_HEAD}: a cloud around L (observed).{{next}}"),
+    Case("two clouds", "observed", f"{_HEAD}: two clouds around ±ξ (observed).{{next}}"),
+    Case(
+        "one point",
+        "theorem",
+        "V is {multiple}the identity: every token ends at x_1(0) (Theorem 4.1).",
+    ),
+    Case("one point", "conjecture", f"{_HEAD}: {_POINT} (conjecture).{{next}}"),
+    Case(
+        "one point",
+        "outside the table",
+        f"{_HEAD} whose orthogonal complement is not invariant: outside the table; if the others "
+        f"follow the first token (Lemma 3.1), {_POINT} along V's other subspaces.{{next}}",
+    ),
+    Case(
+        "two points",
+        "conjecture",
+        f"{_HEAD}: tokens end at the two points ±ξ (conjecture).{{next}}",
+    ),
+    Case(
+        "two points",
+        "conjecture",
+        f"{_HEAD}: tokens end at the two points ±ξ (extends the conjecture, which is for distinct "
+        "positive ones).{next}",
+    ),
+    Case(
+        *_BEYOND,
+        f"{_PAIR} with too few eigenvectors: {_OUTSIDE} approaches its plane like 1/t.{{next}}",
+    ),
+    Case(
+        *_BEYOND,
+        "V has the leading pair 0 ± {imaginary}, whose real part is zero: "
+        f"{_OUTSIDE} keeps {_TURNING} (Lemma 3.1).{{next}}",
+    ),
+    Case(
+        *_BEYOND,
+        f"{_PAIR}, whose real part is negative: {_OUTSIDE} ends {_TURNING} (Lemma 3.1).{{next}}",
+    ),
+    Case(
+        "rotation", "observed", f"{_PAIR}: the configuration keeps {_TURNING} (observed).{{next}}"
+    ),
+    Case(
+        *_BEYOND,
+        "V has different leading eigenvalues with the same real part ({listed}): outside the "
+        "table; the first token approaches their span without coming to rest (Lemma 3.1).{next}",
+    ),
+)
+"""All cases, by their number."""
+
+(ZERO, JORDAN, NULL, CLOUD_ANYWHERE, CLOUD, CLOUDS, IDENTITY, POINT, SKEW, POINTS, MORE_POINTS) = (
+    range(11)
+)
+PAIR_JORDAN, PAIR_NULL, PAIR_BELOW, ROTATION, SEVERAL = range(11, 16)
+
+PHRASES = {
+    "next": " The next eigenvalue's real part is lower by {gap:.3g}: before t ~ {until:.3g} the "
+    "two act as equal.",
+    "times": "{value:.6g} times ",
+    "imaginary": "{turn:.6g}i",
+    "plane": "in its plane",
+    "planes": "in the sum of its {planes} planes",
+    "one": "{value:.6g}{turn:+.6g}i",
+}
+"""Parts of sentences."""
+
+
+def real_case(
+    d: int, dim: int, size: int, value: float, tolerance: float, normal: bool, positive: bool
+) -> int:
+    """The case of one real leading eigenvalue of a V that is not zero.
+
+    It has the multiplicity `size` and an eigenspace of dimension `dim`. V may be `normal` there;
+    its eigenvalues may all be distinct and `positive`.
+    """
+    if size > dim:
+        return JORDAN
+    if abs(value) <= tolerance:
+        return NULL
     if value < 0:
-        if dim == d:
-            around = "around L, which is the whole sphere and so no constraint"
-            return "cloud", "observed", f"{head}: a cloud {around} (observed).{tail}"
-        if dim > 1:
-            return "cloud", "observed", f"{head}: a cloud around L (observed).{tail}"
-        return "two clouds", "observed", f"{head}: two clouds around ±ξ (observed).{tail}"
+        return CLOUD_ANYWHERE if dim == d else CLOUD if dim > 1 else CLOUDS
     if dim == d:
-        multiple = "" if f"{value:.6g}" == "1" else f"{value:.6g} times "
-        text = f"V is {multiple}the identity: every token ends at x_1(0) (Theorem 4.1)."
-        return "one point", "theorem", text
+        return IDENTITY
     if dim > 1:
-        point = "every token ends at one point of L, the normalised projection of x_1(0)"
-        if lead.normal:
-            return "one point", "conjecture", f"{head}: {point} (conjecture).{tail}"
-        return (
-            "one point",
-            "outside the table",
-            f"{head} whose orthogonal complement is not invariant: outside the table; if the "
-            f"others follow the first token (Lemma 3.1), {point} along V's other subspaces.{tail}",
-        )
-    stated = len(found.means) == d and bool((found.means.imag == 0).all() and _positive(found))
-    how = "conjecture" if stated else "extends the conjecture, which is for distinct positive ones"
-    return "two points", "conjecture", f"{head}: tokens end at the two points ±ξ ({how}).{tail}"
+        return POINT if normal else SKEW
+    return POINTS if positive else MORE_POINTS
 
 
-def _positive(found: Spectrum) -> bool:
-    return bool((found.means.real > 0).all())
+def pair_case(dim: int, size: int, value: float, tolerance: float) -> int:
+    """The case of one complex leading pair with this real part."""
+    if size > dim:
+        return PAIR_JORDAN
+    if abs(value) <= tolerance:
+        return PAIR_NULL
+    return PAIR_BELOW if value < 0 else ROTATION
 
 
-def complex_pair(found: Spectrum, lead: Group) -> Verdict:
-    """One complex leading pair."""
-    a, b = lead.value.real, lead.value.imag
-    imaginary = "i" if f"{b:.6g}" == "1" else f"{b:.6g}i"
-    head = f"V has the leading pair {a:.6g} ± {imaginary}"
-    tail = f"{gap_in_words(found)}"
-    outside = "outside the table; the first token"
-    if lead.size > lead.dim:
-        text = f"{head} with too few eigenvectors: {outside} approaches its plane like 1/t.{tail}"
-        return "outside", "outside the table", text
-    where = "in its plane" if lead.dim == 1 else f"in the sum of its {lead.dim} planes"
-    turning = f"turning {where} with period {2 * math.pi / b:.3g}"
-    if abs(a) <= lead.tolerance:
-        text = f"V has the leading pair 0 ± {imaginary}, whose real part is zero: {outside} keeps "
-        return "outside", "outside the table", f"{text}{turning} (Lemma 3.1).{tail}"
-    if a < 0:
-        text = f"{head}, whose real part is negative: {outside} ends {turning} (Lemma 3.1).{tail}"
-        return "outside", "outside the table", text
-    return "rotation", "observed", f"{head}: the configuration keeps {turning} (observed).{tail}"
+class Numbers(NamedTuple):
+    """What the sentences tell."""
+
+    value: float  # the real part of the leading eigenvalue
+    turn: float = 0.0  # its imaginary part
+    dim: int = 0
+    size: int = 0
+    planes: int = 1  # in which a pair turns
+    gap: float = math.inf  # between the real part and the next
+    turns: tuple[float, ...] = ()  # all imaginary parts, if there are several
 
 
-def gap_in_words(found: Spectrum) -> str:
-    """A sentence on the next eigenvalue, if there is one."""
-    if math.isinf(found.gap):
-        return ""
-    return (
-        f" The next eigenvalue's real part is lower by {found.gap:.3g}: before t ~ "
-        f"{1 / found.gap:.3g} the two act as equal."
+def sentence(case: int, found: Numbers) -> str:
+    """The sentence of a case."""
+    value = found.value
+    imaginary = PHRASES["imaginary"].format(turn=found.turn)
+    following = ""
+    if math.isfinite(found.gap):
+        following = PHRASES["next"].format(gap=found.gap, until=1 / found.gap)
+    return CASES[case].sentence.format(
+        value=value,
+        dim=found.dim,
+        size=found.size,
+        next=following,
+        multiple="" if f"{value:.6g}" == "1" else PHRASES["times"].format(value=value),
+        imaginary="i" if imaginary == "1i" else imaginary,
+        where=PHRASES["plane" if found.planes == 1 else "planes"].format(planes=found.planes),
+        period=2 * math.pi / found.turn if found.turn else math.inf,
+        listed=", ".join(PHRASES["one"].format(value=value, turn=turn) for turn in found.turns),
     )

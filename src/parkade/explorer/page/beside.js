@@ -8,8 +8,8 @@ import { forecastScene } from './foretold.js';
 import { counted, plain, short } from './format.js';
 import { TokenColors, pathVertices } from './look.js';
 import { themeColors } from './palette.js';
+import { Refusal } from './refusal.js';
 import { Scene } from './scene.js';
-import { Refusal, fetchScene } from './server.js';
 
 const root = document.documentElement;
 const FORECAST = 'forecast';
@@ -24,11 +24,12 @@ const other = {
 };
 
 export class Beside {
-  /** `host` gives dark(), and hears changed() and commit(). Without a server there is only the forecast. */
-  constructor(state, host, live) {
+  /** `host` gives dark(), and hears changed() and commit(). Without a source of scenes there is only the forecast. */
+  constructor(state, host, source) {
     this.state = state;
     this.host = host;
-    this.fields = new Map(live ? state.fields.filter(({ name }) => OFFERED.includes(name)).map((field) => [field.name, field]) : []);
+    this.source = source;
+    this.fields = new Map(source ? state.fields.filter(({ name, offered }) => OFFERED.includes(name) && offered?.length !== 1).map((field) => [field.name, field]) : []);
     this.shown = null; // { scene, colors, paths, names } of the second scene
     this.run = null; // AbortController of its run
     this.said = ''; // in place of the picture
@@ -80,7 +81,7 @@ export class Beside {
     this.put(null, this.names(name, settings[name], value), true);
     tell('computing…');
     try {
-      const data = await fetchScene({ ...settings, [name]: value }, {
+      const data = await this.source.scene({ ...settings, [name]: value }, {
         signal: mine.signal, onProgress: (share) => tell(`computing… ${Math.round(100 * share)} %`), onNote: tell,
       });
       if (this.run === mine) this.put(new Scene(data), this.names(name, settings[name], value));
@@ -141,7 +142,7 @@ export class Beside {
     const { value } = this.difference;
     const label = `${field.symbol || field.label} beside`;
     const control = field.options
-      ? make('select', { 'aria-label': label }, ...field.options.map(([option, text]) => make('option', { value: option, textContent: text })))
+      ? make('select', { 'aria-label': label }, ...field.options.filter(([option]) => !field.offered || field.offered.includes(option)).map(([option, text]) => make('option', { value: option, textContent: text })))
       : make('input', { type: 'text', inputMode: 'decimal', 'aria-label': label, spellcheck: false });
     control.value = this.text(value);
     control.addEventListener('change', take);

@@ -4,13 +4,14 @@ import { byId, make } from './dom.js';
 import { lightUp } from './equation.js';
 import { ChoiceField, NumberField, SeedField } from './fields.js';
 import { MatrixField, resized } from './matrixfield.js';
+import { isIdle } from './texts.js';
 
 const CONTROLS = { number: NumberField, choice: ChoiceField, seed: SeedField, matrix: MatrixField };
 
 const isSize = (field, value) => Number.isInteger(value) && value >= field.low && value <= field.high;
 
-/** Whether a setting does nothing beside the others. */
-const isIdle = ({ idle }, settings) => Boolean(idle) && Object.entries(idle).every(([name, values]) => values.includes(settings[name]));
+/** Whether there is nothing to choose: a page may have engines for one value only. */
+const isFixed = ({ name, offered }, settings) => offered?.length === 1 && settings[name] === offered[0];
 
 export class Controls {
   /** `onChange(settings, done)`: done is false while a slider is still being moved. */
@@ -67,8 +68,9 @@ export class Controls {
     this.settings = { ...settings };
     for (const control of Object.values(this.fields)) {
       control.show(settings, this.sizeOf(control.field, settings));
-      control.element.hidden = isIdle(control.field, settings);
+      control.element.hidden = isIdle(control.field, settings) || isFixed(control.field, settings);
     }
+    for (const details of this.groups.values()) details.hidden = !details.querySelector('.field:not([hidden])');
   }
 
   /** The size of a matrix; its default while the setting that gives it is wrong. */

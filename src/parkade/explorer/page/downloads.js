@@ -1,10 +1,10 @@
-// Downloads: pictures and animations made here, the run and the page made by the server.
+// Downloads: pictures, animations and tables made here, the run and the page by the source of scenes.
 
 import { byId, make } from './dom.js';
 import { figurePng, figureSvg } from './figure.js';
 import { recordGif, recordVideo, videoType } from './record.js';
-import { Refusal, fetchFile } from './server.js';
 import { toast } from './panels.js';
+import { Refusal } from './refusal.js';
 import { TABLES } from './tables.js';
 
 function save(blob, name) {
@@ -13,20 +13,20 @@ function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(address), 60000);
 }
 
-/** A page that opens on a view, that of a link. */
-async function withView(page, link) {
-  const view = link.slice(1).replaceAll('&', '&amp;').replaceAll('"', '&quot;');
-  const text = (await page.text()).replace(/ id="scene">/, () => ` data-view="${view}" id="scene">`);
-  return new Blob([text], { type: page.type });
-}
+const FILES = {
+  npz: { begins: 'Fetching the run…', ends: 'The run is saved: load it with parkade.load.', extension: 'npz' },
+  html: { begins: 'Writing the page…', ends: 'The page is saved: it plays offline, from a file.', extension: 'html' },
+  live: { begins: 'Writing the page…', ends: 'The page is saved: its controls work offline, from a file.', extension: 'html' },
+};
 
 export class Downloads {
-  constructor(state, progress, timeline) {
-    Object.assign(this, { state, progress, timeline });
+  constructor(state, source, progress, timeline) {
+    Object.assign(this, { state, source, progress, timeline });
     this.recording = null; // AbortController of the animation being recorded
-    for (const format of ['png', 'svg', 'video', 'gif', 'merges', 'plateaus', 'npz', 'html']) {
+    for (const format of ['png', 'svg', 'video', 'gif', 'merges', 'plateaus', ...Object.keys(FILES)]) {
       byId(`download-${format}`).addEventListener('click', () => this.download(format));
     }
+    for (const format of Object.keys(FILES)) byId(`download-${format}`).hidden = !source.formats.includes(format);
   }
 
   name(extension) { return `${this.state.scene.file_name ?? 'parkade'}.${extension}`; }
@@ -41,10 +41,10 @@ export class Downloads {
       else if (TABLES[format]) save(new Blob([TABLES[format](show.scene)], { type: 'text/csv' }), `${this.name('').slice(0, -1)}-${format}.csv`);
       else if (format === 'video' || format === 'gif') await this.record(format, show);
       else {
-        toast(format === 'npz' ? 'Fetching the run…' : 'Writing the page…');
-        const file = await fetchFile(format, show.settings);
-        save(format === 'html' ? await withView(file, this.state.link()) : file, this.name(format));
-        toast(format === 'npz' ? 'The run is saved: load it with parkade.load.' : 'The page is saved: it plays offline, from a file.');
+        const { begins, ends, extension } = FILES[format];
+        toast(begins);
+        save(await this.source.file(format, show, this.state.link().slice(1)), this.name(extension));
+        toast(ends);
       }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;

@@ -102,9 +102,10 @@ function derivedText({ symbol, formula, powers, most }, settings) {
 /** One of a few words: side by side, or in a menu if there are many. */
 export class ChoiceField extends Field {
   constructor(field, onChange) {
-    const { name, label, options } = field;
+    const { name, label, offered } = field;
+    const options = field.options.filter(([value]) => !offered || offered.includes(value));
     const few = options.length <= SEGMENTS;
-    const parts = few ? segments(field, onChange) : menu(field, onChange);
+    const parts = (few ? segments : menu)({ name, options }, onChange);
     const heading = few ? make('span', { className: 'hint', id: `${name}-label`, textContent: label })
       : make('label', { className: 'hint', for: name, textContent: label });
     const row = few && options.length === SEGMENTS ? 'row wide long' : 'row wide';

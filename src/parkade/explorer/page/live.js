@@ -1,4 +1,4 @@
-// What only a page with a server has: controls and presets that start runs.
+// What only a page with a source of scenes has: controls and presets that start runs.
 
 import { Controls } from './controls.js';
 import { byId } from './dom.js';
@@ -6,24 +6,25 @@ import { say } from './present.js';
 import { Presets } from './presets.js';
 import { Runner } from './runner.js';
 import { Scene } from './scene.js';
-import { answers } from './server.js';
 
 const HURRY = 120; // milliseconds between two runs while a slider moves
 const ENOUGH = 800; // milliseconds after which a run gives way to a slider that has moved on
 const AGAIN = 2000; // milliseconds between two questions to a server that was lost
+const WARM = 300; // milliseconds that the first picture has for itself
 const root = document.documentElement;
 
 export class Live {
   /** `host` pauses with pause(), takes steps with commit(link), and shows scenes with present(scene, play). */
-  constructor(state, progress, host) {
+  constructor(state, source, progress, host) {
     this.state = state;
+    this.source = source;
     this.host = host;
     this.timer = null;
     this.lost = null; // timer of the questions to a server that does not answer
     this.loading = null; // Promise of the menu of presets, until it is there
     this.controls = new Controls(state.fields, state.settings, (next, done) => this.change(next, done));
-    this.presets = new Presets(state, (settings) => this.takePreset(settings));
-    this.runner = new Runner(progress, {
+    this.presets = new Presets(state, source, (settings) => this.takePreset(settings));
+    this.runner = new Runner(source, progress, {
       begun: () => { this.wrong = false; this.mark(); },
       arrived: (data, { play, shown }) => {
         this.wrong = false;
@@ -45,8 +46,8 @@ export class Live {
   }
 
   /**
-   * Begin with the run of the address, or with `life`, the recorded one on which an address that
-   * names nothing opens: it is there at once. Its run, which may have to wait for a compiler, makes the next ones fast.
+   * Begin with the run of the address, or with `life`, the recorded one on which an address that names nothing opens:
+   * it is there at once. Then the source gets ready for others.
    */
   start(life) {
     this.loading = this.presets.load().finally(() => { this.loading = null; });
@@ -56,7 +57,9 @@ export class Live {
       this.presets.show();
       this.host.present(life, false);
     }
-    this.compute({ shown: life !== null });
+    if (!life || this.source.warms) this.compute({ shown: life !== null });
+    else setTimeout(() => this.source.warm(this.state.settings), WARM);
+    this.mark();
   }
 
   /** Whether a run is under way or about to begin, or the menu of presets is on its way. */
@@ -143,7 +146,7 @@ export class Live {
     clearTimeout(this.lost);
     this.lost = setTimeout(async () => {
       if (!this.wrong || this.busy) return; // there was another answer since
-      if (await answers()) this.compute();
+      if (await this.source.answers()) this.compute();
       else this.wait();
     }, AGAIN);
   }

@@ -1,13 +1,13 @@
 // Many runs at once: the staircases of other seeds behind that of the run, their mean, and the mean of the
 // law of merges, which forecasts the same starts.
 //
-// One short request for each seed, two at a time: each keeps to the server's limits, and none is left when
+// One short request for each seed, two at a time: each keeps to the limits of one run, and none is left when
 // the reader goes on.
 
 import { byId } from './dom.js';
 import { SANS, rimmedText } from './look.js';
-import { Refusal, fetchStairs } from './server.js';
 import { toast } from './panels.js';
+import { Refusal } from './refusal.js';
 
 const COUNT = 100;
 const TOGETHER = 2;
@@ -15,9 +15,9 @@ const POINTS = 400; // of a mean on the time line
 const DASH = [5, 3];
 
 export class Many {
-  /** `host` hears changed(). */
-  constructor(state, progress, host) {
-    Object.assign(this, { state, progress, host });
+  /** `source` computes; `host` hears changed(). */
+  constructor(state, source, progress, host) {
+    Object.assign(this, { state, source, progress, host });
     this.runs = []; // { seen, foretold }
     this.of = ''; // the settings they have in common
     this.under = null; // AbortController of those under way
@@ -73,7 +73,7 @@ export class Many {
       while (next <= COUNT && this.under === mine) {
         const seed = settings.seed + next;
         next += 1;
-        const found = await fetchStairs({ ...settings, seed }, mine.signal);
+        const found = await this.source.stairs({ ...settings, seed }, mine.signal);
         if (this.under !== mine) return;
         this.runs.push(found);
         this.progress.tell(this.runs.length / COUNT);

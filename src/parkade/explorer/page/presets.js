@@ -1,12 +1,13 @@
 // The menu of settings to start from.
 
 import { byId, make } from './dom.js';
-import { Refusal, fetchPresets } from './server.js';
+import { Refusal } from './refusal.js';
 
 export class Presets {
   /** `onChoose` hears the settings of the preset chosen. */
-  constructor(state, onChoose) {
+  constructor(state, source, onChoose) {
     this.state = state;
+    this.source = source;
     this.list = [];
     byId('preset').addEventListener('change', ({ target }) => {
       const preset = this.list.find(({ name }) => name === target.value);
@@ -16,7 +17,7 @@ export class Presets {
 
   async load() {
     try {
-      this.list = await fetchPresets();
+      this.list = await this.source.presets();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return; // the run reports that the server does not answer

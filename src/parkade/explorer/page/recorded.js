@@ -1,22 +1,20 @@
-// Recorded scenes: those a file carries, or those of the server.
+// Recorded scenes, which are unpacked once.
 
 import { Scene } from './scene.js';
-import { fetchRecorded } from './server.js';
 
 export class Recorded {
-  /** `carried` are elements with the data of scenes; null if there is a server to ask. */
-  constructor(carried) {
-    this.carried = carried && new Map(carried.map((element) => [element.dataset.recorded, element]));
+  /** `source` has the data of scenes by name. */
+  constructor(source) {
+    this.source = source;
     this.scenes = new Map(); // Promises by name
   }
 
-  has(name) { return !this.carried || this.carried.has(name); }
+  has(name) { return this.source.has(name); }
 
-  /** The Promise of a scene, which is unpacked once. */
+  /** The Promise of a scene. */
   get(name) {
     if (!this.scenes.has(name)) {
-      const data = this.carried ? Promise.resolve(JSON.parse(this.carried.get(name).textContent)) : fetchRecorded(name);
-      this.scenes.set(name, data.then((found) => new Scene(found)));
+      this.scenes.set(name, this.source.recorded(name).then((found) => new Scene(found)));
       this.scenes.get(name).catch(() => this.scenes.delete(name)); // to be asked for again
     }
     return this.scenes.get(name);

@@ -1,10 +1,11 @@
-// Runs on the server, one at a time: a new run cancels the one before.
+// Runs, one at a time: a new run cancels the one before.
 
-import { Refusal, fetchScene } from './server.js';
+import { Refusal } from './refusal.js';
 
 export class Runner {
-  /** `host` hears begun(), arrived(data, options), refused(error) and ended(). */
-  constructor(progress, host) {
+  /** `source` computes; `host` hears begun(), arrived(data, options), refused(error) and ended(). */
+  constructor(source, progress, host) {
+    this.source = source;
     this.progress = progress;
     this.host = host;
     this.run = null; // AbortController of the run under way
@@ -29,7 +30,7 @@ export class Runner {
     this.host.begun();
     let end = () => {};
     try {
-      const data = await fetchScene(settings, {
+      const data = await this.source.scene(settings, {
         signal: mine.signal,
         onProgress: (share) => this.run === mine && this.progress.tell(share),
         onNote: (note) => this.run === mine && this.progress.note(note),

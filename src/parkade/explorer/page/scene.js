@@ -8,6 +8,7 @@
 //
 // Whatever the page says of clusters it takes from labelsAt: the leader of each token at a moment.
 
+import { base64, bytesOf } from './base64.js';
 import { UPRIGHT, facing } from './turn.js';
 import { Weights } from './weights.js';
 import { StoredWeights } from './stored.js';
@@ -16,17 +17,12 @@ import { short, tokenName } from './format.js';
 const HEAD = 0.04; // share of the time line between t = 0 and the first frame after it
 
 /** Packed numbers, which may be unpacked already. */
-function bytes(text) {
-  if (typeof text !== 'string') return text;
-  const raw = atob(text);
-  const out = new Uint8Array(raw.length);
-  for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
-  return out.buffer;
-}
+const bytes = (packed) => (typeof packed === 'string' ? bytesOf(packed).buffer : packed);
 
 export class Scene {
   constructor(data) {
     Object.assign(this, data);
+    this.names = Object.keys(data);
     this.frozen = data.frozen ?? []; // points
     this.frames = new Float32Array(bytes(data.frames)); // F × n × d
     this.labels = new Uint16Array(bytes(data.labels)); // F × n
@@ -158,6 +154,14 @@ export class Scene {
     const basis = V.map((row, i) => i).filter((i) => V[i][i] === top);
     if (basis.length === d) return null;
     return basis.map((i) => V.map((_, j) => (i === j ? 1 : 0)));
+  }
+
+  /** What it was made of, for JSON. */
+  toData() {
+    const { frames, labels, logRadii } = this;
+    const numbers = { frames, labels, log_radii: logRadii };
+    const pack = (array) => array && base64(new Uint8Array(array.buffer));
+    return Object.fromEntries(this.names.map((name) => [name, name in numbers ? pack(numbers[name]) : this[name]]));
   }
 
   /** A point of d coordinates as it is drawn. */

@@ -1,15 +1,17 @@
-// Requests to the server: the schema, presets, runs that stream their progress, downloads.
+// The server as the source of scenes: the schema, presets, runs that stream their progress, downloads.
+//
+// A source is where a page gets all it shows; the rest of the page does not know which one it has. It has
+//   schema()      Promise of { fields, equation }
+//   presets()     Promise of a list of { name, title, about, settings }
+//   recorded(name)  Promise of the data of a recorded scene; has(name) says whether there is one
+//   scene(settings, { signal, onProgress, onNote })   Promise of the data of a scene
+//   stairs(settings, signal)    Promise of { seen, foretold }
+//   file(format, { scene, settings }, view)   Promise of a Blob, of what is shown; `formats` are those it has
+//   answers()     Promise of whether it is there at all
+//   warms         whether a first run makes the next ones fast, or else warm(settings) does
+// A Promise of something that cannot be had is rejected with a Refusal. The other source is Local (local.js).
 
-import { typeset } from './format.js';
-
-/** What the server refused, in its words: a sentence for each setting concerned, or one for none. */
-export class Refusal extends Error {
-  constructor({ error, field = null, others = [] }, lost = false) {
-    super(typeset(error));
-    this.wrong = [{ error, field }, ...others].map((one) => ({ ...one, error: typeset(one.error) }));
-    this.lost = lost; // there was no answer at all
-  }
-}
+import { Refusal } from './refusal.js';
 
 const LOST = 'The server does not answer. Is “parkade explore” still running?';
 
@@ -29,25 +31,39 @@ async function answer(path, body, signal) {
   throw new Refusal({ error: `The server answered with status ${response.status}.`, ...told });
 }
 
-/** Whether the server answers at all. */
-export const answers = () => fetch('/api/schema').then(({ ok }) => ok, () => false);
+export class Server {
+  formats = ['npz', 'html', 'live'];
 
-export const fetchSchema = async () => (await answer('/api/schema')).json();
+  warms = true;
 
-/** A scene that comes with the server, computed before. */
-export const fetchRecorded = async (name) => (await answer(`/api/recorded/${name}`)).json();
+  answers() { return fetch('/api/schema').then(({ ok }) => ok, () => false); }
 
-export const fetchPresets = async () => (await answer('/api/presets')).json();
+  async schema() { return (await answer('/api/schema')).json(); }
 
-export const fetchFile = async (format, settings) => (await answer(`/api/download/${format}`, settings)).blob();
+  async presets() { return (await answer('/api/presets')).json(); }
 
-/** Compute a scene; meanwhile `onProgress` hears shares from 0 to 1, and `onNote` sentences. */
-export const fetchScene = (settings, heard) => fetchComputed('/api/run', settings, heard);
+  has() { return true; }
 
-/** Compute the times at which clusters merge, seen and foretold. */
-export const fetchStairs = (settings, signal) => fetchComputed('/api/stairs', settings, { signal, onProgress() {}, onNote() {} });
+  async recorded(name) { return (await answer(`/api/recorded/${name}`)).json(); }
 
-async function fetchComputed(path, settings, { signal, onProgress, onNote }) {
+  async file(format, { settings }, view) {
+    const file = await (await answer(`/api/download/${format}`, settings)).blob();
+    return format === 'npz' ? file : withView(file, view);
+  }
+
+  scene(settings, heard) { return computed('/api/run', settings, heard); }
+
+  stairs(settings, signal) { return computed('/api/stairs', settings, { signal, onProgress() {}, onNote() {} }); }
+}
+
+/** A page that opens on a view, that of a link. */
+async function withView(page, link) {
+  const view = link.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+  const text = (await page.text()).replace(/ id="scene">/, () => ` data-view="${view}" id="scene">`);
+  return new Blob([text], { type: page.type });
+}
+
+async function computed(path, settings, { signal, onProgress, onNote }) {
   const response = await answer(path, settings, signal);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   // A scene is one line of megabytes in many pieces, which are joined once, at its end.

@@ -1,0 +1,204 @@
+"""The plan of a run of one head, by the rules of `solve`: the integrator, the sums, the arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from coefficients import fourier, legendre
+from framing import Frame, frame_of, inside, is_zero, multiply
+from precise import fused
+from slots import floats
+from symmetric import spectral_norm
+
+from parkade.base.constants import EPSILON
+from parkade.base.types import Array
+from parkade.engine import pairwise
+from parkade.engine.harmonic import ROUNDING
+from parkade.engine.jit import njit
+from parkade.engine.series import SERIES
+from parkade.engine.system import LOG2E
+from parkade.engine.vectors import scalar
+from parkade.explorer.limits import _STABLE
+from parkade.solve import rules
+from parkade.solve.lower import _SHARPEST, _STRETCH
+from parkade.solve.sums import _LARGEST, _SMALLEST
+
+IMPLICIT = tuple(method == "implicit" for method, _ in rules.VERDICTS)
+
+
+# Functions of the library, compiled here.
+_is_short, _explicit_is_cheaper = njit()(rules.is_short), njit()(rules.explicit_is_cheaper)
+_long_run, _too_fine = njit()(rules.long_run), njit()(rules.too_fine)
+_allowed_error, _allowed_tail = njit()(rules.allowed_error), njit()(rules.allowed_tail)
+_pair_seconds = njit()(pairwise.seconds)
+_fourier_size, _legendre_size = (njit()(SERIES[d].rough_size) for d in (2, 3))
+_fourier_seconds, _legendre_seconds = (njit()(SERIES[d].seconds) for d in (2, 3))
+
+
+class Head(NamedTuple):
+    """The matrices of a head, and its traits."""
+
+    V: Array
+    Q: Array
+    K: Array
+    product: Array  # KᵀQ
+    beta: float
+    rate: float  # |V|
+    sharpness: float  # β|KᵀQ|
+
+
+class Wanted(NamedTuple):
+    """What to run."""
+
+    n: int
+    frozen: int  # tokens that rest
+    causal: bool
+    t_end: float
+    tol: float
+    implicit: bool  # whatever the rules say
+
+
+class Sums(NamedTuple):
+    """The table of harmonic sums, empty for direct ones, and their accuracy."""
+
+    table: Array
+    accuracy: float
+
+
+@njit()
+def transposed_product(scale: float, K: Array, Q: Array, out: Array) -> None:
+    """Set out = (scale Kᵀ) Q, as BLAS does it: it decides whether that is a multiple of I."""
+    d = K.shape[0]
+    for r in range(d):
+        for c in range(d):
+            total = 0.0
+            for i in range(d):
+                total = fused(scale * K[i, r], Q[i, c], total)
+            out[r, c] = total
+
+
+@njit(allocates=True)
+def head_of(V: Array, Q: Array, K: Array, beta: float) -> Head:
+    """A head with its traits."""
+    d = V.shape[0]
+    product = floats((d, d))
+    transposed_product(1.0, K, Q, product)
+    return Head(V, Q, K, product, beta, spectral_norm(V), beta * spectral_norm(product))
+
+
+@njit(allocates=True)
+def verdict_on(head: Head, wanted: Wanted) -> tuple[int, Frame]:
+    """The number of a verdict of `rules`, and the frame; as `plan._integrator` finds them."""
+    d, n, causal = head.V.shape[0], wanted.n, wanted.causal
+    if not wanted.implicit and _is_short(wanted.t_end, head.rate, d):
+        return rules.BRIEF, frame_of(head.V, head.product, False, False)
+    frame = frame_of(head.V, head.product, True, wanted.frozen == 0)
+    if wanted.implicit:
+        return rules.CAUSAL, frame
+    verdict = rules.CHEAPER
+    foreseen = frame.attracts and is_multiple(head.product) and head.product[0, 0] >= 0.0
+    if not foreseen or not _explicit_is_cheaper(
+        wanted.t_end, head.rate, head.sharpness, n, d, causal, _pair_seconds(float(n * n), d)
+    ):
+        small = causal or n * (d - 1) <= rules.WHOLE
+        verdict = _long_run(frame.rotates, not is_zero(frame.spin), causal, small)
+    if not IMPLICIT[verdict]:
+        frame = frame_of(head.V, head.product, False, False)
+    return verdict, frame
+
+
+@njit()
+def is_multiple(A: Array) -> bool:
+    """Whether a matrix is a multiple of I."""
+    return scalar(A) != 0.0 or is_zero(A)
+
+
+@njit(allocates=True)
+def sums_of(head: Head, wanted: Wanted, implicit: bool, attracts: bool) -> Sums:
+    """The sums, as `sums.choose` finds them; but direct ones for Q and K that are no multiples."""
+    d, n, causal = head.V.shape[0], wanted.n, wanted.causal
+    direct = Sums(floats((0, 0)), 0.0)
+    rate = head.beta * scalar(head.product)
+    passes = 1 if causal else 2
+    pairs = (0.5 if causal else 1.0) * n * n + n * wanted.frozen * passes
+    seconds = _pair_seconds(pairs, d)
+    accuracy = _allowed_error(wanted.tol)
+    if not rate > _SMALLEST or (implicit and not causal) or (implicit and not attracts):
+        return direct
+    if _too_fine(wanted.tol) or ROUNDING * wanted.frozen > accuracy:
+        return direct
+    tail = _allowed_tail(accuracy, ROUNDING, float(n + wanted.frozen))
+    size = _fourier_size(rate, tail) if d == 2 else _legendre_size(rate, tail)
+    if size > _LARGEST or passes * _seconds(size, n, d) > seconds:
+        return direct
+    table = fourier(rate, tail) if d == 2 else legendre(rate, tail)
+    if passes * _seconds(table.shape[1], n, d) > seconds:
+        return direct
+    return Sums(table, accuracy)
+
+
+@njit()
+def _seconds(size: int, n: int, d: int) -> float:
+    return _fourier_seconds(size, n) if d == 2 else _legendre_seconds(size, n)
+
+
+@njit(allocates=True)
+def query_of(head: Head, frame: Frame) -> Array:
+    """What takes a token to its query, in the frame, as `lower.prepare` makes it."""
+    d = head.V.shape[0]
+    A, out = floats((d, d)), floats((d, d))
+    transposed_product(LOG2E * head.beta, head.K, head.Q, A)
+    if is_multiple(A):
+        return A  # no frame changes it
+    inside(A, frame.basis, out)
+    return out
+
+
+@njit()
+def floor_of(query: Array, frame: Frame, accuracy: float) -> float:
+    """As `lower.prepare`: the share of its terms below which a force is rounding."""
+    if frame.attracts:
+        return 0.0
+    rounding = EPSILON * (4.0 + 0.5 * spectral_norm(query) / LOG2E)
+    return max(min(rounding, _SHARPEST), accuracy)
+
+
+@njit()
+def stretch_of(frame: Frame) -> float:
+    """The longest step as a multiple of t."""
+    return _STRETCH if frame.drifts else np.inf
+
+
+@njit(allocates=True)
+def entered(frame: Frame, x: Array) -> Array:
+    """Vectors in the frame."""
+    d = x.shape[1]
+    standard = True
+    for r in range(d):
+        for c in range(d):
+            standard = standard and frame.basis[r, c] == (1.0 if r == c else 0.0)
+    if standard:
+        return x
+    out = floats(x.shape)
+    multiply(x, frame.basis, out)
+    return out
+
+
+@njit()
+def steps_for(rate: float, t: float) -> float:
+    """At least so many explicit steps are needed: `limits._steps` for one head under post-norm."""
+    return rate * t / _STABLE
+
+
+@njit()
+def longest(rate: float, free: int, most: float) -> float:
+    """The largest T that takes no more steps of single tokens: `Limits._longest`."""
+    low, high = -3.0, 60.0
+    while high - low > 0.01:
+        middle = (low + high) / 2
+        if free * steps_for(rate, 10.0**middle) <= most:
+            low = middle
+        else:
+            high = middle
+    return 10.0**low

@@ -1,0 +1,238 @@
+"""The forecast of a scene: `parkade.theory.forecast` by paths, and how it agrees with a run."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scene_merges import Events
+from scene_run import Indices
+from small import norm
+
+from parkade.base.types import Array
+from parkade.engine.balls import BLOCKED, by_scan
+from parkade.engine.jit import njit
+from parkade.engine.leader_paths import Law, Paths, follow
+from parkade.engine.leaders import Fates, Starts
+from parkade.explorer.forecast import _TOKENS, _WORK, LEAST, SINCE
+from parkade.theory.forecast import _MANY, _POINTS, _WIDEST, LATEST
+from parkade.theory.meeting import cluster_radius
+
+_cluster_radius = njit()(cluster_radius)
+
+_NEAREST = 12  # leaders among which a token looks for one that is earlier
+
+
+class Given(NamedTuple):
+    """What a forecast starts from: tokens, attention, and the leading eigenspace of V."""
+
+    tokens: Array  # (n, d)
+    query: Array  # (d, d): Q
+    key: Array  # (d, d): K
+    basis: Array  # (d, dim)
+    projection: Array  # (d, d)
+    beta: float
+    value: float  # the leading eigenvalue of V
+    radius: float  # of the clusters that were seen
+    end: float  # of the run
+
+
+class Told(NamedTuple):
+    """The merges that were forecast, and how many of those seen later were right."""
+
+    times: Array  # (n,)
+    absorbed: Indices  # (n,)
+    into: Indices  # (n,)
+    right: Indices  # (2,): merges seen, and merges seen that were forecast with this partner
+
+
+@njit(allocates=True)
+def centers(x: Array, radius: float) -> Indices:
+    """`renyi_centers`, for angles up to π/2."""
+    fates, _ = by_scan(x, -1.0, (2 * math.sin(radius / 2)) ** 2, False)
+    count = 0
+    for k in range(fates.size):
+        count += fates[k] != BLOCKED
+    found, i = np.empty(count, dtype=np.int64), 0
+    for k in range(fates.size):
+        if fates[k] != BLOCKED:
+            found[i] = k
+            i += 1
+    return found
+
+
+@njit(allocates=True)
+def reduced(given: Given, query: Array) -> tuple[Array, bool]:
+    """Tokens in the leading eigenspace, and whether each has a part in it; sets βKᵀQ there."""
+    d, dim = given.basis.shape
+    n = given.tokens.shape[0]
+    along = np.zeros((d, dim))  # projectionᵀ · basis
+    for r in range(d):
+        for c in range(dim):
+            for e in range(d):
+                along[r, c] += given.projection[e, r] * given.basis[e, c]
+    places, fine = np.zeros((n, dim)), True
+    for k in range(n):
+        square = 0.0
+        for c in range(dim):
+            for e in range(d):
+                places[k, c] += given.tokens[k, e] * along[e, c]
+            square += places[k, c] * places[k, c]
+        size = math.sqrt(square)
+        fine = fine and size >= 1e-12
+        for c in range(dim):
+            places[k, c] /= max(size, 1e-300)
+    for r in range(dim):
+        for c in range(dim):
+            query[r, c] = 0.0
+            for e in range(d):
+                for f in range(d):
+                    product = 0.0
+                    for g in range(d):
+                        product += given.key[g, e] * given.query[g, f]
+                    query[r, c] += given.basis[e, r] * product * given.basis[f, c]
+            query[r, c] *= given.beta
+    return places, fine
+
+
+@njit()
+def _host(x: Array, leading: Indices, k: int) -> int:
+    """The number of the leader at which token k is parked: the nearest that is earlier."""
+    host, least = 0, np.inf
+    for i in range(leading.size):
+        square = 0.0
+        for c in range(x.shape[1]):
+            square += (x[leading[i], c] - x[k, c]) ** 2
+        if leading[i] < k and square < least:
+            host, least = i, square
+    # It must be among the nearest ones.
+    nearer = 0
+    for i in range(leading.size):
+        square = 0.0
+        for c in range(x.shape[1]):
+            square += (x[leading[i], c] - x[k, c]) ** 2
+        nearer += square < least
+    return host if nearer < _NEAREST else 0
+
+
+@njit(allocates=True)
+def park(x: Array, sharpness: float, radius: float) -> Starts:
+    """The leaders at the start, and the other tokens, each with the leader it is parked at."""
+    n, d = x.shape
+    reach, leading = radius, centers(x, radius)
+    widest = _WIDEST / math.sqrt(max(1.0, sharpness))
+    while leading.size > _MANY and reach < widest:
+        reach = min(widest, reach * max(1.1, leading.size / _MANY) ** (1 / (d - 1)))
+        leading = centers(x, reach)
+    m = leading.size
+    places = np.empty((m, d))
+    parked, host = np.empty(n - m, dtype=np.int64), np.empty(n - m, dtype=np.int64)
+    i = 0
+    for k in range(n):
+        if i < m and leading[i] == k:
+            for c in range(d):
+                places[i, c] = x[k, c]
+            i += 1
+        else:
+            parked[k - i], host[k - i] = k, _host(x, leading, k)
+    return Starts(places, leading, parked, host)
+
+
+@njit(allocates=True)
+def _by_paths(starts: Starts, law: Law) -> Fates:
+    """The fates of the leaders by their paths."""
+    m, d = starts.places.shape
+    fates = Fates(
+        np.full(m, np.inf),
+        np.full(m, -1),
+        np.zeros(m, dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
+        np.ones(m),
+    )
+    room = int(500 * math.sqrt(max(1.0, law.sharpness)))
+    size = room + _POINTS * m
+    times, places = np.empty(size), np.empty((size, d))
+    begin, length = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
+    used, done = np.zeros(1, dtype=np.int64), 0
+    while done < m:
+        done = follow(starts, law, fates, Paths(begin, length, times, places, used, room), done)
+        if done < m:
+            more, wider = np.empty(2 * times.size), np.empty((2 * times.size, d))
+            for i in range(times.size):
+                more[i] = times[i]
+                for c in range(d):
+                    wider[i, c] = places[i, c]
+            times, places = more, wider
+    return fates
+
+
+@njit(allocates=True)
+def _in_order(when: Array) -> Indices:
+    """The places of numbers in increasing order; equal ones stay in theirs."""
+    order = np.empty(when.size, dtype=np.int64)
+    for s in range(when.size):
+        i = s
+        while i > 0 and when[order[i - 1]] > when[s]:
+            order[i] = order[i - 1]
+            i -= 1
+        order[i] = s
+    return order
+
+
+@njit(allocates=True)
+def forecast(given: Given, seen: Events, told: Told) -> int:
+    """Set what was foretold of a run; the number of merges up to its end, or -1 for no forecast."""
+    n, d = given.tokens.shape
+    if given.end < LEAST or n > _TOKENS:
+        return -1
+    leading = centers(given.tokens, given.radius).size
+    if leading * leading * (d - 1) > _WORK:
+        return -1
+    query = np.empty((given.basis.shape[1], given.basis.shape[1]))
+    places, fine = reduced(given, query)
+    if not fine:
+        return -1
+    sharpness = norm(query)
+    radius = _cluster_radius(sharpness)
+    starts = park(places, sharpness, radius)
+    end = math.log(LATEST * given.value)
+    fates = _by_paths(starts, Law(query, sharpness, (2 * math.sin(radius / 2)) ** 2, end))
+    return _agree(given, starts, fates, seen, told)
+
+
+@njit(allocates=True)
+def _agree(given: Given, starts: Starts, fates: Fates, seen: Events, told: Told) -> int:
+    """Write down the merges, and compare those that were seen with them."""
+    n, m = given.tokens.shape[0], starts.token.size
+    partner = np.full(n, -1)
+    count = 0
+    for p in range(starts.parked.size):
+        told.times[count] = 0.0
+        told.absorbed[count], told.into[count] = starts.parked[p], starts.token[starts.host[p]]
+        partner[told.absorbed[count]] = told.into[count]
+        count += 1
+    when = np.empty(m)
+    for s in range(m):
+        when[s] = math.exp(fates.when[s] - math.log(given.value))
+        if when[s] > LATEST:
+            when[s] = np.inf
+    root = np.arange(m)
+    for s in _in_order(when):
+        if not when[s] < np.inf:
+            break
+        u = fates.into[s]
+        while root[u] != u:
+            u = root[u]
+        root[s] = u
+        partner[starts.token[s]] = starts.token[u]
+        if when[s] <= given.end:
+            told.times[count] = when[s]
+            told.absorbed[count], told.into[count] = starts.token[s], starts.token[u]
+            count += 1
+    told.right[0], told.right[1] = 0, 0
+    for e in range(seen.times.size):
+        if seen.times[e] > SINCE:
+            told.right[0] += 1
+            told.right[1] += partner[seen.absorbed[e]] == seen.into[e]
+    return count

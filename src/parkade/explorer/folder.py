@@ -1,0 +1,46 @@
+"""The whole explorer as a folder of static files, for any host: ``python -m parkade.explorer.folder``.
+
+It needs no server: a Worker computes, by engines in WebAssembly.
+"""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import sys
+from pathlib import Path
+
+from parkade.explorer import live, recorded
+from parkade.explorer.bundle import bundle
+from parkade.explorer.export import with_policy
+
+
+def write(folder: Path) -> None:
+    """Write the files into a folder, which is made anew."""
+    shutil.rmtree(folder, ignore_errors=True)
+    text = (live.PAGE / "index.html").read_text(encoding="utf-8")
+    text = text.replace("/static/", "").replace("<html", '<html data-live="folder"', 1)
+    text = with_policy(text, "'self'", "'self'", live=True, own="'self' ")
+    found = {
+        "index.html": text.encode(),
+        "main.js": bundle(live.PAGE / "main.js").encode(),
+        **live.carried(),
+        **{f"scenes/{name}.json": gzip.decompress(data) for name, data in _scenes().items()},
+    }
+    for file in (*live.PAGE.glob("*.css"), *live.PAGE.glob("*.svg")):
+        found[file.name] = file.read_bytes()
+    for name, data in found.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+
+
+def _scenes() -> dict[str, bytes]:
+    return {name: recorded.packed(name) or b"" for name in recorded.SCENES}
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1])
+    write(target)
+    size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
+    print(f"wrote    {target}/ ({size / 1e6:.1f} MB): put it on any host, or open it with")
+    print(f"         python3 -m http.server --directory {target}")

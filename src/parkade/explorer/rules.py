@@ -1,0 +1,106 @@
+"""What a page without a server knows of settings: how they are checked, named and put into words.
+
+The sentences are those of Python. `page/check.js` and `page/texts.js` only fill them in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from parkade.base import check
+from parkade.explorer.formula import formula
+from parkade.explorer.limits import TOL, Limits
+from parkade.explorer.schema import Choice, Field, Matrix, Seed, Slider, schema
+from parkade.explorer.settings import FIELDS, HELD, REFUSED, Settings
+from parkade.model import matrices
+
+DIMENSIONS = (2, 3)
+"""Those that pages have engines for."""
+
+LIMITS = replace(Limits(), memory=2.0**27)
+"""What one run in a page may take: phones have less memory."""
+
+PARTS: dict[str, tuple[Any, ...]] = {
+    "mask": ("causal", "full"),
+    "norm": ("post",),
+    "heads": (1,),
+    "mlp": (0,),
+    "encoding": ("none",),
+    "growth": (0.0,),
+    "noise": (0.0,),
+}
+"""The values of settings that pages have engines for, where they have not for all."""
+
+_BEYOND = "this page computes {name}={some} only, got {got}; use parkade explore for the rest"
+
+
+def knowledge(dimensions: tuple[int, ...] = DIMENSIONS) -> dict[str, Any]:
+    """All that a page with engines for these dimensions has to know, ready for JSON."""
+    fields = schema(Settings)
+    for described in fields:
+        name = described["name"]
+        described["rule"] = _rule(FIELDS[name])
+        if name == "d":
+            described["slider"] = _between(dimensions)
+        if name in (offered := _offered(dimensions)):
+            described["offered"] = list(offered[name])
+    return {
+        "fields": fields,
+        "sentences": _SENTENCES,
+        "refused": [asdict(rule) for rule in REFUSED],
+        "limits": {**asdict(LIMITS), "tol": TOL},
+        "formula": formula(),
+    }
+
+
+def beyond(settings: Settings, dimensions: tuple[int, ...] = DIMENSIONS) -> list[str]:
+    """The settings that a page with engines for these dimensions cannot compute, as texts."""
+    chosen = settings.to_dict()
+    offered = _offered(dimensions).items()
+    return [f"{name}={chosen[name]}" for name, some in offered if chosen[name] not in some]
+
+
+def _offered(dimensions: tuple[int, ...]) -> dict[str, tuple[Any, ...]]:
+    """The values of settings that such a page computes, where it does not compute all."""
+    return {"d": dimensions, **PARTS}
+
+
+def _rule(field: Field) -> dict[str, Any]:
+    """How a setting is checked, and how captions name it."""
+    found = {"expected": field.expected, "caption": field.caption, "phrase": field.phrase}
+    if isinstance(field, Matrix):
+        low, high = field.entries
+        found["entries"] = [low, high, f"{low:g}", f"{high:g}"]
+        found["longest"] = field.longest
+    if isinstance(field, Choice):
+        found["only"] = list(field.options)
+    return found
+
+
+def _between(dimensions: tuple[int, ...]) -> dict[str, Any] | None:
+    """The slider of the dimension; none if there is nothing to choose."""
+    low, high = min(dimensions), max(dimensions)
+    return Slider(low, high)._asdict() if low < high else None
+
+
+_LOW, _HIGH = 1 / check.LARGEST, check.LARGEST
+
+_SENTENCES = {
+    "no_object": Settings.no_object,
+    "no_setting": Settings.no_setting,
+    "not_finite": check.NOT_FINITE,
+    "shape": check.SHAPE,
+    "size": check.SIZE,
+    "sizes": [_LOW, _HIGH, f"{_LOW:g}", f"{_HIGH:g}"],
+    "absorbs": {name: check.absorbs(name) for name in "VQK"},
+    "unreadable": matrices.UNREADABLE,
+    "other": Matrix.other,
+    "uneven": matrices.UNEVEN,
+    "not_whole": matrices.NOT_WHOLE,
+    "too_long": Matrix.too_long,
+    "too_large": Matrix.too_large,
+    "seed": {"most": Seed.high, "expected": Seed(label="", next_label="").expected},
+    "held": HELD,
+    "beyond": _BEYOND,
+}

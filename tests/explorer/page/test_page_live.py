@@ -1,0 +1,299 @@
+"""Pages that compute by themselves: one file, opened from a disk with the network cut."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+from support.explorer import frames, labels
+from support.reader import download
+
+import parkade as pk
+from parkade.explorer import Settings, scene
+from parkade.explorer.export import page
+
+SETTINGS = {"n": 20, "d": 2, "beta": 16.0, "T": 1e4}
+
+
+def of(reader):
+    """The scene that a page shows, as the server would send it."""
+    return json.loads(reader.page.evaluate("() => JSON.stringify(parkade.scene.toData())"))
+
+
+def close(mine, theirs, path="scene"):
+    """Compare: texts, whole numbers and structure are equal, other numbers close."""
+    if isinstance(theirs, dict):
+        assert set(mine) == set(theirs), path
+        for name in theirs:
+            close(mine[name], theirs[name], f"{path}.{name}")
+    elif isinstance(theirs, list):
+        assert len(mine) == len(theirs), path
+        for i, value in enumerate(theirs):
+            close(mine[i], value, f"{path}[{i}]")
+    elif isinstance(theirs, float):
+        assert mine == pytest.approx(theirs, rel=1e-8, abs=1e-12), path
+    else:
+        assert mine == theirs, path
+
+
+def compare(mine, settings):
+    """A scene of a page against the server's for the same settings."""
+    theirs = scene(settings)
+    np.testing.assert_array_equal(labels(mine), labels(theirs))
+    np.testing.assert_allclose(frames(mine), frames(theirs), atol=1e-6)
+    for found in (mine, theirs):
+        del found["frames"], found["labels"]
+        del found["stats"]["seconds"]
+    close(mine, json.loads(json.dumps(theirs)))
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """A live page of a small run."""
+    target = tmp_path_factory.mktemp("live") / "page.html"
+    target.write_text(page(scene(SETTINGS), live=True), encoding="utf-8")
+    return target
+
+
+@pytest.fixture(scope="module")
+def globe(tmp_path_factory):
+    """A live page of a small run on the sphere."""
+    target = tmp_path_factory.mktemp("globe") / "page.html"
+    target.write_text(page(scene({"n": 16, "d": 3, "T": 50.0}), live=True), encoding="utf-8")
+    return target
+
+
+def test_it_opens_on_its_own_scene(from_disk, file):
+    reader = from_disk(file, "t=3")
+    assert reader.get("document.documentElement.dataset.mode") == "live"
+    assert reader.get("document.documentElement.dataset.state") == "ready"
+    mine = of(reader)
+    assert mine == json.loads(json.dumps(scene(SETTINGS))) | {"stats": mine["stats"]}
+    assert reader.get("parkade.t") == pytest.approx(3)
+    assert reader.on("beta").input_value() == "16"
+    # What pages do not compute is not offered.
+    assert reader.on("download-npz").is_hidden()
+    for name in ("norm", "heads", "mlp", "noise", "growth", "d", "mask-window"):
+        assert reader.on(name).count() == 0 or reader.on(name).is_hidden(), name
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"beta": 40.0},
+        {"V": "1,0.5"},
+        {"V": "0,-1;1,0", "T": 50.0},
+        {"Q": "random:3", "beta": 4.0},
+        {"mask": "full", "T": 50.0},
+        {"frozen": "strong", "beta": 64.0},
+        {"seed": 12, "n": 1},
+        {"n": 150, "beta": 64.0, "T": 1e60},
+    ],
+    ids=str,
+)
+def test_scenes_are_those_of_the_server(from_disk, file, change):
+    wanted = SETTINGS | change
+    link = "&".join(f"{name}={value}" for name, value in wanted.items())
+    reader = from_disk(file, link)
+    assert reader.get("document.documentElement.dataset.state") == "ready"
+    compare(of(reader), wanted)
+
+
+@pytest.mark.parametrize("change", [{"beta": 16.0}, {"V": "1,1,-1", "seed": 3}], ids=str)
+def test_scenes_on_the_sphere(from_disk, globe, change):
+    wanted = {"n": 16, "d": 3, "T": 50.0} | change
+    reader = from_disk(globe, "&".join(f"{name}={value}" for name, value in wanted.items()))
+    compare(of(reader), wanted)
+
+
+def test_a_slider_changes_the_scene(from_disk, file):
+    reader = from_disk(file)
+    reader.type("beta", 4)
+    assert of(reader)["settings"] == Settings.read(SETTINGS | {"beta": 4.0}).to_dict()
+    assert reader.link.startswith("beta=4")
+    compare(of(reader), SETTINGS | {"beta": 4.0})
+    reader.on("undo").click()
+    reader.idle()
+    assert of(reader)["settings"]["beta"] == 16
+    reader.on("beside").select_option("mask")
+    reader.idle()
+    assert reader.get("parkade.beside.mask") == "full"
+
+
+def test_what_is_wrong_is_told_at_its_control(from_disk, file):
+    reader = from_disk(file)
+    for name, value, sentence in [
+        ("n", "0", "n must be a whole number from 1 to 2000, got 0"),
+        ("beta", "much", "beta must be a number from 0 to 10⁶, got 'much'"),
+        ("T", "NaN", "T must be a number from 0.001 to 10⁶⁰, got 'NaN'"),
+    ]:
+        before = reader.on(name).input_value()
+        reader.type(name, value)
+        assert reader.text(f"{name}-error") == sentence
+        assert reader.get("document.documentElement.dataset.state") == "error"
+        reader.type(name, before)
+        assert reader.on(f"{name}-error").is_hidden()
+        assert reader.get("document.documentElement.dataset.state") == "ready"
+    reader = from_disk(file, "d=8&heads=2&mask=window&V=x,y", instead=True)
+    assert "V must be a number" in reader.text("V-error")
+    reader = from_disk(file, "d=8&mask=window", instead=True)
+    assert reader.text("d-error").startswith("this page computes d=2 only, got 8; use parkade")
+    assert "'causal' or 'full' only, got 'window'" in reader.text("mask-error")
+
+
+def test_runs_without_end_are_stopped_with_a_sentence(from_disk, file):
+    reader = from_disk(file, "n=16&V=1,-1;1,1&Q=1,2;0,1&T=1e30")
+    said = reader.text("form-error") or reader.text("message") or reader.text("T-error")
+    assert "T" in said
+    assert reader.get("document.documentElement.dataset.state") == "error"
+    reader.on("go-back").click() if reader.on("go-back").is_visible() else None
+    reader.type("Q-0-1", "0")
+    reader.type("V-1-0", "0")
+    reader.type("V-0-1", "0")
+    reader.type("T", 100)
+    assert reader.get("document.documentElement.dataset.state") == "ready"
+
+
+def test_progress_and_cancel(from_disk, file):
+    reader = from_disk(file)
+    reader.on("n").fill("2000")
+    reader.on("n").blur()
+    expect(reader.on("progress")).to_be_visible()
+    expect(reader.on("progress-text")).to_contain_text("%")
+    reader.on("cancel").click()
+    reader.idle()
+    assert reader.get("document.documentElement.dataset.state") == "stale"
+    assert of(reader)["n"] == 20
+    # The Worker is free again.
+    reader.type("n", 10)
+    assert of(reader)["n"] == 10
+
+
+def test_two_hundred_changes(from_disk, file):
+    """None is lost, the last one is shown, and memory does not grow."""
+    reader = from_disk(file, "n=12&T=100")
+    reader.type("n", 30)
+    slide = """async ([first, last]) => {
+      const slider = document.getElementById('beta-slider');
+      for (let i = first; i < last; i++) {
+        slider.value = 0.3 + 0.5 * ((i * 37) % 100) / 100;
+        slider.dispatchEvent(new Event('input', { bubbles: true }));
+        if (i % 4 === 0) slider.dispatchEvent(new Event('change', { bubbles: true }));
+        await new Promise((done) => { setTimeout(done, 10); });
+      }
+      slider.dispatchEvent(new Event('change', { bubbles: true }));
+      await parkade.idle();
+      return parkade.memory;
+    }"""
+    early = reader.page.evaluate(slide, [0, 60])
+    late = reader.page.evaluate(slide, [60, 200])
+    assert 0 < late <= early
+    assert reader.get("document.documentElement.dataset.state") == "ready"
+    assert of(reader)["settings"]["beta"] == reader.settings["beta"]
+    assert reader.settings["beta"] == float(reader.on("beta").input_value())
+    compare(of(reader), reader.settings)
+
+
+def test_it_writes_itself(from_disk, file, tmp_path):
+    reader = from_disk(file)
+    reader.type("beta", 9)
+    reader.go(5.0)
+    name, data = download(reader, "live")
+    assert name == "parkade-n20-d2-beta9-T10000-seed1.html"
+    (tmp_path / name).write_bytes(data)
+    again = from_disk(tmp_path / name, instead=True)
+    assert of(again)["settings"]["beta"] == 9
+    assert again.get("parkade.t") == pytest.approx(5)
+    again.type("beta", 16)
+    compare(of(again), SETTINGS)
+
+
+def test_in_a_notebook(from_disk, tmp_path):
+    """In the sandbox of a notebook it computes, too."""
+    run = pk.simulate(pk.Attention(d=2, beta=9.0), pk.sphere.uniform(8, 2, seed=1), 10.0)
+    text = "<!doctype html><meta charset=utf-8><script>parkade = { ready: Promise.resolve(), "
+    text += f"async idle() {{}} }};</script>{run.show(live=True, embed=True)._repr_html_()}"
+    (tmp_path / "notebook.html").write_text(text, encoding="utf-8")
+    reader = from_disk(tmp_path / "notebook.html")
+    (frame,) = reader.page.frames[1:]
+    frame.evaluate("() => parkade.ready.then(() => parkade.idle())")
+    frame.locator("#beta").fill("30")
+    frame.locator("#beta").blur()
+    frame.evaluate("() => parkade.idle()")
+    assert frame.evaluate("() => parkade.scene.beta") == 30
+    # An embedded page has few controls, and no menu.
+    assert frame.locator(".field:visible").count() == 3
+    assert frame.locator("header").is_hidden()
+
+
+NO_VECTORS = "WebAssembly.validate = () => false;"
+NO_WORKERS = "delete globalThis.Worker;"
+
+
+@pytest.mark.parametrize("missing", [NO_VECTORS, NO_WORKERS])
+def test_without_what_it_needs_it_plays(browser, file, missing):
+    context = browser.new_context(offline=True, reduced_motion="reduce")
+    context.add_init_script(missing)
+    tab = context.new_page()
+    tab.goto(file.as_uri())
+    tab.evaluate("() => parkade.ready.then(() => parkade.idle())")
+    assert tab.evaluate("() => parkade.scene.n") == 20
+    assert "plays a recorded run; a newer browser" in tab.locator("#lacks").inner_text()
+    assert tab.locator("#settings").is_hidden()
+    tab.keyboard.press("Home")
+    assert tab.evaluate("() => parkade.t") == 0
+    context.close()
+
+
+def test_nothing_else_is_allowed(from_disk, file):
+    """No foreign script, no eval, no network: the policy refuses them."""
+    reader = from_disk(file)
+    tried = reader.page.evaluate(
+        """async () => {
+          const blocked = [];
+          document.addEventListener('securitypolicyviolation', (e) => blocked.push(e.effectiveDirective));
+          const script = document.createElement('script');
+          script.textContent = 'window.foreign = true';
+          document.body.append(script);
+          await fetch('https://x.example/').catch(() => {});
+          const image = new Image();
+          image.src = 'https://x.example/y.png';
+          try { new Worker('data:text/javascript,1'); } catch {}
+          const inner = document.createElement('script');
+          inner.src = 'https://x.example/z.js';
+          document.body.append(inner);
+          await new Promise((done) => { setTimeout(done, 300); });
+          return [blocked, window.foreign ?? null];
+        }"""
+    )
+    assert tried[1] is None
+    assert {"script-src-elem", "connect-src", "img-src", "worker-src"} <= set(tried[0])
+    reader.forgive("Content Security Policy")
+    reader.forgive("x.example", certain=False)
+    reader.asked = [url for url in reader.asked if "x.example" not in url]
+    reader.wrong = []
+
+
+def test_eval_is_refused(from_disk, file):
+    reader = from_disk(file)
+    reader.page.add_init_script("")
+    said = reader.page.evaluate(
+        """() => new Promise((done) => {
+          const frame = document.createElement('button');
+          frame.setAttribute('onclick', 'window.foreign = true');
+          document.body.append(frame);
+          frame.click();
+          setTimeout(() => done(window.foreign ?? 'nothing'), 100);
+        })"""
+    )
+    assert said == "nothing"
+    reader.forgive("Content Security Policy")
+
+
+def test_base64_is_what_it_was(from_disk, file):
+    """A page packs numbers as Python does."""
+    mine, theirs = of(from_disk(file)), scene(SETTINGS)
+    assert base64.b64decode(mine["frames"]) == base64.b64decode(theirs["frames"])

@@ -1,0 +1,115 @@
+"""Scenes that a page assembles, beside those of the server."""
+
+from __future__ import annotations
+
+import base64
+from importlib.resources import files
+
+import numpy as np
+
+from parkade.analysis.centers import KINDS, consumption_radius
+from parkade.analysis.clusters import default_radius
+from parkade.explorer.bundle import bundle
+from parkade.explorer.compute import compute_run
+from parkade.explorer.export import PAGE
+from parkade.explorer.limits import Limits, tol_of
+from parkade.explorer.settings import Settings
+from parkade.runs.rotation import turn
+from parkade.solve.options import Options
+from parkade.solve.solver import Solver
+from parkade.theory import final_configuration
+
+CHUNK = 64
+
+_BEGIN = """(text) => {
+  const { Assembly } = $assembly;
+  globalThis.bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  globalThis.assembly = new Assembly(new WebAssembly.Module(bytes(text)));
+}"""
+
+_MAKE = """([what, plan, wanted, steps, chunk]) => {
+  const numbers = (text) => new Float64Array(bytes(text).buffer);
+  const [times, tokens, dense] = [steps.times, steps.tokens, steps.dense].map(numbers);
+  const begun = performance.now();
+  assembly.begin(plan, wanted);
+  const some = (values, i) => values.slice(
+    i * values.length / times.length, Math.min(times.length, i + chunk) * values.length / times.length);
+  for (let i = 0; i < times.length; i += chunk) {
+    assembly.add({ times: some(times, i), tokens: some(tokens, i), dense: some(dense, i) });
+  }
+  const made = assembly[what]();
+  const seconds = (performance.now() - begun) / 1000;
+  const packed = (buffer) => {
+    const view = new Uint8Array(buffer), pieces = [];
+    for (let i = 0; i < view.length; i += 30000) {
+      pieces.push(String.fromCharCode(...view.subarray(i, i + 30000)));
+    }
+    return btoa(pieces.join(''));
+  };
+  for (const [name, value] of Object.entries(made)) {
+    if (value instanceof ArrayBuffer) made[name] = packed(value);
+  }
+  return { made, seconds, used: assembly.used };
+}"""
+
+
+def native(**chosen):
+    """A run of the explorer, and its settings."""
+    settings = Settings.read(chosen)
+    return compute_run(settings, Limits(), lambda part: None, lambda: False)[0], settings
+
+
+def planned(settings, run):
+    """What page/planner.js gives of these settings."""
+    model, held, x = settings.model, settings.held, settings.start
+    options = Options(settings.T, tol=tol_of(model), frozen=x[held] if len(held) else None)
+    plan = Solver(model, options).plan(run.n)
+    frame = plan.frame
+    return frame, {
+        "start": x.ravel().tolist(),
+        **{name: getattr(model.heads[0], name).ravel().tolist() for name in "VQK"},
+        "plain": model.plain,
+        "final": _final(model.generator),
+        "delta": settings.delta,
+        "centers": {name: find(x, settings.delta).tolist() for name, find in KINDS.items()},
+        "held": held.tolist(),
+        "radius": default_radius(model),
+        "consumption_radius": consumption_radius(settings.beta),
+        "frame": {"basis": frame.basis.ravel().tolist(), "spin": frame.spin.ravel().tolist()},
+        "method": run.stats.method,
+    }
+
+
+def _final(V):
+    final = final_configuration(V)
+    return {
+        "kind": final.kind,
+        "dim": final.dim,
+        "eigenvalue": final.eigenvalue.real,
+        "basis": final.basis.ravel().tolist(),
+        "projection": final.projection.ravel().tolist(),
+    }
+
+
+class Assembled:
+    """A page that makes scenes."""
+
+    def __init__(self, page, change=lambda module: module):
+        self.page = page
+        page.goto("about:blank")
+        page.add_script_tag(content=bundle(PAGE / "assembly.js"))
+        module = files("parkade.explorer").joinpath("engines/scene.wasm").read_bytes()
+        page.evaluate(_BEGIN, base64.b64encode(change(module)).decode())
+
+    def make(self, what, run, settings):
+        """The `scene` or the `stairs` of a run's steps."""
+        frame, plan = planned(settings, run)
+        still = frame.enter(turn(-run.spin, run.times, run.tokens))
+        steps = {"times": run.times[1:], "tokens": still[1:], "dense": frame.enter(run.dense)}
+        packed = {name: _packed(values) for name, values in steps.items()}
+        wanted = {name: getattr(settings, name) for name in ("n", "d", "beta", "mask")}
+        return self.page.evaluate(_MAKE, [what, plan, wanted, packed, CHUNK])
+
+
+def _packed(values):
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
