@@ -14,6 +14,7 @@ import draws
 import lowering
 import numpy as np
 from entries import INPUT, OUTPUT, Entries
+from framing import multiply
 from numba import typeof, types
 from parts import Drawn, draw_parts
 from slots import TABLE, floats, reader, write
@@ -25,8 +26,10 @@ from parkade.engine import splitting
 from parkade.engine.brownian import Noise
 from parkade.engine.jit import njit
 from parkade.engine.system import LOG2E
-from parkade.explorer.parts import _UNTIL
+from parkade.explorer.limits import Limits
+from parkade.explorer.parts import _STILL, _UNTIL
 from parkade.model import schedule as schedules
+from parkade.model.position import Rope
 from parkade.solve import brownian, handover, plan, rules
 from parkade.solve.sums import Sums
 from parkade.theory import meeting
@@ -40,9 +43,12 @@ TEXTS = {
     "verdicts": VERDICTS,
     "engine": Sums("direct", "", 0.0, 0.0, parts=True).describe(2),
     "norms": lowering.NORMS,
-    "until": _UNTIL,
+    "until": _UNTIL,  # the first norm of "mix"
+    "still": _STILL,  # noise that is none
+    "base": Rope().base,
 }
 _TEXTS = np.frombuffer(json.dumps(TEXTS, ensure_ascii=False).encode(), dtype=np.uint8)
+_TOKEN_STEPS = Limits().token_steps
 _NOT_CAUSAL, _IN_TURN = len(rules.VERDICTS), len(rules.VERDICTS) + 1
 _NONE, _EXPLICIT, _IMPLICIT = range(3)  # methods that pieces have in common
 
@@ -67,6 +73,7 @@ class Given(NamedTuple):
 class Found(NamedTuple):
     """The fields of a `Field`, the frame, and what a plan says."""
 
+    tokens: Array
     queries: Array
     keys: Array
     reach: Array
@@ -95,6 +102,7 @@ def entries() -> Entries:
     return {
         "schedule": (_schedule, types.void(TABLE, number, number, number)),
         "lower": (_lower, types.void(TABLE)),
+        "first": (_first, number(TABLE, number, number, types.int32)),
         "texts": (_texts, types.void(TABLE)),
     }
 
@@ -124,6 +132,11 @@ def _moment(i: int, count: int, whole: float) -> float:
     return math.expm1(place) if place < schedules.FAR else math.exp(place)
 
 
+def _first(table: Any, start: float, duration: float, drifts: int) -> float:
+    """What the clock of a model shows at first."""
+    return _first_time(start, duration, drifts != 0)
+
+
 def _lower(table: Any) -> None:
     given = _read_given(table, INPUT)
     heads, rank, width, gain, sample = given.parts
@@ -141,13 +154,12 @@ def _lower(table: Any) -> None:
         seed,
         piece,
         method,  # of all pieces
-        still,
         turns,  # whether the norm lets a frame turn
     ) = given.numbers
     drawn = Drawn(int(heads), int(rank), int(width), gain, sample)
     parts = draw_parts(given.matrices[0], given.matrices[1], given.matrices[2], drawn)
     traits = lowering.traits_of(parts, beta)
-    may_turn = still == 0.0 and width == 0.0 and turns != 0.0
+    may_turn = width == 0.0 and turns != 0.0
     verdict = _verdict(traits, t_end, causal != 0.0, heat, may_turn)
     long = method == _IMPLICIT or (method == _NONE and verdict == rules.CAUSAL)
     frame = lowering.transformer_frame(traits, long, may_turn)
@@ -164,7 +176,7 @@ def _lower(table: Any) -> None:
                 shown[0, h * m + i, c] = beta * parts.Q[h, i, c]
                 shown[1, h * m + i, c] = parts.K[h, i, c]
     _enter(given.tokens, frame.basis)
-    numbers = floats((20,))
+    numbers = floats((21,))
     late = _first_time(start, duration, frame.drifts)
     spin = spectral_norm(frame.spin)
     numbers[0], numbers[1] = verdict, frame.leading
@@ -176,13 +188,17 @@ def _lower(table: Any) -> None:
     numbers[12] = _cluster_radius(traits.sharpness)
     numbers[13] = tol / (EPSILON * spin) if spin > 0.0 else np.inf  # when the phase is lost
     numbers[14] = lowering.steps_for(int(norm), traits.rate, t_end, _UNTIL)
+    most = 0.0
     if heat > 0.0:
         _set_noise(traits, d, heat, duration, tol, draws.words_of(seed, int(piece)), numbers[14:20])
-        numbers[14] = t_end / numbers[14]
+        most = numbers[14]
+        numbers[14] = t_end / most
+    numbers[20] = _longest(int(norm), traits.rate, given.tokens.shape[0], most)
     write(
         table,
         OUTPUT,
         Found(
+            given.tokens,
             arrays.queries,
             arrays.keys,
             traits.reach,
@@ -206,16 +222,17 @@ def _lower(table: Any) -> None:
 
 @njit(allocates=True)
 def _enter(states: Array, basis: Array) -> None:
-    """Take the tokens of states to their components in a basis, in place."""
-    d = basis.shape[0]
-    token = np.empty(d)
-    for k in range(states.shape[0]):
+    """Scale the tokens of states to unit length, and take them to a basis, in place."""
+    d, n = basis.shape[0], states.shape[0]
+    tokens, inside = np.empty((n, d)), np.empty((n, d))
+    for k in range(n):
         for c in range(d):
-            token[c] = 0.0
-            for i in range(d):
-                token[c] += states[k, i] * basis[i, c]
+            tokens[k, c] = states[k, c]
+    draws.units(tokens)
+    multiply(tokens, basis, inside)
+    for k in range(n):
         for c in range(d):
-            states[k, c] = token[c]
+            states[k, c] = inside[k, c]
 
 
 @njit(allocates=True)
@@ -231,6 +248,24 @@ def _verdict(
         return _NOT_CAUSAL
     rotates = lowering.transformer_frame(traits, True, may_turn).rotates
     return rules.ROTATING if rotates else rules.CAUSAL
+
+
+@njit()
+def _longest(norm: int, rate: float, n: int, step: float) -> float:
+    """The largest T that takes no more steps of single tokens; as `Limits._longest`.
+
+    With noise, no step is longer than `step`.
+    """
+    low, high = -3.0, 60.0
+    while high - low > 0.01:
+        middle = (low + high) / 2
+        t = 10.0**middle
+        steps = t / step if step > 0.0 else lowering.steps_for(norm, rate, t, _UNTIL)
+        if n * steps <= _TOKEN_STEPS:
+            low = middle
+        else:
+            high = middle
+    return 10.0**low
 
 
 @njit(allocates=True)

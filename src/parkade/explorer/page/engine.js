@@ -22,9 +22,9 @@ const EVERYTHING = 2n ** 62n; // a window or a prefix that never ends
 /** Harmonic sums lost too much accuracy: run again with direct ones. */
 export class Inaccurate extends Failure {}
 
-/** The name of the module that runs a problem. */
-export function moduleOf({ method, d, field, pieces }) {
-  return field || pieces?.some((piece) => piece.field) ? `${method}field` : `${method}${d}`;
+/** The name of the module that runs a problem; pieces of transformers say so by `parts`. */
+export function moduleOf({ method, d, field, parts }) {
+  return field || parts ? `${method}field` : `${method}${d}`;
 }
 
 /** The names of the functions that a problem needs. */
@@ -52,7 +52,7 @@ export class Engine extends Memory {
    * { shape, values }. Its tokens have `columns`: d, or one more for ln r. With noise it has `noise`:
    * { scale, common, root, key, wanted, step }.
    *
-   * Several models one after the other are `pieces`, each a problem. Its `times` are what its clock
+   * Several models one after the other are `pieces`, each a problem, in anything that can be iterated. Its `times` are what its clock
    * shows at first, and when it begins and ends; its tokens are those that the one before has left.
    *
    * A chunk has `times`, `tokens` and `dense`, flat too, how many steps were `rejected` so far, the
