@@ -27,7 +27,7 @@ from parkade.engine.brownian import Noise
 from parkade.engine.jit import njit
 from parkade.engine.system import LOG2E
 from parkade.explorer.limits import Limits
-from parkade.explorer.parts import _STILL, _UNTIL
+from parkade.explorer.parts import _UNTIL, STILL
 from parkade.model import schedule as schedules
 from parkade.model.position import Rope
 from parkade.solve import brownian, handover, plan, rules
@@ -44,7 +44,7 @@ TEXTS = {
     "engine": Sums("direct", "", 0.0, 0.0, parts=True).describe(2),
     "norms": lowering.NORMS,
     "until": _UNTIL,  # the first norm of "mix"
-    "still": _STILL,  # noise that is none
+    "still": STILL,  # noise that is none
     "base": Rope().base,
 }
 _TEXTS = np.frombuffer(json.dumps(TEXTS, ensure_ascii=False).encode(), dtype=np.uint8)

@@ -91,6 +91,21 @@ class Offered(Case):
         return Settings.read(plain | self.settings).model
 
 
+@dataclass(frozen=True)
+class Given(Case):
+    """Any model, by its name."""
+
+    name: str = ""
+    given: object = None
+
+    def __str__(self):
+        return f"{super().__str__()}, {self.name}"
+
+    def model(self):
+        """The model."""
+        return self.given
+
+
 def page_script(*names):
     """Modules of the page as a script, each in the constant $name."""
     return bundle(*(PAGE / f"{name}.js" for name in names))
@@ -253,9 +268,8 @@ def _parts():
             ("causal", "window", "prefix", "full"), ("none", "rope", "alibi")
         ):
             given = {"norm": norm, "heads": heads, "mlp": mlp, "encoding": encoding}
-            if heads == 1 and mlp == 0 and norm == "post" and encoding == "none":
-                if mask in ("causal", "full"):
-                    continue  # one plain head
+            if (heads, mlp, norm, encoding) == (1, 0, "post", "none") and mask != "window":
+                continue  # one plain head, and little more
             long = mask in ("causal", "window")
             yield Offered(
                 n=16,

@@ -24,6 +24,7 @@ from parkade.solve.solver import Solver, first_state
 DIMENSIONS = (2, 3)
 """Those that pages have engines for."""
 
+
 def engine(method: str, d: int | None = None) -> bytes:
     """The WebAssembly module of an engine, or of that for transformers; see packaging/wasm."""
     plain = d in DIMENSIONS and method in ("explicit", "implicit")
