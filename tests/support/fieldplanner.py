@@ -7,7 +7,7 @@ import base64
 import numpy as np
 
 from parkade.explorer.lowered import engine, module
-from parkade.explorer.settings import Settings
+from parkade.explorer.settings import FIELDS, Settings
 from parkade.solve.options import Hooks, Options, default_tol
 from parkade.solve.solver import Solver
 from support.wasm import page_script
@@ -30,11 +30,12 @@ _PLAN = """(wanted) => {
 }"""
 
 _FOLLOW = """(wanted) => {
-  const { problem, engine, method, columns } = planner.plan(wanted);
+  const { problem, method, columns, frame } = planner.plan(wanted);
   const chunks = [...new $engine.Engine(modules[$engine.moduleOf(problem)]).run(problem)];
   const last = chunks.at(-1);
   return {
     method,
+    basis: [...frame.basis],
     steps: chunks.reduce((sum, { times }) => sum + times.length, 0),
     rejected: last.rejected,
     time: last.times.at(-1),
@@ -68,8 +69,11 @@ class FieldPlanned:
         return self.page.evaluate(_PLAN, wanted(settings))
 
     def follow(self, settings):
-        """How a run of these settings ends."""
-        return self.page.evaluate(_FOLLOW, wanted(settings))
+        """How a run of these settings ends, with tokens out of the frame."""
+        found = self.page.evaluate(_FOLLOW, wanted(settings))
+        n, d = settings.n, settings.d
+        states, basis = np.reshape(found["tokens"], (n, -1)), np.reshape(found["basis"], (d, d))
+        return found | {"tokens": states[:, :d] @ basis.T}
 
 
 def wanted(settings):
@@ -80,14 +84,9 @@ def wanted(settings):
         if text.startswith("random:"):
             given[name] = {"random": int(text.removeprefix("random:"))}
         else:
-            given[name] = _matrix(settings, name).ravel().tolist()
+            matrix = FIELDS[name].matrix(name, text, settings.d)
+            given[name] = np.asarray(matrix).ravel().tolist()
     return given | {"tol": default_tol(settings.model)}
-
-
-def _matrix(settings, name):
-    from parkade.explorer.settings import FIELDS
-
-    return np.asarray(FIELDS[name].matrix(name, getattr(settings, name), settings.d))
 
 
 def native(settings):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.fieldplanner import FieldPlanned, native, settings
+from support.fieldplanner import FieldPlanned, native, settings, wanted
 
 from parkade.explorer.lowered import lowered
 from parkade.theory.meeting import cluster_radius
@@ -72,7 +72,7 @@ def same(found, expected, where="", atol=1e-13):
 
 
 def comparable(problem):
-    """A problem in which what may differ is put right: signs of axes, and of factors of V."""
+    """A problem with the value matrices of heads in place of their factors, which may differ."""
     for one in problem.get("pieces", [problem]):
         if "field" in one:
             field = one["field"]
@@ -109,22 +109,21 @@ def test_the_same_problem(planned, given):
     assert given.d == 2 or (signs == 1).all()
 
 
-@pytest.mark.parametrize("given", [*ALL[::3], *PLAIN], ids=name)
+@pytest.mark.parametrize("given", [*ALL, *PLAIN], ids=name)
 def test_the_same_end(planned, given):
     found = planned.follow(given)
     _, run = native(given)
-    assert found["time"] == given.T
-    assert found["method"] == run.stats.method
-    if given.mlp and given.gain:  # kinks: steps depend on rounding
-        return
-    assert (found["steps"], found["rejected"]) == (run.stats.steps, run.stats.rejected)
+    assert (found["time"], found["method"]) == (given.T, run.stats.method)
+    kinks = given.mlp and given.gain  # which make steps depend on rounding
+    if not kinks:
+        assert (found["steps"], found["rejected"]) == (run.stats.steps, run.stats.rejected)
+    if not run.spin.any():
+        np.testing.assert_allclose(found["tokens"], run.final, atol=1e-5 if kinks else 1e-11)
 
 
 def test_frozen_tokens_beside_parts_are_refused(planned):
     said = planned.page.evaluate(
-        """(wanted) => { try { planner.plan(wanted); } catch (error) { return error.message; } }""",
-        __import__("support.fieldplanner", fromlist=["wanted"]).wanted(
-            settings(heads=2, frozen="renyi", n=40)
-        ),
+        "(wanted) => { try { planner.plan(wanted); } catch (error) { return error.message; } }",
+        wanted(settings(heads=2, frozen="renyi", n=40)),
     )
     assert said == "pages have no engine for frozen tokens beside these parts; choose frozen none"
