@@ -17,8 +17,7 @@ from typing import Any, Literal, NamedTuple
 from playwright.sync_api import Page, sync_playwright
 
 import parkade as pk
-from parkade.explorer.bundle import bundle
-from parkade.explorer.export import PAGE
+from parkade.explorer.bundle import PAGE, bundle
 from parkade.explorer.lowered import DIMENSIONS, engine, lowered
 from parkade.explorer.settings import Settings
 from parkade.model.model import Model

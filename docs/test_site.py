@@ -103,6 +103,21 @@ def test_scenes_play_and_time_can_be_dragged(reader):
         assert float(line.get_attribute("aria-valuenow")) > middle + 300  # of 1000
 
 
+def test_a_reader_changes_beta(reader):
+    """Scenes compute by themselves, in the text."""
+    reader.page.goto(f"{reader.origin}/story.html")
+    frames = reader.page.locator("figure.scene iframe")
+    for i in range(4):
+        frames.nth(i).scroll_into_view_if_needed()
+        scene = frames.nth(i).content_frame
+        expect(scene.locator("html")).to_have_attribute("data-state", "ready", timeout=20_000)
+        scene.locator("#beta").fill("25")
+        scene.locator("#beta").blur()
+        expect(scene.locator("html")).to_have_attribute("data-stale", "true")
+        expect(scene.locator("html")).to_have_attribute("data-stale", "false", timeout=60_000)
+        assert scene.locator("#beta-error").is_hidden()
+
+
 def test_scenes_are_as_dark_as_the_site(reader):
     reader.page.goto(f"{reader.origin}/index.html")
     scene = reader.page.locator("figure.scene iframe").content_frame.locator("html")

@@ -5,8 +5,8 @@
     ```
 
 shows the variable `run` of the Python blocks before it on the page, which are executed for it. So
-the picture is that of the code. `:view:` is what a link of the explorer has after #. Where pages can
-compute the model, the reader can change β, n and the seed, too.
+the picture is that of the code. `:view:` is what a link of the explorer has after #. Where pages
+can compute the model, the reader can change β, n and the seed, too.
 """
 
 from __future__ import annotations

@@ -33,14 +33,9 @@ RECORD = "engines.json"
 NAMES = (
     *(f"{method}{d}" for d in (2, 3) for method in ("explicit", "implicit")),
     *(f"{method}field" for method in ("explicit", "implicit", "splitting")),
-    "plan",
-    "fieldplan",
-    "scene",
+    *("plan", "fieldplan", "scene"),
 )
 EXTRA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-ALSO = ("runs/interpolation.py", "solve/handover.py")
-"""What of the library is compiled besides its engine."""
-
 TOOLS = {"python": "3.11", **dict(tool.split("==") for tool in EXTRA["wasm"])}
 """The versions that make these bits: Python's decides about the code that Numba sees."""
 
@@ -48,17 +43,25 @@ LARGEST = 90_000
 """Most bytes of an engine, compressed."""
 
 
+SHARED = (
+    *("base/constants.py", "model/schedule.py", "model/spectrum.py", "runs/interpolation.py"),
+    *(f"solve/{name}.py" for name in ("brownian", "handover", "lower", "plan", "rules", "sums")),
+    *(f"analysis/{name}.py" for name in ("centers", "ending", "merging", "sentences")),
+    *(f"explorer/{name}.py" for name in ("forecast", "frames", "parts", "theory_line")),
+    *(f"theory/{name}.py" for name in ("capture", "conditions", "forecast", "meeting", "parking")),
+    "theory/table.py",
+)
+"""Files outside of the engine with functions and sentences that modules have, too."""
+
+
 def digest_of_sources() -> str:
     """A name for everything of ours that the engines are made from."""
-    digest = hashlib.sha256()
-    library = ROOT / "src" / "parkade"
-    for folder in (library / "engine", HERE):
-        for path in sorted(folder.iterdir()):
-            # All but build.py decide about bits.
-            if path.suffix in (".py", ".c", ".zig") and path.name != "build.py":
-                digest.update(path.name.encode() + path.read_bytes())
-    for name in ALSO:
-        digest.update((library / name).read_bytes())
+    digest, library = hashlib.sha256(), ROOT / "src" / "parkade"
+    paths = [*sorted((library / "engine").iterdir()), *sorted(HERE.iterdir())]
+    for path in (*paths, *(library / name for name in SHARED)):
+        # All but build.py decide about bits.
+        if path.suffix in (".py", ".c", ".zig") and path.name != "build.py":
+            digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 
 

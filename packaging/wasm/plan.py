@@ -146,7 +146,7 @@ def _choose(table: Any) -> None:
     head = planning.head_of(model.matrices[0], model.matrices[1], model.matrices[2], beta)
     wanted = Wanted(n, given.held.shape[0], causal, t_end, tol, implicit)
     verdict, frame = planning.verdict_on(head, wanted)
-    is_implicit = implicit or planning.IMPLICIT[verdict]
+    is_implicit = planning.IMPLICIT[verdict]
     sums = planning.sums_of(head, wanted, is_implicit, frame.attracts)
     query, spin = planning.query_of(head, frame), spectral_norm(frame.spin)
     found = floats((12,))

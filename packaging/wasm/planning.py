@@ -56,7 +56,7 @@ class Wanted(NamedTuple):
     causal: bool
     t_end: float
     tol: float
-    implicit: bool  # whatever the rules say
+    implicit: bool  # if that is possible: explicit steps were too short
 
 
 class Sums(NamedTuple):
@@ -94,15 +94,14 @@ def verdict_on(head: Head, wanted: Wanted) -> tuple[int, Frame]:
     if not wanted.implicit and _is_short(wanted.t_end, head.rate, d):
         return rules.BRIEF, frame_of(head.V, head.product, False, False)
     frame = frame_of(head.V, head.product, True, wanted.frozen == 0)
+    small = causal or n * (d - 1) <= rules.WHOLE
+    verdict = _long_run(frame.rotates, not is_zero(frame.spin), causal, small)
     if wanted.implicit:
-        return rules.CAUSAL, frame
-    verdict = rules.CHEAPER
-    foreseen = frame.attracts and is_multiple(head.product) and head.product[0, 0] >= 0.0
-    if not foreseen or not _explicit_is_cheaper(
-        wanted.t_end, head.rate, head.sharpness, n, d, causal, _pair_seconds(float(n * n), d)
-    ):
-        small = causal or n * (d - 1) <= rules.WHOLE
-        verdict = _long_run(frame.rotates, not is_zero(frame.spin), causal, small)
+        verdict = rules.INSTEAD if IMPLICIT[verdict] else verdict
+    elif frame.attracts and is_multiple(head.product) and head.product[0, 0] >= 0.0:
+        seconds = _pair_seconds(float(n * n), d)
+        if _explicit_is_cheaper(wanted.t_end, head.rate, head.sharpness, n, d, causal, seconds):
+            verdict = rules.CHEAPER
     if not IMPLICIT[verdict]:
         frame = frame_of(head.V, head.product, False, False)
     return verdict, frame

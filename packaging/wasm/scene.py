@@ -1,36 +1,57 @@
 """What a page calls to make a scene of steps: functions on a table of slots, as in `entries`.
 
 `begin` makes room for the steps of a run, `take` adds some. `show` chooses frames, `merge` finds
-clusters and `label` names them in each frame; `consume` counts tokens around centres. What they
-find stays in the table, for the page and for those that come later.
+clusters and `label` names them in each frame; `link` names clusters that part again; `consume`
+counts tokens around centres. `predict` is the final configuration, `foretell` the forecast of
+merges; `judge` compares the end with what is predicted, and `capture` with Theorem 5.2. What they
+find stays in the table, for the page and for those that come later. `texts` are all sentences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+import json
+from typing import Any, NamedTuple
 
 import numpy as np
+import scene_capture
+import scene_ending
+import scene_final
 import scene_forecast
 import scene_frames
 import scene_merges
 import scene_run
+from entries import Entries
 from numba import typeof, types
+from scene_ending import Model
+from scene_final import Final
 from scene_forecast import Given, Told
 from scene_merges import Events, Plateaus
 from scene_run import Indices, Run, Steps
 from slots import TABLE, count, floats, integers, reader, write
-from small import norm
 
+from parkade.analysis import sentences
 from parkade.analysis.merging import _FORMING
 from parkade.base.types import Array
 from parkade.engine.jit import njit
-from parkade.engine.neighbours import count_near
+from parkade.engine.neighbours import components, count_near
+from parkade.explorer.forecast import SINCE
+from parkade.explorer.theory_line import SENTENCES as LINES
+from parkade.theory.capture import SENTENCES as WINDOW
+from parkade.theory.table import CASES, PHRASES
 
-INPUT, RUN, SHOWN, FOUND, LABELS, SHARES, TOLD = 0, 32, 64, 80, 112, 120, 124
+INPUT, RUN, SHOWN, FOUND, LABELS, FINAL, TOLD, OUTPUT = 0, 32, 64, 80, 112, 120, 136, 150
 """Where things begin in the table."""
 
-Entries: TypeAlias = dict[str, tuple[Callable[..., Any], Any]]
+TEXTS = {
+    "cases": [case._asdict() for case in CASES],
+    "phrases": PHRASES,
+    "lines": LINES,
+    "window": WINDOW,
+    "closeness": {"near": sentences.NEAR, "inside": sentences.INSIDE, "within": sentences.CLOSE},
+    "since": SINCE,
+    "plain": {"norm": "post", "heads": 1, "mlp": 0, "encoding": "none", "noise": 0.0},
+}
+_TEXTS = np.frombuffer(json.dumps(TEXTS, ensure_ascii=False).encode(), dtype=np.uint8)
 
 
 class Start(NamedTuple):
@@ -61,13 +82,11 @@ class Found(NamedTuple):
 
 
 class Law(NamedTuple):
-    """What a forecast needs besides the run."""
+    """What moves tokens."""
 
-    query: Array  # (d, d): Q
-    key: Array  # (d, d): K
-    basis: Array  # (d, dim): of the leading eigenspace of V
-    projection: Array  # (d, d): on it
-    numbers: Array  # (3,): β, the leading eigenvalue, and the radius of clusters
+    product: Array  # (d, d): KᵀQ
+    value: Array  # (d, d): V
+    numbers: Array  # (4,): β, |V|, β|KᵀQ|, and the radius of clusters
 
 
 class Labels(NamedTuple):
@@ -84,10 +103,15 @@ def entries() -> Entries:
         "begin": (_begin, types.void(TABLE)),
         "take": (_take, types.void(TABLE, some)),
         "show": (_show, types.void(TABLE)),
-        "merge": (_merge, types.void(TABLE, number, some)),
+        "merge": (_merge, types.void(TABLE, some)),
         "label": (_label, types.void(TABLE)),
+        "link": (_link, types.void(TABLE, number)),
         "consume": (_consume, types.void(TABLE, number)),
+        "predict": (_predict, types.void(TABLE)),
         "foretell": (_foretell, types.int32(TABLE)),
+        "judge": (_judge, types.void(TABLE, some)),
+        "capture": (_capture, types.int32(TABLE, number)),
+        "texts": (_texts, types.void(TABLE)),
     }
 
 
@@ -100,18 +124,18 @@ _KINDS = {
     SHOWN: Shown(_ONE, _THREE, _TWO),
     FOUND: Found(_EVENTS, _PLATEAUS, _ONE),
     LABELS: Labels(np.empty((1, 1), dtype=np.int64), _WHOLE),
-    SHARES: (_ONE,),
+    FINAL: Final(_ONE, _TWO, _TWO, _ONE),
     TOLD: Told(_ONE, *(_WHOLE,) * 3),
+    OUTPUT: (_ONE,),
 }
 _ENDS = [first + count(typeof(kind)) for first, kind in _KINDS.items()]
 assert all(end <= first for end, first in zip(_ENDS, list(_KINDS)[1:], strict=False))
 
 _read_start = reader(typeof(Start(_TWO, _TWO, 1, 1, 1, 1)))
-_read_law = reader(typeof(Law(*(_TWO,) * 4, _ONE)))
-_read_centers = reader(typeof(_WHOLE))
-_read_matrix = reader(typeof(_TWO))
-_read_steps, _read_run, _read_shown, _read_found = (
-    reader(typeof(_KINDS[place])) for place in (INPUT, RUN, SHOWN, FOUND)
+_read_law = reader(typeof(Law(_TWO, _TWO, _ONE)))
+_read_which = reader(typeof(_WHOLE))
+_read_steps, _read_run, _read_shown, _read_found, _read_final = (
+    reader(typeof(_KINDS[place])) for place in (INPUT, RUN, SHOWN, FOUND, FINAL)
 )
 
 
@@ -154,8 +178,9 @@ def _show(table: Any) -> None:
     write(table, SHOWN, Shown(times, tokens, logs))
 
 
-def _merge(table: Any, radius: float, halvings: int) -> None:
-    run, rate = _read_run(table, RUN), norm(_read_matrix(table, INPUT))
+def _merge(table: Any, halvings: int) -> None:
+    run = _read_run(table, RUN)
+    _, rate, _, radius = _read_law(table, INPUT).numbers
     n, end = run.tokens.shape[1], run.times[run.times.size - 1]
     room = Events(floats((n,)), integers((n,)), integers((n,)), integers((n,)))
     many = scene_merges.merges(run, radius, halvings, room)
@@ -183,10 +208,10 @@ def _label(table: Any) -> None:
 
 
 def _consume(table: Any, radius: float) -> None:
-    shown, centers = _read_shown(table, SHOWN), _read_centers(table, INPUT)
+    shown, centers = _read_shown(table, SHOWN), _read_which(table, INPUT)
     shares = floats((shown.times.size,))
     _shares(shown.tokens, centers, radius, shares)
-    write(table, SHARES, shares)
+    write(table, OUTPUT, shares)
 
 
 @njit(allocates=True)
@@ -196,16 +221,66 @@ def _shares(tokens: Array, centers: Indices, radius: float, out: Array) -> None:
         out[i] = counts[i] / tokens.shape[1]
 
 
+def _link(table: Any, radius: float) -> None:
+    shown = _read_shown(table, SHOWN)
+    frames, n = shown.tokens.shape[0], shown.tokens.shape[1]
+    leaders, counts = integers((frames, n)), integers((frames,))
+    for i in range(frames):
+        counts[i] = _linked(shown.tokens[i], radius, leaders[i])
+    write(table, LABELS, Labels(leaders, counts))
+
+
+@njit(allocates=True)
+def _linked(x: Array, radius: float, out: Indices) -> int:
+    labels, count = components(x, radius), 0
+    for k in range(out.size):
+        out[k] = labels[k]
+        count += labels[k] == k
+    return count
+
+
+def _predict(table: Any) -> None:
+    V = _read_law(table, INPUT).value
+    d = V.shape[0]
+    out = Final(floats((8,)), floats((d, d)), floats((d, d)), floats((d,)))
+    scene_final.final(V, out)
+    write(table, FINAL, out)
+
+
 def _foretell(table: Any) -> int:
-    law, run, found = _read_law(table, INPUT), _read_run(table, RUN), _read_found(table, FOUND)
-    beta, value, radius = law.numbers
+    law, run = _read_law(table, INPUT), _read_run(table, RUN)
+    found, final = _read_found(table, FOUND), _read_final(table, FINAL)
     n, end = run.tokens.shape[1], run.times[run.times.size - 1]
-    given = Given(
-        run.tokens[0], law.query, law.key, law.basis, law.projection, beta, value, radius, end
-    )
     room = Told(floats((n,)), integers((n,)), integers((n,)), integers((2,)))
+    beta, _, _, radius = law.numbers
+    given = Given(run.tokens[0], law.product, final, beta, radius, end)
     many = scene_forecast.forecast(given, found.events, room)
     some = max(many, 0)
     told = Told(room.times[:some], room.absorbed[:some], room.into[:some], room.right)
     write(table, TOLD, told)
     return many
+
+
+def _judge(table: Any, causal: int) -> None:
+    law, run, final = _read_law(table, INPUT), _read_run(table, RUN), _read_final(table, FINAL)
+    beta, rate, sharpness, _ = law.numbers
+    out = floats((2,))
+    model = Model(law.product, law.value, beta, rate, sharpness)
+    scene_ending.judge(model, run, final, causal != 0, out)
+    write(table, OUTPUT, out)
+
+
+def _capture(table: Any, beta: float) -> int:
+    """Whether there is a window; how near free tokens are, N, c, ε and its limits."""
+    run, held = _read_run(table, RUN), _read_which(table, INPUT)
+    out = floats((6,))
+    fits = scene_capture.capture(run.tokens[0], run.tokens[run.times.size - 1], held, beta, out)
+    write(table, OUTPUT, out)
+    return fits
+
+
+def _texts(table: Any) -> None:
+    out = floats((_TEXTS.size,))
+    for i in range(_TEXTS.size):
+        out[i] = _TEXTS[i]
+    write(table, OUTPUT, out)

@@ -6,9 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scene_final import Final
 from scene_merges import Events
 from scene_run import Indices
-from small import norm
+from symmetric import spectral_norm
 
 from parkade.base.types import Array
 from parkade.engine.balls import BLOCKED, by_scan
@@ -28,12 +29,9 @@ class Given(NamedTuple):
     """What a forecast starts from: tokens, attention, and the leading eigenspace of V."""
 
     tokens: Array  # (n, d)
-    query: Array  # (d, d): Q
-    key: Array  # (d, d): K
-    basis: Array  # (d, dim)
-    projection: Array  # (d, d)
+    product: Array  # (d, d): KᵀQ
+    final: Final
     beta: float
-    value: float  # the leading eigenvalue of V
     radius: float  # of the clusters that were seen
     end: float  # of the run
 
@@ -65,13 +63,13 @@ def centers(x: Array, radius: float) -> Indices:
 @njit(allocates=True)
 def reduced(given: Given, query: Array) -> tuple[Array, bool]:
     """Tokens in the leading eigenspace, and whether each has a part in it; sets βKᵀQ there."""
-    d, dim = given.basis.shape
-    n = given.tokens.shape[0]
+    n, d = given.tokens.shape
+    dim, basis, projection = query.shape[0], given.final.basis, given.final.projection
     along = np.zeros((d, dim))  # projectionᵀ · basis
     for r in range(d):
         for c in range(dim):
             for e in range(d):
-                along[r, c] += given.projection[e, r] * given.basis[e, c]
+                along[r, c] += projection[e, r] * basis[e, c]
     places, fine = np.zeros((n, dim)), True
     for k in range(n):
         square = 0.0
@@ -88,10 +86,7 @@ def reduced(given: Given, query: Array) -> tuple[Array, bool]:
             query[r, c] = 0.0
             for e in range(d):
                 for f in range(d):
-                    product = 0.0
-                    for g in range(d):
-                        product += given.key[g, e] * given.query[g, f]
-                    query[r, c] += given.basis[e, r] * product * given.basis[f, c]
+                    query[r, c] += basis[e, r] * given.product[e, f] * basis[f, c]
             query[r, c] *= given.beta
     return places, fine
 
@@ -189,14 +184,15 @@ def forecast(given: Given, seen: Events, told: Told) -> int:
     leading = centers(given.tokens, given.radius).size
     if leading * leading * (d - 1) > _WORK:
         return -1
-    query = np.empty((given.basis.shape[1], given.basis.shape[1]))
+    dim, value = int(given.final.numbers[4]), given.final.numbers[1]
+    query = np.empty((dim, dim))
     places, fine = reduced(given, query)
     if not fine:
         return -1
-    sharpness = norm(query)
+    sharpness = spectral_norm(query)
     radius = _cluster_radius(sharpness)
     starts = park(places, sharpness, radius)
-    end = math.log(LATEST * given.value)
+    end = math.log(LATEST * value)
     fates = _by_paths(starts, Law(query, sharpness, (2 * math.sin(radius / 2)) ** 2, end))
     return _agree(given, starts, fates, seen, told)
 
@@ -214,7 +210,7 @@ def _agree(given: Given, starts: Starts, fates: Fates, seen: Events, told: Told)
         count += 1
     when = np.empty(m)
     for s in range(m):
-        when[s] = math.exp(fates.when[s] - math.log(given.value))
+        when[s] = math.exp(fates.when[s] - math.log(given.final.numbers[1]))
         if when[s] > LATEST:
             when[s] = np.inf
     root = np.arange(m)

@@ -18,9 +18,7 @@ METHODS = "explicit", "implicit", "splitting"
 """The methods, by their number."""
 
 _EXPLICIT, _IMPLICIT, _SPLITTING = range(3)
-_explicit, _implicit, _splitting = (
-    each.interpolate for each in (explicit, implicit, splitting)
-)
+_explicit, _implicit, _splitting = (each.interpolate for each in (explicit, implicit, splitting))
 
 
 class Run(NamedTuple):

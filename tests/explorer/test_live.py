@@ -69,7 +69,7 @@ def test_the_settings_of_a_run(run):
 def test_runs_that_pages_cannot_compute(model, start, options, sentence):
     with pytest.raises(InputError, match=sentence):
         pk.simulate(model, start, 1.0, **options).show(live=True)
-    assert "data-live" not in pk.simulate(model, start, 1.0, **options).show().text
+    assert '<html lang="en">' in pk.simulate(model, start, 1.0, **options).show().text
 
 
 def test_a_path_has_nothing_to_compute():

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import pytest
-from support.builder import leaves
+from support.builder import interpreted, leaves
 
 import parkade as pk
 from parkade.engine.methods import METHODS
@@ -24,10 +22,8 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("method", ["explicit", "implicit", "splitting"])
-def test_room_is_that_of_the_engine(name, method, part, monkeypatch):
-    room, model = part("field_room"), MODELS[name]
-    for maker, dtype in {"floats": float, "integers": np.int64}.items():
-        monkeypatch.setattr(room, maker, functools.partial(np.zeros, dtype=dtype))
+def test_room_is_that_of_the_engine(name, method, monkeypatch):
+    (room,), model = interpreted(monkeypatch, "field_room"), MODELS[name]
     field = prepare_field(model, transformer_frame(model, long=False))
     for n in (1, 7, 40):
         columns = model.d + model.radii
@@ -61,8 +57,8 @@ MATRICES = {
 
 
 @pytest.mark.parametrize("name", MATRICES)
-def test_singular_values_are_those_of_lapack(name, part):
-    svd, matrix = part("svd"), MATRICES[name]
+def test_singular_values_are_those_of_lapack(name, monkeypatch):
+    (svd,), matrix = interpreted(monkeypatch, "svd"), MATRICES[name]
     columns, turned = matrix.copy(), np.empty((matrix.shape[1],) * 2)
     svd.orthogonalize(columns, turned)
     found = sorted((svd.length_of_column(columns, j) for j in range(len(turned))), reverse=True)
@@ -73,9 +69,9 @@ def test_singular_values_are_those_of_lapack(name, part):
 
 
 @pytest.mark.parametrize("shape", [(2, 1), (2, 2), (3, 1), (3, 2), (3, 3)])
-def test_random_directions_are_those_of_lapack(shape, part, monkeypatch):
+def test_random_directions_are_those_of_lapack(shape, monkeypatch):
     """With its signs: heads are drawn from them."""
-    parts = part("parts")
+    (parts,) = interpreted(monkeypatch, "parts")
     for seed in range(20):
         drawn = np.random.default_rng(seed).standard_normal(shape)
         numbers = iter(drawn.ravel())

@@ -4,13 +4,34 @@ from __future__ import annotations
 
 import functools
 import gzip
+import importlib
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.builder import leaves
 
 from parkade.engine.methods import METHODS
+
+BUILDER = Path(__file__).parents[2] / "packaging" / "wasm"
+
+
+@pytest.fixture
+def part(monkeypatch):
+    """Gives modules of the builder, whose functions are not compiled."""
+    monkeypatch.syspath_prepend(str(BUILDER))
+
+    def load(name):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        module = importlib.import_module(name)
+        for key, value in vars(module).items():
+            if hasattr(value, "py_func"):
+                monkeypatch.setattr(module, key, value.py_func)
+        return module
+
+    return load
 
 
 @pytest.mark.parametrize("d", [2, 3])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import functools
 from importlib.resources import files
 
 import numpy as np
 
 from parkade.analysis.centers import KINDS, consumption_radius
 from parkade.analysis.clusters import default_radius
+from parkade.base.numbers import finite
 from parkade.explorer.bundle import bundle
 from parkade.explorer.compute import compute_run
 from parkade.explorer.export import PAGE
@@ -17,14 +19,14 @@ from parkade.explorer.settings import Settings
 from parkade.runs.rotation import turn
 from parkade.solve.options import Options
 from parkade.solve.solver import Solver
-from parkade.theory import final_configuration
 
 CHUNK = 64
 
 _BEGIN = """(text) => {
   const { Assembly } = $assembly;
   globalThis.bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  globalThis.assembly = new Assembly(new WebAssembly.Module(bytes(text)));
+  globalThis.moduleOfScenes = bytes(text);
+  globalThis.assembly = new Assembly(new WebAssembly.Module(moduleOfScenes));
 }"""
 
 _MAKE = """([what, plan, wanted, steps, chunk]) => {
@@ -53,6 +55,7 @@ _MAKE = """([what, plan, wanted, steps, chunk]) => {
 }"""
 
 
+@functools.cache
 def native(**chosen):
     """A run of the explorer, and its settings."""
     settings = Settings.read(chosen)
@@ -67,9 +70,10 @@ def planned(settings, run):
     frame = plan.frame
     return frame, {
         "start": x.ravel().tolist(),
-        **{name: getattr(model.heads[0], name).ravel().tolist() for name in "VQK"},
-        "plain": model.plain,
-        "final": _final(model.generator),
+        "V": model.generator.ravel().tolist(),
+        "product": model.product.ravel().tolist(),
+        "rate": model.rate,
+        "sharpness": model.sharpness,
         "delta": settings.delta,
         "centers": {name: find(x, settings.delta).tolist() for name, find in KINDS.items()},
         "held": held.tolist(),
@@ -77,17 +81,7 @@ def planned(settings, run):
         "consumption_radius": consumption_radius(settings.beta),
         "frame": {"basis": frame.basis.ravel().tolist(), "spin": frame.spin.ravel().tolist()},
         "method": run.stats.method,
-    }
-
-
-def _final(V):
-    final = final_configuration(V)
-    return {
-        "kind": final.kind,
-        "dim": final.dim,
-        "eigenvalue": final.eigenvalue.real,
-        "basis": final.basis.ravel().tolist(),
-        "projection": final.projection.ravel().tolist(),
+        "phase_known_until": finite(run.phase_known_until),
     }
 
 
@@ -107,7 +101,7 @@ class Assembled:
         still = frame.enter(turn(-run.spin, run.times, run.tokens))
         steps = {"times": run.times[1:], "tokens": still[1:], "dense": frame.enter(run.dense)}
         packed = {name: _packed(values) for name, values in steps.items()}
-        wanted = {name: getattr(settings, name) for name in ("n", "d", "beta", "mask")}
+        wanted = settings.to_dict()
         return self.page.evaluate(_MAKE, [what, plan, wanted, packed, CHUNK])
 
 

@@ -1,10 +1,32 @@
-"""Modules of the builder of engines for pages, packaging/wasm."""
+"""Modules of the builder of engines for pages, as Python: nothing in them is compiled."""
 
 from __future__ import annotations
 
+import functools
+import importlib
+import sys
 from pathlib import Path
 
+import numpy as np
+
 BUILDER = Path(__file__).parents[2] / "packaging" / "wasm"
+_MAKERS = {"floats": float, "integers": np.int64, "flags": bool}
+
+
+def interpreted(monkeypatch, *names):
+    """Some modules, with those that they import, whose functions Python runs."""
+    monkeypatch.syspath_prepend(str(BUILDER))
+    ours = [path.stem for path in BUILDER.glob("*.py")]
+    for name in ours:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    found = [importlib.import_module(name) for name in names]
+    for module in [sys.modules[name] for name in ours if name in sys.modules]:
+        for key, value in vars(module).copy().items():
+            if hasattr(value, "py_func"):
+                monkeypatch.setattr(module, key, value.py_func)
+            elif key in _MAKERS:
+                monkeypatch.setattr(module, key, functools.partial(np.zeros, dtype=_MAKERS[key]))
+    return found
 
 
 def leaves(bundle):

@@ -3,37 +3,54 @@
 from __future__ import annotations
 
 import base64
-import json
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from support.wasm import page_script
 
 import parkade as pk
-from parkade.analysis.centers import KINDS, separation
+from parkade.analysis.centers import KINDS, consumption_radius, separation
+from parkade.analysis.clusters import default_radius
 from parkade.base import check
-from parkade.explorer.lowered import lowered, module
+from parkade.explorer.lowered import engine, lowered, module
 from parkade.model import matrices
+from parkade.runs.rotation import phase_known_until
 from parkade.solve.options import Options
 from parkade.solve.solver import Solver
+from support.wasm import page_script
 
 TOL = 1e-6
 
-_PLAN = """(all) => all.map((wanted) => {
-  const plain = (value) => {
-    if (ArrayBuffer.isView(value)) return [...value];
-    if (Array.isArray(value) || value === null || typeof value !== 'object') {
-      return Number.isFinite(value) || typeof value !== 'number' ? value : String(value);
-    }
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]));
+_BEGIN = """(text) => {
+  const bytes = (packed) => Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
+  globalThis.compiled = (packed) => new WebAssembly.Module(bytes(packed));
+  globalThis.planner = new $planner.Planner(compiled(text));
+  globalThis.engines = {};
+  // JSON has neither arrays of floats nor infinity.
+  globalThis.plain = (value) => {
+    if (ArrayBuffer.isView(value)) return [...value].map(plain);
+    if (Array.isArray(value)) return value.map(plain);
+    if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+    if (value === null || typeof value !== 'object') return value;
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one)]));
   };
-  return plain(planner.plan(wanted));
-})"""
+}"""
+
+_RUN = """([wanted, direct]) => {
+  let plan = planner.plan(wanted);
+  if (direct) plan = planner.direct(plan);
+  const chunks = [...engines[`${plan.method}${wanted.d}`].run(plan.problem)];
+  const { tokens, clock } = chunks.at(-1);
+  const end = tokens.slice(-plan.problem.tokens.length);
+  const steps = chunks.reduce((sum, { times }) => sum + times.length, 0);
+  return plain({
+    steps, rejected: clock[4], end, plan, trusted: planner.trusted(plan, end, clock),
+  });
+}"""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a page wants to run."""
+    """What a page wants to run; a matrix that is an int is the seed of a random one."""
 
     n: int = 32
     d: int = 2
@@ -53,7 +70,7 @@ class Setting:
         return ", ".join(f"{k}={v}" for k, v in asdict(self).items() if v != usual[k])
 
     def matrix(self, name):
-        """A matrix as numbers; an integer is the seed of a random one."""
+        """A matrix as numbers."""
         given = getattr(self, name)
         if isinstance(given, int):
             return matrices.seeded(name, given, self.d)
@@ -61,33 +78,30 @@ class Setting:
 
     def wanted(self):
         """As the page asks for it."""
-        given = {
-            name: {"random": getattr(self, name)}
-            if isinstance(getattr(self, name), int)
-            else self.matrix(name).ravel().tolist()
-            for name in "VQK"
+        given = {name: getattr(self, name) for name in "VQK"}
+        return asdict(self) | {
+            name: {"random": one} if isinstance(one, int) else self.matrix(name).ravel().tolist()
+            for name, one in given.items()
         }
-        return {**asdict(self), **given}
 
     @property
     def model(self):
-        return pk.Attention(
-            d=self.d,
-            beta=self.beta,
-            mask=self.mask,
-            **{name: self.matrix(name) for name in "VQK"},
-        )
+        given = {name: self.matrix(name) for name in "VQK"}
+        return pk.Attention(d=self.d, beta=self.beta, mask=self.mask, **given)
 
     @property
     def start(self):
         return pk.sphere.uniform(self.n, self.d, self.seed)
 
     @property
+    def delta(self):
+        return separation(self.c, self.beta)
+
+    @property
     def held(self):
-        """Frozen tokens."""
-        if self.frozen == "none":
-            return np.empty(0, dtype=int)
-        return KINDS[self.frozen](self.start, separation(self.c, self.beta))
+        """Indices of the frozen tokens."""
+        none = np.empty(0, dtype=int)
+        return none if self.frozen == "none" else KINDS[self.frozen](self.start, self.delta)
 
     def solver(self, **options):
         """The native solver, and the tokens that move."""
@@ -98,21 +112,116 @@ class Setting:
 
 
 class Planned:
-    """A page with a planner."""
+    """A page with a planner, and with engines when they are needed."""
 
-    def __init__(self, page):
+    def __init__(self, page, change=lambda module: module):
         self.page = page
         page.goto("about:blank")
         page.add_script_tag(content=page_script("planner", "engine"))
-        text = base64.b64encode(module("plan")).decode()
-        page.evaluate(
-            """(text) => {
-              const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-              globalThis.planner = new $planner.Planner(new WebAssembly.Module(bytes));
-            }""",
-            text,
-        )
+        page.evaluate(_BEGIN, _packed(change(module("plan"))))
+        self._there = set()
 
     def plans(self, settings):
         """The plans of several settings."""
-        return self.page.evaluate(_PLAN, [one.wanted() for one in settings])
+        wanted = [one.wanted() for one in settings]
+        return self.page.evaluate("(all) => all.map((one) => plain(planner.plan(one)))", wanted)
+
+    def run(self, setting, *, direct=False):
+        """The end of a run, and how it was computed."""
+        for method in ("explicit", "implicit"):
+            name = f"{method}{setting.d}"
+            if name not in self._there:
+                make = "([n, text]) => { engines[n] = new $engine.Engine(compiled(text)); }"
+                self.page.evaluate(make, [name, _packed(engine(method, setting.d))])
+                self._there.add(name)
+        return self.page.evaluate(_RUN, [setting.wanted(), direct])
+
+
+def unlike(setting, found):
+    """How a plan in a page differs from the native one: a list of names."""
+    solver, x0 = setting.solver()
+    plan = solver.plan(len(x0))
+    texts = plan.method, plan.reason, plan.sums.describe(setting.d)
+    if plan.sums.lengths is not None:  # pages sum directly for such Q and K
+        solver, x0 = setting.solver(sums="direct")
+        plan = solver.plan(len(x0))
+        texts = (*texts[:2], plan.sums.describe(setting.d))
+    if (found["method"], found["reason"], found["engine"]) != texts:
+        return [f"{texts}, not {found['method']}, {found['reason']}, {found['engine']}"]
+    expected = lowered(solver, x0)
+    names = [*_of_start(setting, found), *_of_frame(plan.frame, found["frame"], setting.d)]
+    return names + _of_problem(expected, found["problem"], _signs(plan.frame, found))
+
+
+def _of_start(setting, found):
+    """What is wrong in all that the plan does not decide."""
+    model, x = setting.model, setting.start
+    exact = {"start": x, **{name: setting.matrix(name) for name in "VQK"}, "held": setting.held}
+    near = {
+        "delta": setting.delta,
+        "consumption_radius": consumption_radius(setting.beta),
+        "radius": default_radius(model),
+        "rate": model.rate,
+        "sharpness": model.sharpness,
+        "product": model.product,
+    }
+    wrong = [name for name, values in exact.items() if found[name] != values.ravel().tolist()]
+    wrong += [name for name, values in near.items() if not _close(found[name], values)]
+    for kind, find in KINDS.items():
+        if found["centers"][kind] != find(x, setting.delta).tolist():
+            wrong.append(f"{kind} centres")
+    return wrong
+
+
+def _signs(frame, found):
+    """By which the axes of a basis differ: eigenvectors have no sign of their own."""
+    basis = np.reshape(found["frame"]["basis"], frame.basis.shape)
+    return np.where((basis * frame.basis).sum(axis=0) < 0, -1.0, 1.0)
+
+
+def _of_frame(frame, found, d):
+    wrong = [
+        name for name in ("rotates", "attracts", "drifts") if found[name] != getattr(frame, name)
+    ]
+    wrong += [name for name in ("spin", "leading") if not _close(found[name], getattr(frame, name))]
+    signs = _signs(frame, {"frame": found})
+    if not _close(np.reshape(found["basis"], (d, d)) * signs, frame.basis):
+        wrong.append("basis")
+    return wrong
+
+
+def _of_problem(expected, found, signs):
+    d = len(signs)
+    same = ("method", "d", "causal", "t_end", "tol", "frozen_weights")
+    wrong = [name for name in same if found[name] != expected[name]]
+    if float(found["stretch"]) != (expected["stretch"] or np.inf):
+        wrong.append("stretch")
+    near = {name: found[name] for name in ("accuracy", "floor")}
+    near |= {name: np.reshape(found[name], (-1, d)) * signs for name in ("tokens", "frozen")}
+    both = np.outer(signs, signs).ravel()
+    near |= {name: both * found[name] for name in ("query", "value", "own_value")}
+    wrong += [name for name, values in near.items() if not _close(values, expected[name])]
+    tables = [each["table"] or {"rows": 0, "values": []} for each in (found, expected)]
+    if tables[0]["rows"] != tables[1]["rows"] or not _close(*(t["values"] for t in tables), 1e-12):
+        wrong.append("table")
+    return wrong
+
+
+def _close(found, expected, tol=1e-13):
+    """Whether all numbers are the same up to rounding of the largest."""
+    found, expected = np.ravel(np.asarray(found, dtype=float)), np.ravel(expected)
+    if found.shape != expected.shape:
+        return False
+    if not found.size or np.array_equal(found, expected):
+        return True
+    return bool(np.abs(found - expected).max() <= tol * np.abs(expected).max())
+
+
+def known_until(setting):
+    """When the phase of a rotation is lost, natively."""
+    solver, x0 = setting.solver()
+    return phase_known_until(solver.plan(len(x0)).spin, setting.tol)
+
+
+def _packed(data):
+    return base64.b64encode(data).decode()

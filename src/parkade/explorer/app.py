@@ -25,7 +25,7 @@ from parkade.base.errors import ParkadeError
 from parkade.base.progress import Report
 from parkade.explorer import export, recorded
 from parkade.explorer.access import LocalOnly
-from parkade.explorer.bundle import bundle
+from parkade.explorer.bundle import PAGE, bundle
 from parkade.explorer.equation import equation
 from parkade.explorer.limits import Limits
 from parkade.explorer.presets import presets
@@ -82,7 +82,7 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
             Route("/", _page),
             Route("/favicon.ico", _icon),
             Route("/static/main.js", _script),
-            Mount("/static", StaticFiles(directory=export.PAGE, check_dir=False)),
+            Mount("/static", StaticFiles(directory=PAGE, check_dir=False)),
             Route("/api/schema", _schema),
             Route("/api/presets", _presets),
             Route("/api/recorded/{name}", _recorded),
@@ -151,17 +151,17 @@ def _live(
 
 
 async def _page(request: Request) -> Response:
-    return Response((export.PAGE / "index.html").read_bytes(), media_type="text/html")
+    return Response((PAGE / "index.html").read_bytes(), media_type="text/html")
 
 
 async def _script(request: Request) -> Response:
     # All modules as one, as in an exported file: sixty requests would take longer than the rest.
-    return Response(bundle(export.PAGE / "main.js"), media_type="text/javascript")
+    return Response(bundle(PAGE / "main.js"), media_type="text/javascript")
 
 
 async def _icon(request: Request) -> Response:
     # Browsers ask for this one where a document names none.
-    return Response((export.PAGE / "icon.svg").read_bytes(), media_type="image/svg+xml")
+    return Response((PAGE / "icon.svg").read_bytes(), media_type="image/svg+xml")
 
 
 async def _schema(request: Request) -> Response:

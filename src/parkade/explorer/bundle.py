@@ -7,6 +7,9 @@ from pathlib import Path
 
 from parkade.base.errors import ParkadeError
 
+PAGE = Path(__file__).parent / "page"
+"""The folder of the page."""
+
 _IMPORT = re.compile(
     r"""^import \s+ (?: \{ (?P<names>[^}]*) \} | \* \s+ as \s+ (?P<all>[\w$]+) ) \s+
     from \s+ (?P<quote>['"]) \./ (?P<file>[\w.-]+\.js) (?P=quote) ;? [ ]* $""",

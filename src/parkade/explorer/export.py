@@ -18,8 +18,7 @@ from parkade.base.errors import ParkadeError
 from parkade.explorer import live as lively
 from parkade.explorer import recorded
 from parkade.explorer.build import build
-from parkade.explorer.bundle import bundle
-from parkade.explorer.live import PAGE
+from parkade.explorer.bundle import PAGE, bundle
 from parkade.explorer.rules import DIMENSIONS
 from parkade.explorer.words import Words
 from parkade.runs.path import Path as Run

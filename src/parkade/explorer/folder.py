@@ -11,23 +11,23 @@ import sys
 from pathlib import Path
 
 from parkade.explorer import live, recorded
-from parkade.explorer.bundle import bundle
+from parkade.explorer.bundle import PAGE, bundle
 from parkade.explorer.export import with_policy
 
 
 def write(folder: Path) -> None:
     """Write the files into a folder, which is made anew."""
     shutil.rmtree(folder, ignore_errors=True)
-    text = (live.PAGE / "index.html").read_text(encoding="utf-8")
+    text = (PAGE / "index.html").read_text(encoding="utf-8")
     text = text.replace("/static/", "").replace("<html", '<html data-live="folder"', 1)
     text = with_policy(text, "'self'", "'self'", live=True, own="'self' ")
     found = {
         "index.html": text.encode(),
-        "main.js": bundle(live.PAGE / "main.js").encode(),
+        "main.js": bundle(PAGE / "main.js").encode(),
         **live.carried(),
         **{f"scenes/{name}.json": gzip.decompress(data) for name, data in _scenes().items()},
     }
-    for file in (*live.PAGE.glob("*.css"), *live.PAGE.glob("*.svg")):
+    for file in (*PAGE.glob("*.css"), *PAGE.glob("*.svg")):
         found[file.name] = file.read_bytes()
     for name, data in found.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

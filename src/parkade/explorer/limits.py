@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from parkade.solve.record import Kept, Recorder
 
 TOL = 1e-6
+TOO_FAR = (
+    "T={T} would take about {steps} steps of {free} tokens ({reason}); choose T up to {longest}"
+)
+"""The sentence about a run that would take too many steps."""
+
 _STABLE = 3.3  # |V| times the longest explicit step that is stable
 
 
@@ -63,11 +68,8 @@ class Limits:
         steps = _steps(settings.layer, settings.T)
         if free * steps > self.token_steps:
             longest = self._longest(settings.layer, free)
-            raise FieldError(
-                "T",
-                f"T={settings.T:g} would take about {steps:.2g} steps of {free} tokens "
-                f"({plan.reason}); choose T up to {longest:.2g}",
-            )
+            numbers = {"T": f"{settings.T:g}", "steps": f"{steps:.2g}", "longest": f"{longest:.2g}"}
+            raise FieldError("T", TOO_FAR.format(free=free, reason=plan.reason, **numbers))
 
     def _longest(self, model: Transformer, free: int) -> float:
         """The largest T that is not refused."""

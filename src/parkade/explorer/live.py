@@ -11,15 +11,12 @@ import numpy as np
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.explorer import rules
-from parkade.explorer.bundle import bundle
+from parkade.explorer.bundle import PAGE, bundle
 from parkade.explorer.presets import presets
 from parkade.explorer.settings import Settings
 from parkade.model import matrices, sphere
 from parkade.model.transformer import Transformer
 from parkade.runs.path import Path as Run
-
-PAGE = Path(__file__).parent / "page"
-"""The folder of the page."""
 
 _ENGINES = Path(__file__).parent / "engines"
 _MODULES = ("plan", "scene", "explicit{d}", "implicit{d}")
@@ -61,7 +58,9 @@ def settings_of(run: Run) -> Settings:
             f"a live page computes models with a single attention head, got {what}; leave live out"
         )
     n, d = run.tokens.shape[1:]
-    assert model.beta is not None and model.product is not None and model.generator is not None
+    assert model.beta is not None
+    assert model.product is not None
+    assert model.generator is not None
     settings = Settings(
         n=n,
         d=d,

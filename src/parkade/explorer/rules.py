@@ -10,10 +10,11 @@ from typing import Any
 
 from parkade.base import check
 from parkade.explorer.formula import formula
-from parkade.explorer.limits import TOL, Limits
+from parkade.explorer.limits import TOL, TOO_FAR, Limits
 from parkade.explorer.schema import Choice, Field, Matrix, Seed, Slider, schema
 from parkade.explorer.settings import FIELDS, HELD, REFUSED, Settings
 from parkade.model import matrices
+from parkade.solve.plan import WHOLE
 
 DIMENSIONS = (2, 3)
 """Those that pages have engines for."""
@@ -49,7 +50,7 @@ def knowledge(dimensions: tuple[int, ...] = DIMENSIONS) -> dict[str, Any]:
         "fields": fields,
         "sentences": _SENTENCES,
         "refused": [asdict(rule) for rule in REFUSED],
-        "limits": {**asdict(LIMITS), "tol": TOL},
+        "limits": {**asdict(LIMITS), "tol": TOL, "whole": WHOLE},
         "formula": formula(),
     }
 
@@ -68,7 +69,11 @@ def _offered(dimensions: tuple[int, ...]) -> dict[str, tuple[Any, ...]]:
 
 def _rule(field: Field) -> dict[str, Any]:
     """How a setting is checked, and how captions name it."""
-    found = {"expected": field.expected, "caption": field.caption, "phrase": field.phrase}
+    found: dict[str, Any] = {
+        "expected": field.expected,
+        "caption": field.caption,
+        "phrase": field.phrase,
+    }
     if isinstance(field, Matrix):
         low, high = field.entries
         found["entries"] = [low, high, f"{low:g}", f"{high:g}"]
@@ -103,4 +108,5 @@ _SENTENCES = {
     "seed": {"most": Seed.high, "expected": Seed(label="", next_label="").expected},
     "held": HELD,
     "beyond": _BEYOND,
+    "too_far": TOO_FAR,
 }

@@ -33,9 +33,7 @@ from parkade.model.model import Model
 from parkade.model.transformer import Transformer
 from parkade.theory import paper
 
-HELD = (
-    "frozen={kind} holds all {n} tokens and leaves none to move; raise c or n, or choose 'none'"
-)
+HELD = "frozen={kind} holds all {n} tokens and leaves none to move; raise c or n, or choose 'none'"
 """The sentence where nothing is left to move."""
 
 

@@ -27,7 +27,7 @@ _PER_TOL = 1e-5  # far below the error of a step: errors of sums add up over tim
 _COARSEST = 1e-10  # for any tol: a few more harmonics cost little
 _FINEST = 1e-14  # about the limit of float64
 
-BRIEF, CHEAPER, ROTATING, COUPLED, TOO_COUPLED, CAUSAL, TURNING = range(7)
+BRIEF, CHEAPER, ROTATING, COUPLED, TOO_COUPLED, CAUSAL, TURNING, INSTEAD = range(8)
 VERDICTS: tuple[tuple[Literal["explicit", "implicit"], str], ...] = (
     ("explicit", "short run: explicit steps are cheaper"),
     ("explicit", "explicit steps are cheaper for this time"),
@@ -36,6 +36,7 @@ VERDICTS: tuple[tuple[Literal["explicit", "implicit"], str], ...] = (
     ("explicit", f"full attention couples all tokens, and n·(d−1) > {WHOLE}"),
     ("implicit", "long causal run"),
     ("implicit", "long causal run, in a frame that rotates with the tokens"),
+    ("implicit", "explicit steps were too short"),
 )
 """Integrators and reasons, by the numbers above."""
 

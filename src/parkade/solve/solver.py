@@ -13,6 +13,7 @@ from parkade.base.types import Array, Seed
 from parkade.model.model import Model
 from parkade.runs.trajectory import Trajectory
 from parkade.solve import plan as planning
+from parkade.solve import rules
 from parkade.solve.forward import first_radii
 from parkade.solve.options import Hooks, Options, Problem
 from parkade.solve.plan import Plan
@@ -83,7 +84,7 @@ class Solver:
         other = planning.choose(dataclasses.replace(self.problem, options=implicit), n)
         if other.frame is not None and other.frame.rotates:
             return None
-        return dataclasses.replace(other, reason="explicit steps were too short")
+        return dataclasses.replace(other, reason=rules.VERDICTS[rules.INSTEAD][1])
 
     def _follow(self, plan: Plan, x0: Array, hooks: Hooks, seed: int | None) -> Trajectory:
         from parkade.solve.integrate import integrate

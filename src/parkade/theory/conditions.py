@@ -12,6 +12,7 @@ from parkade.base.types import Array
 from parkade.theory.windows import g, h
 
 _EPS = (0.05, 0.1, 0.2, 0.4, 0.02, 0.01, 1e-3)  # tried if ε and other values are missing
+LEAST, GRID = 1e-300, (3000, 1000)  # the smallest ε tried; how many in equal ratios and steps
 _INSIDE = 1e-9  # relative margin inside an open interval, to be safe from rounding
 
 
@@ -50,9 +51,8 @@ def _fits(v: dict[str, float]) -> bool:
     return all(s.holds for s in conditions(v))
 
 
-def _log_bound(v: dict[str, float]) -> float:
+def log_bound(c: float, eps: float, beta: float) -> float:
     """Logarithm of the supremum of the N that fit c, ε and β; −inf if none fits."""
-    c, eps, beta = v["c"], v["eps"], v["beta"]
     root = math.sqrt(beta)
     y, z, e = (c - 1 - 2 * eps) / root, (c - 2 * eps) / root, eps / root
     if c <= 2 + 2 * eps or c > math.pi * root or math.cos(e) <= beta * math.sin(e) ** 2:
@@ -73,7 +73,7 @@ def _log_bound(v: dict[str, float]) -> float:
 
 
 def _slack(v: dict[str, float]) -> float:
-    return _log_bound(v) - math.log(v["N"])
+    return log_bound(v["c"], v["eps"], v["beta"]) - math.log(v["N"])
 
 
 def _edge(good: float, bad: float, fits: Callable[[float], bool]) -> float:
@@ -104,7 +104,7 @@ Solution = tuple[tuple[float, float] | None, float | None]
 
 
 def _solve_n(v: dict[str, float]) -> Solution:
-    log = _log_bound(v)
+    log = log_bound(v["c"], v["eps"], v["beta"])
     if log <= math.log(2):
         return None, None
     bound = math.exp(log) if log < 709 else 1e308
@@ -139,7 +139,8 @@ def _solve_eps(v: dict[str, float]) -> Solution:
     top = v["c"] / 2 - 1
     if top <= 0:
         return None, None
-    grid = np.unique([*np.geomspace(1e-300, top, 3000), *np.linspace(0, top, 1000)[1:]])
+    ratios, steps = GRID
+    grid = np.unique([*np.geomspace(LEAST, top, ratios), *np.linspace(0, top, steps)[1:]])
     slack = np.array([_slack({**v, "eps": float(e)}) for e in grid])
     best = int(np.argmax(slack))
     if slack[best] <= 0:

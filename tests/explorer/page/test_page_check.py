@@ -11,9 +11,8 @@ import pytest
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.explorer import Settings, describe
-from parkade.explorer.bundle import bundle
+from parkade.explorer.bundle import PAGE, bundle
 from parkade.explorer.equation import equation
-from parkade.explorer.live import PAGE
 from parkade.explorer.responses import told
 from parkade.explorer.rules import knowledge
 from parkade.runs.path import Path
@@ -111,10 +110,14 @@ def test_numbers_are_written_as_by_python(texts):
         assert found == [f"{x:.{digits}g}" for x in numbers]
     values = [1, 1.5, 1e16, 1e15 + 0.5, 1e21, 1.25e-5, -0.0001, 12345.678, "x", None, [True]]
     found = texts.evaluate("(all) => all.map($python.brief)", values)
-    assert found == [check.brief(json.loads(json.dumps(value))) for value in values[:2]] + [
-        "10000000000000000",  # JSON has it without a fraction
-        *(check.brief(value) for value in values[3:]),
-    ]
+    assert (
+        found
+        == [check.brief(json.loads(json.dumps(value))) for value in values[:2]]
+        + [
+            "10000000000000000",  # JSON has it without a fraction
+            *(check.brief(value) for value in values[3:]),
+        ]
+    )
 
 
 NAMED = [

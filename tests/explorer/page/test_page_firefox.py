@@ -10,6 +10,9 @@ import pytest
 from support.firefox import FIREFOX, PAGE_DOWN, firefox
 from support.reader import pixels
 
+from parkade.explorer import scene
+from parkade.explorer.export import page
+
 pytestmark = pytest.mark.skipif(FIREFOX is None, reason="there is no Firefox; say make firefox")
 
 
@@ -23,7 +26,7 @@ BOX = """(({ x, y, width, height }) => [x, y, width, height])(
   document.getElementById('%s').getBoundingClientRect())"""
 
 
-async def visit(server, profile):
+async def visit(server, live, profile):
     async with firefox(profile) as tab:
         title = "document.getElementById('tour-title').textContent"
         boxes = [BOX % name for name in ("ball", "timeline")]
@@ -46,10 +49,19 @@ async def visit(server, profile):
         await tab.press(PAGE_DOWN)
         assert await tab.get(title) == "What V changes"
         assert min(await seen()) > 30
+        # A page that computes by itself, from a disk.
+        await tab.open(f"{live.as_uri()}#beta=4")
+        assert await tab.get("document.documentElement.dataset.state") == "ready"
+        assert await tab.get("parkade.scene.settings.beta") == 4
+        assert await tab.get("parkade.scene.clusters[0]") == 12
+        assert min(await seen()) > 30
         assert tab.wrong == []
 
 
 def test_firefox(server, tmp_path):
+    live = tmp_path / "live.html"
+    live.write_text(page(scene({"n": 12, "d": 2, "T": 100.0}), live=True), encoding="utf-8")
+    (tmp_path / "profile").mkdir()
     # In a thread of its own: Playwright has an event loop in this one.
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, visit(server, tmp_path)).result()
+        pool.submit(asyncio.run, visit(server, live, tmp_path / "profile")).result()

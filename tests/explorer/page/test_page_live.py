@@ -254,7 +254,8 @@ def test_nothing_else_is_allowed(from_disk, file):
     tried = reader.page.evaluate(
         """async () => {
           const blocked = [];
-          document.addEventListener('securitypolicyviolation', (e) => blocked.push(e.effectiveDirective));
+          document.addEventListener(
+            'securitypolicyviolation', (e) => blocked.push(e.effectiveDirective));
           const script = document.createElement('script');
           script.textContent = 'window.foreign = true';
           document.body.append(script);

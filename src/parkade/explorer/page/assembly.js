@@ -2,21 +2,35 @@
 // are computed by a module in WebAssembly; what it finds in the table of slots: packaging/wasm/scene.py.
 
 import { Memory } from './memory.js';
+import { closenessOf, endOf, nearOf, predictionOf, windowOf } from './theory.js';
 
 // Where things begin in the table.
-const RUN = 32;
 const SHOWN = 64;
 const FOUND = 80;
 const LABELS = 112;
-const SHARES = 120;
-const TOLD = 124;
+const FINAL = 120;
+const TOLD = 136;
+const OUTPUT = 150;
 
 const METHODS = ['explicit', 'implicit', 'splitting'];
 const ROUGHLY = 8; // halvings that find a merge to a pixel
 const EXACTLY = 30;
-const SINCE = 100; // merges before this time are not compared: clusters still form
+const VERDICTS = [false, true, null];
+
+/** A number, or null if it is not finite, as JSON has it. */
+const finite = (x) => (Number.isFinite(x) ? x : null);
+
+/** Rows of a matrix with d columns. */
+const rows = (values, d) => Array.from({ length: values.length / d }, (_, i) => [...values.slice(i * d, (i + 1) * d)]);
 
 export class Assembly extends Memory {
+  constructor(module) {
+    super(module);
+    this.clear();
+    this.call('texts', null);
+    this.texts = JSON.parse(new TextDecoder().decode(Uint8Array.from(this.output())));
+  }
+
   /** Begin a run by its plan (planner.js). */
   begin(plan, wanted) {
     this.plan = plan;
@@ -27,32 +41,52 @@ export class Assembly extends Memory {
   /** Add steps: a chunk of Engine.run. */
   add(chunk) { this.chunks.push(chunk); }
 
+  /** The last tokens, in the frame, and the clock. */
+  get end() {
+    const { times, tokens, clock } = this.chunks.at(-1);
+    return { tokens: tokens.slice(-tokens.length / times.length), clock };
+  }
+
   /** The scene of the steps so far. What is packed in JSON is an ArrayBuffer here. */
   scene() {
-    const { plan } = this;
+    const { plan, wanted: { d, beta } } = this;
+    const { renyi, strong } = plan.centers;
     this.load();
     this.call('show', null);
-    this.merge(ROUGHLY);
-    this.call('label', null);
-    const [times, tokens] = this.found(SHOWN, 1, 3);
+    const parts = this.wanted.noise > 0; // then there are no merges, for clusters part again
+    if (parts) this.call('link', null, plan.radius);
+    else {
+      this.merge(ROUGHLY);
+      this.call('label', null);
+    }
+    const [times, tokens, logs] = this.found(SHOWN, 1, 3, 2);
     const [labels, counts] = this.found(LABELS, 2, 1);
+    const clusters = [...this.whole(counts)];
+    const final = this.final();
     return {
       times: [...this.floats(times)],
       frames: Float32Array.from(this.floats(tokens)).buffer,
+      log_radii: logs.size ? Float32Array.from(this.floats(logs)).buffer : null,
       radius: plan.radius,
       labels: Uint16Array.from(this.whole(labels)).buffer,
-      clusters: [...this.whole(counts)],
-      plateaus: this.plateaus(),
-      merges: this.merges(),
-      forecast: this.forecast(),
+      clusters,
+      plateaus: parts ? null : this.plateaus(),
+      merges: parts ? null : this.merges(),
+      forecast: parts ? null : this.forecast(final),
+      A: rows(plan.product.map((each) => beta * each), d),
+      V: rows(plan.V, d),
       delta: plan.delta,
-      centers: { delta: plan.delta, renyi: [...plan.centers.renyi], strong: [...plan.centers.strong] },
+      centers: { delta: plan.delta, renyi: [...renyi], strong: [...strong] },
       consumption: {
         radius: plan.consumption_radius,
-        renyi: this.shares(plan.centers.renyi),
-        strong: this.shares(plan.centers.strong),
+        renyi: this.shares(renyi),
+        strong: this.shares(strong),
       },
+      frozen: [...plan.held].map((k) => [...plan.start.slice(k * d, (k + 1) * d)]),
+      frozen_weights: [...plan.held].map(() => 1),
       frozen_tokens: [...plan.held],
+      theory: this.theory(final, clusters.at(-1)),
+      phase_known_until: finite(plan.phase_known_until),
     };
   }
 
@@ -61,8 +95,15 @@ export class Assembly extends Memory {
     this.load();
     this.merge(EXACTLY);
     const inOrder = (merges) => merges.map((merge) => merge.t).sort((a, b) => a - b);
-    const told = this.forecast();
+    const told = this.forecast(this.final());
     return { seen: inOrder(this.merges()), foretold: told && inOrder(told.merges) };
+  }
+
+  /** Whether it is the model of the paper: one head and nothing else, with a constant β. */
+  get plain() {
+    const { texts, wanted } = this;
+    return !wanted.growth
+      && Object.entries(texts.plain).every(([name, usual]) => (wanted[name] ?? usual) === usual);
   }
 
   /** Hand over the start and all steps. */
@@ -97,11 +138,18 @@ export class Assembly extends Memory {
     }
   }
 
+  /** Put into the table what moves tokens. */
+  enterLaw() {
+    const { plan: { product, V, rate, sharpness, radius }, wanted: { d, beta } } = this;
+    this.enter(
+      this.place(product, d, d), this.place(V, d, d), this.place([beta, rate, sharpness, radius], 4),
+    );
+  }
+
   /** Find clusters, and bisect the steps in which they merge so often. */
   merge(halvings) {
-    const { plan: { V, radius }, wanted: { d } } = this;
-    this.enter(this.place(V, d, d));
-    this.call('merge', null, radius, halvings);
+    this.enterLaw();
+    this.call('merge', null, halvings);
   }
 
   /** The merges that were found. */
@@ -120,28 +168,69 @@ export class Assembly extends Memory {
       .map((clusters, i) => ({ start: start[i], end: end[i], clusters, lifetime: lifetime[i] }));
   }
 
+  /** The final configuration that V predicts; null if the theory knows no such model. */
+  final() {
+    if (!this.plain) return null;
+    this.enterLaw();
+    this.call('predict', null);
+    const [numbers, , , turns] = this.found(FINAL, 1, 2, 2, 1).map((each) => [...this.floats(each)]);
+    const [number, value, turn, gap, dim, size, own, leads] = numbers;
+    const { kind } = this.texts.cases[number];
+    return { case: number, kind, value, turn, gap, dim, size, own, turns: turns.slice(0, leads) };
+  }
+
   /** The merges that were forecast, and how many of those seen are among them; null for none. */
-  forecast() {
-    const { plan: { Q, K, held, radius, final, plain }, wanted: { d, beta, mask } } = this;
-    if (!plain || mask !== 'causal' || held.length) return null;
+  forecast(final) {
+    if (final === null || this.wanted.mask !== 'causal' || this.plan.held.length) return null;
     if (final.kind !== 'one point' || final.dim < 2) return null;
-    this.enter(
-      this.place(Q, d, d), this.place(K, d, d), this.place(final.basis, d, final.dim),
-      this.place(final.projection, d, d), this.place([beta, final.eigenvalue, radius], 3),
-    );
+    this.enterLaw();
     if (this.call('foretell', 'Int32') < 0) return null;
     const [times, ...whole] = this.found(TOLD, 1, 1, 1, 1);
     const [absorbed, into, [seen, right]] = whole.map((each) => this.whole(each));
     const merges = [...this.floats(times)].map((t, i) => ({ t, absorbed: absorbed[i], into: into[i] }));
-    return { merges, since: SINCE, seen, right };
+    return { merges, since: this.texts.since, seen, right };
+  }
+
+  /** What is predicted of a run that ends with so many clusters, what was seen, and whether they agree. */
+  theory(final, clusters) {
+    const { texts, plan: { held }, wanted: { T, d, mask, growth } } = this;
+    const line = (kind, predicted, seen, agrees = null) => ({ kind, predicted, seen, agrees });
+    if (final === null) {
+      return line('outside', texts.lines[growth ? 'constant' : 'plain'], endOf(texts, clusters, T));
+    }
+    if (held.length) return line('frozen', ...this.captured());
+    this.enterLaw();
+    this.call('judge', null, Number(mask === 'causal'));
+    const [degrees, verdict] = this.output();
+    const seen = endOf(texts, clusters, T, final.dim === d ? '' : closenessOf(texts, degrees));
+    if (mask !== 'causal') return line(final.kind, texts.lines[mask === 'full' ? 'full' : 'masked'], seen);
+    const agrees = VERDICTS[verdict];
+    const moves = agrees === null && ['one point', 'two points'].includes(final.kind);
+    return line(final.kind, predictionOf(texts, final), seen + (moves ? texts.lines.moving : ''), agrees);
+  }
+
+  /** What is predicted for tokens among frozen ones, what was seen, and whether they agree. */
+  captured() {
+    const { texts, plan: { held, product, V }, wanted: { T, d, beta } } = this;
+    this.enter(this.placeWhole(held));
+    const fits = this.call('capture', 'Int32', beta) !== 0;
+    const [near, N, c, eps, low, high] = this.output();
+    const seen = nearOf(texts, near, held.length, T);
+    const isOne = (matrix) => matrix.every((each, i) => each === Number(i % (d + 1) === 0));
+    if (d !== 2 || !beta || !isOne(product) || !isOne(V)) return [texts.lines.circle, seen, null];
+    const agrees = fits && near <= eps / Math.sqrt(beta) ? true : null;
+    return [windowOf(texts, { N, c, eps, beta, low, high, fits }), seen, agrees];
   }
 
   /** The share of tokens around centres, in each frame. */
   shares(centers) {
     this.enter(this.placeWhole(centers));
     this.call('consume', null, this.plan.consumption_radius);
-    return [...this.floats(this.found(SHARES, 1)[0])];
+    return [...this.output()];
   }
+
+  /** The numbers that a function gave. */
+  output() { return this.floats(this.found(OUTPUT, 1)[0]); }
 
   /** Whole numbers in the memory, as slots with their address and how many they are. */
   placeWhole(values) {

@@ -46,12 +46,21 @@ export class Local {
   stairs(settings, signal) { return this.compute('stairs', settings, { signal, onProgress() {}, onNote() {} }); }
 
   /** Be ready for a run with these settings. */
-  async warm({ d }) { await Promise.all([this.enginesFor(d), this.crew.ready()]); }
+  async warm({ d }) {
+    // What goes wrong is told by the first run.
+    await Promise.allSettled([this.enginesFor(d), this.crew.ready()]);
+  }
 
   async compute(kind, settings, heard) {
-    const engines = await this.enginesFor(settings.d);
-    heard.signal.throwIfAborted();
-    const told = await this.crew.run({ kind, settings, engines }, heard);
+    let told;
+    try {
+      const engines = await this.enginesFor(settings.d);
+      heard.signal.throwIfAborted();
+      told = await this.crew.run({ kind, settings, engines }, heard);
+    } catch (error) {
+      if (error.name === 'AbortError') throw error;
+      throw new Refusal({ error: `The engine could not be loaded (${error.message}). Reload the page.` });
+    }
     if (told.error) throw new Refusal(told);
     return told.scene;
   }

@@ -26,8 +26,7 @@ export class Planner extends Memory {
    * The plan of a run.
    *
    * Wanted are n, d, beta, c, T, seed, tol, mask ('causal' or 'full'), frozen ('none', 'renyi' or
-   * 'strong'), and V, Q and K, each as a flat array or { random: SEED }. If `implicit` is true, so is
-   * the method.
+   * 'strong'), and V, Q and K, each as a flat array or { random: SEED }.
    *
    * A plan has the `start` (n, d), the matrices as numbers, `delta`, `radius` of clusters,
    * `consumption_radius`, `rate`, `sharpness` and `product` of the model, `centers` of both kinds and
@@ -71,6 +70,12 @@ export class Planner extends Memory {
     const [engine] = this.texts.engines[problem.d];
     const other = { ...problem, table: null, accuracy: 0, floor: floors.direct };
     return { ...plan, problem: other, sums: 'direct', engine };
+  }
+
+  /** Another plan for a run whose explicit steps are too short; null if there is none. */
+  instead(plan, wanted) {
+    const other = plan.method === 'explicit' ? this.plan({ ...wanted, implicit: true }) : plan;
+    return other.method === plan.method ? null : other;
   }
 
   /** Until when a run can be trusted, given its last tokens in the frame and its clock. */
@@ -122,8 +127,7 @@ export class Planner extends Memory {
     const [verdict, accuracy, floor, direct, stretch, leading, ...rest] = numbers;
     const [rotates, attracts, drifts] = rest.map(Boolean);
     const [, , , phase, steps, longest] = rest;
-    const [byRule, reason] = this.texts.verdicts[verdict];
-    const method = given.implicit ? 'implicit' : byRule;
+    const [method, reason] = this.texts.verdicts[verdict];
     const texts = this.texts.engines[d];
     const ROWS = d === 2 ? 6 : 4;
     const columns = table.length / ROWS;

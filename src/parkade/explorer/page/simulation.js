@@ -10,12 +10,19 @@ import { brief, filled, general } from './python.js';
 import { factsOf, fileName, formulaOf, labelOf, maskOf } from './texts.js';
 
 const FORMAT = 'parkade scene 1';
-const STABLE = 3.3; // |V| times the longest explicit step that is stable
 
 /** Nobody waits for the run any more. */
 export class Cancelled extends Error {}
 
+/** A run that does not come to its end. */
+class Stuck extends Failure {}
+
 const now = () => performance.now() / 1000;
+
+/** Numbers in rows of d. */
+const inRows = (values, d) => Array.from({ length: values.length / d }, (_, i) => [...values.slice(i * d, (i + 1) * d)]);
+
+const finite = (x) => (Number.isFinite(x) ? x : null);
 
 export class Simulation {
   /** `knowledge` is what Python says of settings. */
@@ -35,25 +42,32 @@ export class Simulation {
 
   /** The data of a scene; see `host` in worker.js. */
   async scene(given, engines, host) {
-    const run = await this.run(given, engines, host);
-    const { settings, plan, stats, assembly } = run;
+    const { settings, plan, stats, trusted, assembly } = await this.run(given, engines, host);
     const { fields, formula } = this.knowledge;
+    const { n, d, beta } = settings;
+    const frozen = [...plan.held].map((k) => [...plan.start.slice(k * d, (k + 1) * d)]);
     return {
       format: FORMAT,
       label: labelOf(settings, fields),
       file_name: fileName(settings),
-      facts: factsOf(settings, fields, plan.held.length),
+      facts: factsOf(settings, fields, frozen.length),
       settings,
-      n: settings.n,
-      d: settings.d,
+      n,
+      d,
       log_radii: null,
       axes: null,
-      beta: settings.beta,
+      beta,
       mask: maskOf(settings),
+      A: inRows(plan.product.map((entry) => beta * entry), d),
       heads: null,
-      betas: null,
+      V: inRows(plan.V, d),
       equation: formulaOf(settings, fields, formula),
+      betas: null,
+      frozen,
+      frozen_weights: frozen.map(() => 1),
       stats,
+      trusted_until: finite(trusted),
+      phase_known_until: finite(plan.phase_known_until),
       ...assembly.scene(),
     };
   }
@@ -76,51 +90,70 @@ export class Simulation {
     const begun = now();
     for (;;) {
       try {
-        const taken = await this.steps(plan, wanted, { assembly, engines, host, begun });
+        const { steps, tokens, clock } = await this.steps(plan, wanted, { assembly, engines, host, begun });
         const { method, reason, engine } = plan;
-        return { settings, plan, assembly, stats: { method, reason, engine, ...taken } };
+        const stats = { method, reason, engine, steps, seconds: now() - begun };
+        return { settings, plan, assembly, stats, trusted: planner.trusted(plan, tokens, clock) };
       } catch (error) {
-        if (!(error instanceof Inaccurate)) throw error;
-        plan = planner.direct(plan, `run again: ${error.message}`);
+        if (error instanceof Inaccurate) plan = planner.direct(plan);
+        else if (error instanceof Stuck) plan = this.instead(error, planner, plan, wanted);
+        else throw error;
       }
     }
   }
 
-  /** Throw if a run is certain to take more steps than allowed. */
-  foresee({ n, T, frozen: kind }, { method, reason, rate, held }) {
+  /** Throw if a run is certain to take more steps than allowed, or has nothing that moves. */
+  foresee({ n, T, frozen }, { held, problem, reason, steps, longest }) {
+    const { sentences, limits } = this.knowledge;
+    if (!problem) throw new Wrong([{ error: filled(sentences.held, { kind: brief(frozen), n }), field: 'frozen' }]);
     const free = n - held.length;
-    if (!free) throw new Wrong([{ error: filled(this.knowledge.sentences.held, { kind: brief(kind), n }), field: 'frozen' }]);
-    const steps = (rate * T) / STABLE;
-    const most = this.knowledge.limits.token_steps;
-    if (method === 'implicit' || free * steps <= most) return;
-    const error = `T=${general(T)} would take about ${general(steps, 2)} steps of ${free} tokens (${reason}); choose T up to ${general((most * STABLE) / (free * rate), 2)}`;
-    throw new Wrong([{ error, field: 'T' }]);
+    if (free * steps <= limits.token_steps) return;
+    const blanks = { T: general(T), steps: general(steps, 2), free, reason, longest: general(longest, 2) };
+    throw new Wrong([{ error: filled(sentences.too_far, blanks), field: 'T' }]);
   }
 
-  /** Take the steps of a plan into the assembly; how many there were, and how long they took. */
+  /** Another plan for a run whose explicit steps are too short; throws the error if there is none. */
+  instead(error, planner, plan, wanted) {
+    const free = wanted.n - plan.held.length;
+    const can = wanted.mask === 'causal' || free * (wanted.d - 1) <= this.knowledge.limits.whole;
+    if (plan.method !== 'explicit' || !can) throw error;
+    const other = planner.plan({ ...wanted, implicit: true });
+    if (other.frame.rotates) throw error;
+    return { ...other, reason: 'explicit steps were too short' };
+  }
+
+  /** Take the steps of a plan into the assembly; how many there were, and where they ended. */
   async steps(plan, wanted, { assembly, engines, host, begun }) {
-    const { limits } = this.knowledge;
     const { T, tol, d } = wanted;
     const engine = this.part(Engine, `${plan.method}${d}`, engines);
     const pace = new Pace(plan.method, T, tol, now);
     const passed = plan.method === 'implicit' ? Math.log1p : (t) => t; // in a long run each decade counts the same
-    const free = plan.problem.tokens.length / d;
-    let [steps, bytes] = [0, 0];
+    const size = plan.problem.tokens.length;
+    const taken = { steps: 0, bytes: 0, seconds: 0, t: 0, tokens: null, clock: null };
     assembly.begin(plan, wanted);
     for (const chunk of engine.run(plan.problem)) {
-      const t = chunk.times[chunk.times.length - 1];
-      steps += chunk.times.length;
-      bytes += chunk.tokens.byteLength + chunk.dense.byteLength;
-      const advice = `, at t=${general(t, 3)} after ${steps} steps; choose a smaller T or n, or use parkade explore`;
-      if (now() - begun > limits.seconds) throw new Failure(`stopped after ${limits.seconds} s${advice}`);
-      if (steps * free > limits.token_steps) throw new Failure(`stopped at ${general(limits.token_steps)} steps of single tokens${advice}`);
-      if (bytes > limits.memory) throw new Failure(`stopped at ${general(limits.memory / 2 ** 20)} MiB of steps${advice}`);
+      taken.steps += chunk.times.length;
+      taken.bytes += chunk.tokens.byteLength + chunk.dense.byteLength;
+      taken.seconds = now() - begun;
+      taken.t = chunk.times[chunk.times.length - 1];
+      taken.tokens = chunk.tokens.slice(-size);
+      taken.clock = chunk.clock;
+      this.limit(taken, size / d);
       assembly.add(chunk);
-      host.progress(passed(t) / passed(T));
-      const stuck = pace.judge(steps, t);
-      if (stuck) throw new Failure(stuck);
+      host.progress(passed(taken.t) / passed(T));
+      const stuck = pace.judge(taken.steps, taken.t);
+      if (stuck) throw new Stuck(stuck);
       await host.checkpoint();
     }
-    return { steps, seconds: now() - begun };
+    return taken;
+  }
+
+  /** Throw if a run takes more than it may. */
+  limit({ steps, bytes, seconds, t }, free) {
+    const { limits } = this.knowledge;
+    const reached = seconds > limits.seconds ? `after ${limits.seconds} s`
+      : steps * free > limits.token_steps ? `at ${general(limits.token_steps)} steps of single tokens`
+        : bytes > limits.memory ? `at ${general(limits.memory / 2 ** 20)} MiB of steps` : '';
+    if (reached) throw new Failure(`stopped ${reached}, at t=${general(t, 3)} after ${steps} steps; choose a smaller T or n, or use parkade explore`);
   }
 }

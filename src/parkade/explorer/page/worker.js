@@ -26,7 +26,7 @@ function told(error) {
   if (error instanceof Cancelled) return { cancelled: true };
   if (error instanceof Wrong) return error.told;
   if (error instanceof Failure) return { error: error.message, field: error.field ?? null };
-  if (error instanceof RangeError) return { error: NO_MEMORY, field: null }; // arrays that cannot be made
+  if (error instanceof RangeError && /alloc|memory/i.test(error.message)) return { error: NO_MEMORY, field: null };
   return { error: `this is a bug in parkade (${error.message}); please report it`, field: null };
 }
 

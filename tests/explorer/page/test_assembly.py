@@ -1,0 +1,178 @@
+"""Scenes that a page assembles from steps are those of the server."""
+
+from __future__ import annotations
+
+import base64
+import struct
+
+import numpy as np
+import pytest
+from support.assembly import Assembled, native
+
+from parkade.analysis.clusters import default_radius, merge_tree
+from parkade.explorer.build import build, put_back
+from parkade.explorer.forecast import forecast
+
+TIMES = 1e-12
+MERGES = 1e-8
+"""How far times of frames and of merges may differ, relative."""
+
+FRAMES = 1e-6
+"""How far tokens in frames may differ: they have 32 bits."""
+
+LIFE = {"n": 40, "d": 2, "beta": 64.0, "T": 1e60}
+TURNING = "1,-1,0;1,1,0;0,0,0.5"
+GRID = [
+    LIFE,
+    {"n": 24, "d": 2, "beta": 9.0, "T": 20.0},
+    {"n": 1, "d": 3, "beta": 1.0, "T": 5.0},
+    {"n": 2, "d": 2, "beta": 0.0, "T": 100.0},
+    {"n": 30, "d": 3, "beta": 9.0, "T": 1e12},
+    {"n": 30, "d": 3, "beta": 4.0, "T": 1e5, "V": "1,1,-1", "seed": 3},
+    {"n": 30, "d": 3, "beta": 9.0, "T": 1e4, "V": "1,0.2,0;0.2,1,0;0,0,0.5", "Q": "random:3"},
+    {"n": 20, "d": 2, "beta": 4.0, "T": 1e6, "V": "1,0.5", "seed": 2},
+    {"n": 24, "d": 3, "beta": 4.0, "T": 1e3, "V": "-1,-2,-2"},
+    {"n": 24, "d": 3, "beta": 4.0, "T": 1e3, "V": "-1,-1,-2"},
+    {"n": 24, "d": 2, "beta": 9.0, "T": 1e20, "V": "1,-1;1,1"},
+    {"n": 24, "d": 3, "beta": 9.0, "T": 1e5, "V": TURNING},
+    {"n": 24, "d": 3, "beta": 9.0, "T": 50.0, "V": "1,1,0;0,1,0;0,0,0.5"},
+    {"n": 20, "d": 2, "beta": 9.0, "T": 50.0, "mask": "full", "V": "1,-1"},
+    {"n": 16, "d": 3, "beta": 4.0, "T": 20.0, "mask": "full"},
+    {"n": 40, "d": 2, "beta": 16.0, "T": 1e6, "frozen": "renyi"},
+    {"n": 40, "d": 2, "beta": 64.0, "T": 1e4, "frozen": "strong", "c": 8.0, "seed": 2},
+    {"n": 40, "d": 2, "beta": 64.0, "T": 1e4, "frozen": "strong"},
+    {"n": 24, "d": 3, "beta": 16.0, "T": 1e4, "frozen": "strong"},
+    {"n": 2, "d": 2, "beta": 8.0, "T": 1e9, "V": "1,0.5", "Q": "0,-1;1,0", "seed": 6},
+]
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    context = browser.new_context(offline=True)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def assembled(page):
+    return Assembled(page)
+
+
+def unpacked(text, dtype, *shape):
+    return np.frombuffer(base64.b64decode(text), dtype).reshape(*shape)
+
+
+def assert_close(found, expected, rtol, path=""):
+    """Compare numbers to a tolerance, and all else exactly, in any JSON."""
+    if isinstance(expected, dict):
+        assert list(found) == list(expected), path
+        for key, value in expected.items():
+            assert_close(found[key], value, rtol, f"{path}.{key}")
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), path
+        for i, value in enumerate(expected):
+            assert_close(found[i], value, rtol, f"{path}[{i}]")
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=rtol, abs=1e-15), path
+    else:
+        assert found == expected, path
+
+
+def check(assembled, chosen):
+    run, settings = native(**chosen)
+    found, expected = assembled.make("scene", run, settings)["made"], build(run, settings)
+    expected = {name: expected[name] for name in found}
+    assert_close(found.pop("times"), expected["times"], TIMES, "times")
+    # The phase of a rotation is known for some time.
+    known = np.array(expected.pop("times")) <= min(run.phase_known_until, np.inf)
+    size = (-1, settings.n, settings.d)
+    ours, theirs = (unpacked(each.pop("frames"), "<f4", size) for each in (found, expected))
+    assert ours.shape == theirs.shape
+    np.testing.assert_allclose(ours[known], theirs[known], atol=FRAMES)
+    ours, theirs = (unpacked(each.pop("labels"), "<u2", size[:2]) for each in (found, expected))
+    np.testing.assert_array_equal(ours, theirs)
+    assert_close(found, expected, MERGES)
+    return found
+
+
+@pytest.mark.parametrize("chosen", GRID, ids=str)
+def test_the_scene_of_the_server(assembled, chosen):
+    check(assembled, chosen)
+
+
+def test_all_kinds_of_endings_are_compared():
+    """The grid has each kind of prediction, and forecasts, merges and plateaus."""
+    kinds, forecasts = set(), 0
+    for chosen in GRID:
+        scene = build(*native(**chosen))
+        kinds |= {(scene["theory"]["kind"], scene["theory"]["agrees"])}
+        forecasts += scene["forecast"] is not None
+    assert {kind for kind, _ in kinds} >= {
+        *("one point", "two points", "cloud", "two clouds", "rotation", "outside", "frozen")
+    }
+    assert {("two points", False), ("frozen", True), ("one point", None)} <= kinds
+    assert forecasts >= 3
+
+
+def test_stairs(assembled):
+    for chosen in (LIFE, GRID[-2]):
+        run, settings = native(**chosen)
+        found = assembled.make("stairs", run, settings)["made"]
+        tree = merge_tree(put_back(run, settings.held), default_radius(run.model))
+        told = forecast(run, tree)
+        assert_close(found["seen"], sorted(event.time for event in tree.events), MERGES)
+        times = None if told is None else sorted(merge["t"] for merge in told["merges"])
+        assert_close(found["foretold"], times, MERGES)
+
+
+def test_wrong_constants_are_noticed(browser):
+    context = browser.new_context(offline=True)
+    for right, wrong in (
+        (0.04, 0.041),  # radians between two frames
+        (1e-3, 1e-17),  # how close to a predicted point a token must be
+        (100.0, 1e5),  # since when merges are compared
+    ):
+        old, new = (struct.pack("<d", number) for number in (right, wrong))
+
+        def change(module, old=old, new=new):
+            assert old in module
+            return module.replace(old, new)
+
+        with pytest.raises(AssertionError):
+            check(Assembled(context.new_page(), change), LIFE)
+    context.close()
+
+
+def test_a_module_that_imports_nothing(page, assembled):
+    found = page.evaluate(
+        "() => WebAssembly.Module.imports(new WebAssembly.Module(moduleOfScenes)).length"
+    )
+    assert found == 0
+
+
+def test_the_same_memory_again_and_again(page, assembled):
+    """What scenes of changing size take is what the largest takes."""
+    runs = [native(n=n, d=2, beta=9.0, T=5.0) for n in (8, 40, 24)]
+    sizes = []
+    for i in range(12):
+        assembled.make("scene", *runs[i % 3])
+        sizes.append(page.evaluate("() => assembly.calls.memory.buffer.byteLength"))
+    assert len(set(sizes[2:])) == 1
+
+
+def test_too_many_steps_for_memory_are_a_sentence(page, assembled):
+    """A trap is one sentence, and the next scene is right."""
+    said = page.evaluate(
+        """() => {
+          const n = 20000, tokens = new Float64Array(2 * n);
+          const plan = { start: tokens, held: [], centers: {}, method: 'implicit',
+            frame: { spin: [0, 0, 0, 0], basis: [1, 0, 0, 1] } };
+          assembly.begin(plan, { d: 2 });
+          for (let i = 0; i < 1000; i++) {
+            assembly.add({ times: { length: 1 }, tokens, dense: { length: 4 * n } });
+          }
+          try { return assembly.scene(); } catch (error) { return error.message; }
+        }"""
+    )
+    assert said == "the run needs more memory than a page may use; choose fewer tokens"
+    check(assembled, GRID[1])
