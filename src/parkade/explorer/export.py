@@ -71,7 +71,7 @@ def show(
     """A run as a page; with `words`, the path of a text through the layers of a model."""
     settings = lively.settings_of(run) if live else None
     text = page(build(run, settings, words=words), view=view, embed=embed, live=live)
-    return Page(text, 420) if embed else Page(text)
+    return Page(text, 480 if live else 420) if embed else Page(text)
 
 
 def tour(*, view: str = "tour=1", embed: bool = False) -> Page:

@@ -14,7 +14,6 @@ from parkade.explorer.limits import TOL, TOO_FAR, Limits
 from parkade.explorer.schema import Choice, Field, Matrix, Seed, Slider, schema
 from parkade.explorer.settings import FIELDS, HELD, REFUSED, Settings
 from parkade.model import matrices
-from parkade.solve.plan import WHOLE
 
 DIMENSIONS = (2, 3)
 """Those that pages have engines for."""
@@ -50,7 +49,7 @@ def knowledge(dimensions: tuple[int, ...] = DIMENSIONS) -> dict[str, Any]:
         "fields": fields,
         "sentences": _SENTENCES,
         "refused": [asdict(rule) for rule in REFUSED],
-        "limits": {**asdict(LIMITS), "tol": TOL, "whole": WHOLE},
+        "limits": {**asdict(LIMITS), "tol": TOL},
         "formula": formula(),
     }
 

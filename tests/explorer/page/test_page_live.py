@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
+import re
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from support.explorer import frames, labels
 from support.reader import download
 
 import parkade as pk
-from parkade.explorer import Settings, scene
+from parkade.explorer import Settings, live, scene
 from parkade.explorer.export import page
 
 SETTINGS = {"n": 20, "d": 2, "beta": 16.0, "T": 1e4}
@@ -21,6 +24,13 @@ SETTINGS = {"n": 20, "d": 2, "beta": 16.0, "T": 1e4}
 def of(reader):
     """The scene that a page shows, as the server would send it."""
     return json.loads(reader.page.evaluate("() => JSON.stringify(parkade.scene.toData())"))
+
+
+def turn_to(reader, link):
+    """Change the address of an open page."""
+    reader.get(f"{{ location.hash = '{link}'; }}")
+    reader.page.wait_for_timeout(50)
+    reader.idle()
 
 
 def close(mine, theirs, path="scene"):
@@ -90,14 +100,13 @@ def test_it_opens_on_its_own_scene(from_disk, file):
         {"mask": "full", "T": 50.0},
         {"frozen": "strong", "beta": 64.0},
         {"seed": 12, "n": 1},
-        {"n": 150, "beta": 64.0, "T": 1e60},
+        {"n": 100, "beta": 64.0, "T": 1e60},
     ],
     ids=str,
 )
 def test_scenes_are_those_of_the_server(from_disk, file, change):
     wanted = SETTINGS | change
-    link = "&".join(f"{name}={value}" for name, value in wanted.items())
-    reader = from_disk(file, link)
+    reader = from_disk(file, urlencode(wanted))
     assert reader.get("document.documentElement.dataset.state") == "ready"
     compare(of(reader), wanted)
 
@@ -105,7 +114,7 @@ def test_scenes_are_those_of_the_server(from_disk, file, change):
 @pytest.mark.parametrize("change", [{"beta": 16.0}, {"V": "1,1,-1", "seed": 3}], ids=str)
 def test_scenes_on_the_sphere(from_disk, globe, change):
     wanted = {"n": 16, "d": 3, "T": 50.0} | change
-    reader = from_disk(globe, "&".join(f"{name}={value}" for name, value in wanted.items()))
+    reader = from_disk(globe, urlencode(wanted))
     compare(of(reader), wanted)
 
 
@@ -137,23 +146,20 @@ def test_what_is_wrong_is_told_at_its_control(from_disk, file):
         reader.type(name, before)
         assert reader.on(f"{name}-error").is_hidden()
         assert reader.get("document.documentElement.dataset.state") == "ready"
-    reader = from_disk(file, "d=8&heads=2&mask=window&V=x,y", instead=True)
+    turn_to(reader, "d=8&heads=2&mask=window&V=x,y")
     assert "V must be a number" in reader.text("V-error")
-    reader = from_disk(file, "d=8&mask=window", instead=True)
+    turn_to(reader, "d=8&mask=window")
     assert reader.text("d-error").startswith("this page computes d=2 only, got 8; use parkade")
     assert "'causal' or 'full' only, got 'window'" in reader.text("mask-error")
 
 
 def test_runs_without_end_are_stopped_with_a_sentence(from_disk, file):
-    reader = from_disk(file, "n=16&V=1,-1;1,1&Q=1,2;0,1&T=1e30")
-    said = reader.text("form-error") or reader.text("message") or reader.text("T-error")
-    assert "T" in said
+    reader = from_disk(file)
+    turn_to(reader, "n=16&V=1,-1;1,1&Q=1,2;0,1&T=1e30")
+    assert reader.text("T-error").startswith("T=10³⁰ would take about 4.3·10²⁹ steps of 16 tokens")
     assert reader.get("document.documentElement.dataset.state") == "error"
-    reader.on("go-back").click() if reader.on("go-back").is_visible() else None
-    reader.type("Q-0-1", "0")
-    reader.type("V-1-0", "0")
-    reader.type("V-0-1", "0")
-    reader.type("T", 100)
+    reader.on("go-back").click()
+    reader.idle()
     assert reader.get("document.documentElement.dataset.state") == "ready"
 
 
@@ -190,11 +196,70 @@ def test_two_hundred_changes(from_disk, file):
     }"""
     early = reader.page.evaluate(slide, [0, 60])
     late = reader.page.evaluate(slide, [60, 200])
-    assert 0 < late <= early
+    assert 0 < max(late) <= max(early)
     assert reader.get("document.documentElement.dataset.state") == "ready"
     assert of(reader)["settings"]["beta"] == reader.settings["beta"]
     assert reader.settings["beta"] == float(reader.on("beta").input_value())
     compare(of(reader), reader.settings)
+
+
+def altered(text, name, change):
+    """A live page with another content of what it carries."""
+
+    def other(found):
+        data = change(gzip.decompress(base64.b64decode(found[1])))
+        return f'data-carried="{name}">{base64.b64encode(gzip.compress(data)).decode()}<'
+
+    return re.sub(rf'data-carried="{name}">([^<]*)<', other, text, count=1)
+
+
+@pytest.mark.parametrize(
+    ("limits", "sentence"),
+    [
+        ({"memory": 2.0**17}, "stopped at 0.125 MiB of steps, at t="),
+        ({"token_steps": 5000}, "stopped at 5000 steps of single tokens, at t="),
+        ({"seconds": 0}, "stopped after 0 s, at t="),
+    ],
+    ids=str,
+)
+def test_limits_are_told_and_the_page_lives_on(from_disk, file, tmp_path, limits, sentence):
+    def less(data):
+        known = json.loads(data)
+        known["limits"].update(limits)
+        return json.dumps(known).encode()
+
+    target = tmp_path / "less.html"
+    text = altered(file.read_text(encoding="utf-8"), "knowledge.json", less)
+    target.write_text(text, encoding="utf-8")
+    reader = from_disk(target)
+    turn_to(reader, "n=40&beta=64&T=1e8")
+    said = reader.text("form-error")
+    assert said.startswith(sentence)
+    assert said.endswith("choose a smaller T or n, or use parkade explore")
+    assert reader.text("message") == said
+    if "seconds" not in limits:
+        reader.type("T", 1)
+        assert reader.get("document.documentElement.dataset.state") == "ready"
+        assert reader.on("message").is_hidden()
+
+
+@pytest.mark.parametrize(
+    ("module", "sentence"),
+    [("scene", "this is a bug in parkade ("), (None, "The engine could not be loaded (")],
+)
+def test_an_engine_that_fails_is_told(from_disk, file, tmp_path, module, sentence):
+    """Another module in its place, or none: one sentence, and the picture stays."""
+    target = tmp_path / "broken.html"
+    text = file.read_text(encoding="utf-8")
+    instead = b"nothing" if module is None else live.carried((2,))[f"engines/{module}.wasm"]
+    target.write_text(altered(text, "engines/implicit2.wasm", lambda _: instead), encoding="utf-8")
+    reader = from_disk(target)
+    reader.type("beta", 20)
+    assert reader.text("form-error").startswith(sentence)
+    assert of(reader)["beta"] == 16
+    reader.on("go-back").click()
+    reader.idle()
+    assert reader.get("document.documentElement.dataset.state") == "ready"
 
 
 def test_it_writes_itself(from_disk, file, tmp_path):
@@ -209,6 +274,17 @@ def test_it_writes_itself(from_disk, file, tmp_path):
     assert again.get("parkade.t") == pytest.approx(5)
     again.type("beta", 16)
     compare(of(again), SETTINGS)
+
+
+def test_the_explorer_makes_one(opened, from_disk, tmp_path):
+    live = opened("n=12&d=3&beta=9&T=100&t=2")
+    name, data = download(live, "live")
+    assert name == "parkade-n12-d3-beta9-T100-seed1.html"
+    (tmp_path / name).write_bytes(data)
+    reader = from_disk(tmp_path / name)
+    assert reader.get("parkade.t") == pytest.approx(2)
+    reader.type("beta", 16)
+    compare(of(reader), {"n": 12, "d": 3, "beta": 16.0, "T": 100.0})
 
 
 def test_in_a_notebook(from_disk, tmp_path):

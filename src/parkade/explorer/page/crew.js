@@ -67,8 +67,8 @@ export class Crew {
     else this.assign();
   }
 
-  /** Bytes of memory that all engines have. */
-  get memory() { return this.members.reduce((sum, { memory }) => sum + memory, 0); }
+  /** Bytes of memory that the engines of each Worker have. */
+  get memory() { return this.members.map(({ memory }) => memory); }
 
   hear(member, { id, progress, note, memory, ...told }) {
     const { job } = member;

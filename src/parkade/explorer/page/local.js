@@ -16,7 +16,7 @@ export class Local {
 
   async answers() { return true; }
 
-  /** Bytes of memory that engines have. */
+  /** Bytes of memory that the engines of each Worker have. */
   get memory() { return this.crew.memory; }
 
   get formats() { return this.carried.formats; }

@@ -18,7 +18,7 @@
 //   beside     the Scene beside it, or null
 //   many       the staircases of other seeds: [{ seen, foretold }]; meanOfMany(kind, t)
 //   plateauNames  where the time line names its plateaus: x, y, width, start
-//   memory     bytes of memory of the engines of a page that computes by itself
+//   memory     bytes of memory of the engines in each Worker of a page that computes by itself
 //   places     screen position of each token on #ball: x, y, depth (CSS pixels), n × 3
 // <html> has data-state = "computing" | "ready" | "stale" | "error" and data-stale = "true" where the picture is of
 // other settings than the controls; data-theme, data-mode; #time has data-playing.

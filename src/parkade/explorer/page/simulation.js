@@ -95,9 +95,10 @@ export class Simulation {
         const stats = { method, reason, engine, steps, seconds: now() - begun };
         return { settings, plan, assembly, stats, trusted: planner.trusted(plan, tokens, clock) };
       } catch (error) {
-        if (error instanceof Inaccurate) plan = planner.direct(plan);
-        else if (error instanceof Stuck) plan = this.instead(error, planner, plan, wanted);
-        else throw error;
+        const other = error instanceof Inaccurate ? planner.direct(plan)
+          : error instanceof Stuck ? planner.instead(plan, wanted) : null;
+        if (!other) throw error;
+        plan = other;
       }
     }
   }
@@ -110,16 +111,6 @@ export class Simulation {
     if (free * steps <= limits.token_steps) return;
     const blanks = { T: general(T), steps: general(steps, 2), free, reason, longest: general(longest, 2) };
     throw new Wrong([{ error: filled(sentences.too_far, blanks), field: 'T' }]);
-  }
-
-  /** Another plan for a run whose explicit steps are too short; throws the error if there is none. */
-  instead(error, planner, plan, wanted) {
-    const free = wanted.n - plan.held.length;
-    const can = wanted.mask === 'causal' || free * (wanted.d - 1) <= this.knowledge.limits.whole;
-    if (plan.method !== 'explicit' || !can) throw error;
-    const other = planner.plan({ ...wanted, implicit: true });
-    if (other.frame.rotates) throw error;
-    return { ...other, reason: 'explicit steps were too short' };
   }
 
   /** Take the steps of a plan into the assembly; how many there were, and where they ended. */
