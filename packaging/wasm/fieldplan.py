@@ -43,6 +43,7 @@ TEXTS = {
     "verdicts": VERDICTS,
     "engine": Sums("direct", "", 0.0, 0.0, parts=True).describe(2),
     "norms": lowering.NORMS,
+    "instead": rules.VERDICTS[rules.INSTEAD][1],
     "until": _UNTIL,  # the first norm of "mix"
     "still": STILL,  # noise that is none
     "base": Rope().base,

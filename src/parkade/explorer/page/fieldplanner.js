@@ -20,6 +20,11 @@ function each(count, find) {
   return { * [Symbol.iterator]() { for (let i = 0; i < count; i += 1) yield find(i); } };
 }
 
+/** Whether no token attends to a later one. */
+function isCausal({ mask, reach }) {
+  return mask === 'causal' || mask === 'window' || (mask === 'prefix' && reach === 1);
+}
+
 export class FieldPlanner extends Planner {
   /** A planner with its own module, and that for one plain head. */
   constructor(module, plain) {
@@ -50,6 +55,12 @@ export class FieldPlanner extends Planner {
 
   /** The plan with direct sums instead of harmonic ones. */
   direct(plan) { return plan.again ? plan.again() : this.plain.direct(plan); }
+
+  /** Another plan for a run whose explicit steps are too short; null if there is none. */
+  instead(plan, wanted) {
+    const other = super.instead(plan, wanted);
+    return other && !other.frame.rotates ? { ...other, reason: this.texts.instead } : null;
+  }
 
   /** Whether a model is more than one plain head. */
   hasParts({ mask, norm, heads, mlp, gain, encoding, noise }) {
@@ -118,6 +129,7 @@ export class FieldPlanner extends Planner {
       ...plan,
       frame: last.plan.frame,
       radius: last.plan.radius,
+      heads: this.lowered({ ...given, beta: 1 }).plan.heads,
       schedule: { starts, betas },
       problem: { method: plan.method, d: given.d, parts: true, pieces },
     };
@@ -144,14 +156,15 @@ export class FieldPlanner extends Planner {
 
   /** A model, or one of several one after the other, as a plan and a problem. */
   lowered(given) {
-    const { d, T, tol, norm, now = norm, mask, reach, encoding, seed, method = NONE } = given;
+    const { d, T, tol, norm, now = norm, mask, reach, encoding, seed } = given;
+    const { implicit, method = implicit && isCausal(given) ? METHODS.implicit : NONE } = given;
     const { begin = 0, end = T, duration = T, piece = 0 } = given;
     const columns = LENGTHS.includes(norm) ? d + 1 : d;
     const states = new Float64Array(given.n * columns); // ln r = 0
     for (let k = 0; k < given.n; k += 1) {
       states.set(given.start.subarray(k * d, (k + 1) * d), k * columns);
     }
-    const causal = mask === 'causal' || mask === 'window' || (mask === 'prefix' && reach === 1);
+    const causal = isCausal(given);
     const slope = encoding === 'alibi' ? given.slope : 0;
     const heat = given.noise > this.texts.still ? given.noise : 0;
     const { heads, rank, mlp, gain, sample } = given;
