@@ -129,7 +129,7 @@ def test_scenes_are_those_of_the_server(from_disk, file, change):
         {"norm": "mix", "T": 1e3, "encoding": "alibi"},
         {"encoding": "rope", "heads": 2, "rank": 2, "norm": "ngpt"},
         {"mask": "window", "reach": 4},
-        {"mask": "prefix", "reach": 4, "T": 5.0},
+        {"mask": "prefix", "reach": 4, "T": 5.0, "beta": 4.0, "seed": 3},
         {"mlp": 4, "T": 0.1},
         {"growth": 2.0, "T": 100.0},
         {"growth": 2.0, "T": 50.0, "heads": 2},
