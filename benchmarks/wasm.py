@@ -19,7 +19,9 @@ from playwright.sync_api import Page, sync_playwright
 import parkade as pk
 from parkade.explorer.bundle import PAGE, bundle
 from parkade.explorer.lowered import DIMENSIONS, engine, lowered
-from parkade.solve.options import Hooks, Options
+from parkade.explorer.settings import Settings
+from parkade.model.model import Model
+from parkade.solve.options import Hooks, Options, default_tol
 from parkade.solve.solver import Solver
 
 ROUNDS = 5
@@ -37,6 +39,13 @@ class Case(NamedTuple):
     t_end: float
     sums: Literal["auto", "direct", "harmonic"] = "auto"
     counts: bool = False
+    parts: dict[str, Any] | None = None  # more settings of the explorer
+
+    @property
+    def model(self) -> Model:
+        """The model of the case."""
+        given = {"n": self.n, "d": self.d, "beta": self.beta, "T": self.t_end}
+        return Settings.read(given | (self.parts or {})).model
 
 
 CASES = (
@@ -46,6 +55,11 @@ CASES = (
     Case("figure 2", 200, 2, 64.0, 150.0),
     Case("sphere", 32, 3, 9.0, 1000.0),
     Case("sphere, many tokens", 500, 3, 9.0, 100.0),
+    Case("four heads", 200, 2, 16.0, 1e60, parts={"heads": 4}),
+    Case("four heads, many tokens", 500, 3, 9.0, 100.0, parts={"heads": 4}),
+    Case("pre-norm", 200, 3, 9.0, 1e6, parts={"norm": "pre"}),
+    Case("β grows", 100, 2, 4.0, 1000.0, parts={"growth": 2.0}),
+    Case("noise", 50, 2, 9.0, 2.0, parts={"noise": 0.1}),
 )
 
 _TIMED = """([name, problem]) => {
@@ -57,12 +71,17 @@ _TIMED = """([name, problem]) => {
 }"""
 
 
+def _name(method: str, d: int | None) -> str:
+    """The name of an engine: for a dimension, or for transformers."""
+    return f"{method}{'field' if d is None else d}"
+
+
 def sizes(page: Page) -> None:
     """Bytes of each engine, and what a page takes to compile it."""
     print("| engine | kB | kB, gzip | compile, ms |\n|---|---:|---:|---:|")
-    for d in DIMENSIONS:
-        for method in ("explicit", "implicit"):
-            name, module = f"{method}{d}", engine(method, d)
+    for d in (*DIMENSIONS, None):
+        for method in ("explicit", "implicit") if d else ("explicit", "implicit", "splitting"):
+            name, module = _name(method, d), engine(method, d)
             spent = page.evaluate(
                 """([name, text]) => {
                   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -82,13 +101,16 @@ def speed(page: Page) -> None:
     print("|---|---:|---:|---:|---|---:|---:|---:|---:|---:|---|")
     for case in CASES:
         x0 = pk.sphere.uniform(case.n, case.d, seed=1)
-        solver = Solver(pk.Attention(d=case.d, beta=case.beta), Options(case.t_end, sums=case.sums))
-        problem = lowered(solver, x0)
-        name, hooks = f"{problem['method']}{case.d}", Hooks(alone=False)
+        options = Options(case.t_end, sums=case.sums, tol=default_tol(case.model))
+        solver = Solver(case.model, options)
+        problem = lowered(solver, x0, seed=1)
+        one = problem["pieces"][0] if "pieces" in problem else problem
+        name = _name(problem["method"], None if "field" in one else case.d)
+        hooks = Hooks(alone=False)
         here, there = [], []
         for _ in range(ROUNDS):
             begun = time.perf_counter()
-            run = solver.run(x0, hooks)
+            run = solver.run(x0, hooks, seed=1)
             here.append(time.perf_counter() - begun)
             seconds, steps, used = page.evaluate(_TIMED, [name, problem])
             there.append(seconds)

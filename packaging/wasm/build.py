@@ -30,7 +30,11 @@ ROOT = HERE.parent.parent
 ENGINES = ROOT / "src" / "parkade" / "explorer" / "engines"
 RECORD = "engines.json"
 
-NAMES = (*(f"{method}{d}" for d in (2, 3) for method in ("explicit", "implicit")), "plan", "scene")
+NAMES = (
+    *(f"{method}{d}" for d in (2, 3) for method in ("explicit", "implicit")),
+    *(f"{method}field" for method in ("explicit", "implicit", "splitting")),
+    *("plan", "fieldplan", "scene"),
+)
 EXTRA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 TOOLS = {"python": "3.11", **dict(tool.split("==") for tool in EXTRA["wasm"])}
 """The versions that make these bits: Python's decides about the code that Numba sees."""
@@ -40,9 +44,10 @@ LARGEST = 90_000
 
 
 SHARED = (
-    *("base/constants.py", "model/spectrum.py", "solve/rules.py", "solve/sums.py"),
+    *("base/constants.py", "model/schedule.py", "model/spectrum.py", "runs/interpolation.py"),
+    *(f"solve/{name}.py" for name in ("brownian", "handover", "lower", "plan", "rules", "sums")),
     *(f"analysis/{name}.py" for name in ("centers", "ending", "merging", "sentences")),
-    *(f"explorer/{name}.py" for name in ("forecast", "frames", "groups", "theory_line")),
+    *(f"explorer/{name}.py" for name in ("forecast", "frames", "groups", "parts", "theory_line")),
     *(f"theory/{name}.py" for name in ("capture", "conditions", "forecast", "meeting", "parking")),
     "theory/table.py",
 )

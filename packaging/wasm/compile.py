@@ -17,6 +17,8 @@ if __name__ == "__main__":
     name, file = sys.argv[1:]
     if name[-1].isdigit():
         functions = import_module("entries").entries(name[:-1], int(name[-1]))
+    elif name.endswith("field"):
+        functions = import_module("fields").field_entries(name.removesuffix("field"))
     else:
         functions = import_module(name).entries()
     Path(file).write_bytes(target.compile_all(context, functions))

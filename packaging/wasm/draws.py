@@ -38,8 +38,8 @@ def _spread(value: Any, factor: Any) -> Any:
 
 
 @njit(allocates=True)
-def seeded(seed: float, key: int) -> Any:
-    """The state of a generator, and its increment: four words of 64 bits.
+def words_of(seed: float, key: int) -> Any:
+    """The first eight words of 32 bits that a SeedSequence gives.
 
     The key is that of a spawned sequence, or negative for the first one.
     """
@@ -67,6 +67,13 @@ def seeded(seed: float, key: int) -> Any:
     for i in range(2 * _POOL):
         before, mask = mask, (mask * _TIMES_B) & _WORD
         words[i] = _spread(pool[i % _POOL] ^ before, mask)
+    return words
+
+
+@njit(allocates=True)
+def seeded(seed: float, key: int) -> Any:
+    """The state of a generator, and its increment: four words of 64 bits; see `words_of`."""
+    words = words_of(seed, key)
     out = np.zeros(4, dtype=np.uint64)
     for i in range(4):
         out[i] = words[2 * i] | (words[2 * i + 1] << _HALF)

@@ -1,8 +1,10 @@
 """What a page calls: functions on a table of slots, compiled from the engine's source.
 
 A run begins with an `Input` in the table. `begin` adds a `State`, and what of it the page reads, as
-an `Output`; `advance` takes steps, `excess` compares harmonic sums with direct ones. Each kind of
-engine has its own. `interpolate` is the same for all kinds of a method.
+an `Output`; `advance` takes steps, `excess` compares harmonic sums with direct ones, `trusted` says
+how far to trust them. If there was another model before, `resume` takes over what that has left, an
+`Earlier` in the place of the input. Each kind of engine has its own. `interpolate` is the same for
+all kinds of a method.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from eigenvalues import eigenvalues
 from numba import carray, typeof, types
+from pieces import EARLIER, Doubt, doubt_of, in_time, resume, start_clock, trusted_until
 from room import ROOM
 from slots import TABLE, count, floats, reader, write
 
 from parkade.base.types import Array
+from parkade.engine.clock import TIME
 from parkade.engine.integrator import Goal, Steps
 from parkade.engine.jit import njit
 from parkade.engine.linear_time import whole
@@ -40,6 +44,7 @@ class Input(NamedTuple):
     matrices: Array  # (3, d, d): query, value, own_value
     table: Array  # (rows, columns), or empty for direct sums
     numbers: Array  # (4,): causal, accuracy, floor, stretch
+    times: Array  # (3,): what the clock shows at first; when the model begins, and when it ends
     room: int  # most steps of one call
 
 
@@ -49,6 +54,7 @@ class Output(NamedTuple):
     clock: Array
     tokens: Array  # (n, d)
     steps: Steps
+    doubt: Doubt  # (n,), or empty
 
 
 class State(NamedTuple):
@@ -58,6 +64,7 @@ class State(NamedTuple):
     tokens: Array
     work: Any
     steps: Steps
+    times: Array
 
 
 class Between(NamedTuple):
@@ -76,7 +83,7 @@ def entries(method: str, d: int) -> Entries:
         if one == method:
             found |= {f"{name}_{kind}": made for name, made in _of_kind(method, d, kind).items()}
             if kind == "full":
-                found["eigenvalues"] = _eigenvalues()
+                found["eigenvalues"] = eigenvalues_entry()
     return found
 
 
@@ -98,10 +105,11 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
         _EXAMPLE.tokens,
         engine.workspace(1, d, causal=kind != "full", stores=not harmonic),
         _STEPS,
+        _EXAMPLE.times,
     )
     kept = typeof(state)
     assert STATE + count(kept) <= SLOTS
-    read_state = reader(kept)
+    read_state, read_earlier = reader(kept), reader(typeof(EARLIER))
 
     def begin(table: Any) -> None:
         given = read_input(table, INPUT)
@@ -126,21 +134,34 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
             floats((given.room, dense, n, d)),
         )
         work = make_room(n, d)
-        write(table, STATE, State(system, given.tokens, work, steps))
-        write(table, OUTPUT, Output(work.clock, given.tokens, steps))
+        start_clock(work.clock, given.times)
+        write(table, STATE, State(system, given.tokens, work, steps, given.times))
+        write(table, OUTPUT, Output(work.clock, given.tokens, steps, doubt_of(work)))
 
     def advance(table: Any, t_end: float, tol: float, most: int) -> int:
-        system, x, work, room = read_state(table, STATE)
+        system, x, work, room, times = read_state(table, STATE)
         steps = Steps(room.times[:most], room.tokens[:most], room.dense[:most])
-        return advance_engine(system, dims, x, work, Goal(t_end, tol, False), steps)
+        taken = advance_engine(system, dims, x, work, Goal(t_end, tol, False), steps)
+        in_time(steps.times, taken, work.clock[TIME] >= t_end, times)
+        return taken
 
     def excess(table: Any, checked: int) -> float:
-        system, x, _, _ = read_state(table, STATE)
-        return _excess(system, dims, x, checked)
+        state = read_state(table, STATE)
+        return _excess(state.system, dims, state.tokens, checked)
+
+    def take_over(table: Any) -> None:
+        state, before = read_state(table, STATE), read_earlier(table, INPUT)
+        resume(state.system, state.work, before)
+
+    def trusted(table: Any, t_end: float, tol: float) -> float:
+        system, x, work, _, times = read_state(table, STATE)
+        return trusted_until(system, system.causal, x, work.clock, times, t_end, tol)
 
     found: Entries = {
         "begin": (begin, types.void(TABLE)),
         "advance": (advance, types.int32(TABLE, types.float64, types.float64, types.int32)),
+        "resume": (take_over, types.void(TABLE)),
+        "trusted": (trusted, types.float64(TABLE, types.float64, types.float64)),
     }
     if harmonic:
         found["excess"] = excess, types.float64(TABLE, types.int32)
@@ -177,7 +198,7 @@ def _excess(system: System, dims: Dims, x: Array, checked: int) -> float:
 
 
 def _interpolate(method: str) -> tuple[Callable[..., Any], Any]:
-    read, inside = reader(typeof(_BETWEEN)), METHODS[method].interpolate
+    read, inside = reader(typeof(BETWEEN)), METHODS[method].interpolate
 
     def interpolate(table: Any, theta: float) -> None:
         start, end, dense, out = read(table, INPUT)
@@ -186,7 +207,9 @@ def _interpolate(method: str) -> tuple[Callable[..., Any], Any]:
     return interpolate, types.void(TABLE, types.float64)
 
 
-def _eigenvalues() -> tuple[Callable[..., Any], Any]:
+def eigenvalues_entry() -> tuple[Callable[..., Any], Any]:
+    """The function that the runtime calls for eigenvalues."""
+
     def find(matrix: Any, n: int, out: Any) -> int:
         return _find(matrix, n, out)
 
@@ -207,6 +230,7 @@ _EXAMPLE = Input(
     matrices=np.empty((1, 1, 1)),
     table=np.empty((1, 1)),
     numbers=np.empty(1),
+    times=np.empty(1),
     room=1,
 )
-_BETWEEN = Between(*(np.empty((1, 1)),) * 2, np.empty((1, 1, 1)), np.empty((1, 1)))
+BETWEEN = Between(*(np.empty((1, 1)),) * 2, np.empty((1, 1, 1)), np.empty((1, 1)))

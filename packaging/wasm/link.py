@@ -19,7 +19,7 @@ _RUNTIME = Path(__file__).with_name("runtime.c")
 _TRANSLATED = Path(__file__).with_name("math.zig")
 _HEADERS = "src/include", "src/internal", "arch/generic"
 _MATH = (
-    *("pow", "pow_data", "exp_data"),
+    *("pow", "pow_data", "exp_data", "erf"),
     *(f"__math_{case}" for case in ("divzero", "invalid", "oflow", "uflow", "xflow")),
 )
 

@@ -17,3 +17,6 @@ export fn expm1(x: f64) f64 {
 export fn log1p(x: f64) f64 {
     return math.log1p(x);
 }
+export fn tanh(x: f64) f64 {
+    return math.tanh(x);
+}

@@ -19,19 +19,21 @@ from parkade.engine.linearization import Linearization, padded
 from parkade.engine.simd import WIDTH
 from parkade.engine.stages import STAGES, Whole, Work
 
-_CLOCK = new_clock()
+CLOCK = new_clock()
+"""That of a run that has not begun."""
 
 
 @njit()
-def _set(clock: Array) -> None:
-    for i in range(_CLOCK.size):
-        clock[i] = _CLOCK[i]
+def set_clock(clock: Array) -> None:
+    """Set a clock to that of a run that has not begun."""
+    for i in range(CLOCK.size):
+        clock[i] = CLOCK[i]
 
 
 @njit()
 def _explicit(n: int, d: int) -> explicit.Work:
-    clock = floats((_CLOCK.size,))
-    _set(clock)
+    clock = floats((CLOCK.size,))
+    set_clock(clock)
     return explicit.Work(clock, floats((7, n, d)), floats((n, d)), floats((n, d)))
 
 
@@ -64,8 +66,8 @@ def _whole(size: int) -> Whole:
 
 @njit()
 def _implicit(n: int, d: int, lin: Linearization, whole: Any, blocks: int) -> Work:
-    clock = floats((_CLOCK.size,))
-    _set(clock)
+    clock = floats((CLOCK.size,))
+    set_clock(clock)
     return Work(
         clock=clock,
         growth=floats((n,)),

@@ -33,6 +33,8 @@ def test_there_is_an_engine_for_each_dimension_and_method():
     for d in DIMENSIONS:
         for method in ("explicit", "implicit"):
             assert engine(method, d).startswith(b"\0asm\1\0\0\0")
+    for method in ("explicit", "implicit", "splitting"):
+        assert engine(method).startswith(b"\0asm\1\0\0\0")
 
 
 @pytest.mark.parametrize(("method", "d"), [("splitting", 2), ("explicit", 4)])
@@ -41,10 +43,20 @@ def test_other_engines_are_refused(method, d):
         engine(method, d)
 
 
-def test_models_of_several_parts_are_refused():
-    model = pk.Transformer([pk.Head(d=2), pk.Head(d=2)])
-    with pytest.raises(pk.InputError, match=r"single attention head, got .*; use parkade explore"):
+def test_models_without_an_engine_are_refused():
+    model = pk.Transformer([pk.Head(d=2), pk.Head(d=2)], attention="linear")
+    with pytest.raises(pk.InputError, match=r"no engine for .*; use parkade explore"):
         problem(model)
+    with pytest.raises(pk.InputError, match="pages compute d = 2 and 3, got d=4"):
+        problem(pk.Attention(d=4))
+
+
+def test_models_one_after_the_other_keep_their_times():
+    """Each begins when the one before ends; steps are limited by the time of the run."""
+    model = pk.Scheduled(pk.Attention(d=2, V=[[1.0, 1.0], [0.0, 1.0]]), pk.Schedule([0, 4], [1, 2]))
+    first, second = problem(model, 1e4, method="implicit")["pieces"]
+    assert (first["times"], first["t_end"]) == ([0.0, 0.0, 4.0], 4.0)
+    assert (second["times"], second["t_end"]) == ([4.0, 4.0, 1e4], 1e4)
 
 
 def test_harmonic_sums_for_other_queries_are_refused():

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.builder import leaves
 
 from parkade.engine.methods import METHODS
 
@@ -31,15 +32,6 @@ def part(monkeypatch):
         return module
 
     return load
-
-
-def leaves(bundle):
-    """The fields of a NamedTuple, and those of its fields."""
-    for value in bundle:
-        if isinstance(value, tuple):
-            yield from leaves(value)
-        else:
-            yield value
 
 
 @pytest.mark.parametrize("d", [2, 3])

@@ -27,3 +27,12 @@ def interpreted(monkeypatch, *names):
             elif key in _MAKERS:
                 monkeypatch.setattr(module, key, functools.partial(np.zeros, dtype=_MAKERS[key]))
     return found
+
+
+def leaves(bundle):
+    """The fields of a NamedTuple, and those of its fields."""
+    for value in bundle:
+        if isinstance(value, tuple):
+            yield from leaves(value)
+        else:
+            yield value

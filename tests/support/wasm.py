@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 
@@ -12,14 +13,15 @@ from parkade.base import check
 from parkade.explorer.bundle import bundle
 from parkade.explorer.export import PAGE
 from parkade.explorer.lowered import engine, lowered
+from parkade.explorer.settings import Settings
 from parkade.runs.trajectory import Trajectory
-from parkade.solve.options import Hooks, Options
-from parkade.solve.solver import Solver
+from parkade.solve.options import Hooks, Options, default_tol
+from parkade.solve.solver import Solver, first_state
 
 TIMES, TOKENS = 1e-8, 1e-12
 """How far merge times may differ, relative, and final tokens, absolute."""
 
-_SAME = "model", "frozen", "frozen_weights", "trusted_until"
+_SAME = "model", "frozen", "frozen_weights"
 
 _RUN = """([name, problem]) => {
   const pack = (arrays) => {
@@ -40,6 +42,8 @@ _RUN = """([name, problem]) => {
   return {
     seconds: (performance.now() - begun) / 1000,
     clock: [...chunks.at(-1).clock],
+    rejected: chunks.at(-1).rejected,
+    trusted: chunks.at(-1).trusted,
     used: engine.used,
     ...Object.fromEntries(Object.entries(result).map(([part, all]) => [part, pack(all)])),
   };
@@ -66,6 +70,41 @@ class Case:
         more = "".join(f", {k}={v}" for k, v in given.items() if rest.get(k) != v)
         return f"n={self.n}, d={self.d}, β={self.beta:g}, T={self.t_end:g}, {self.seed}{more}"
 
+    def model(self):
+        """The model."""
+        return pk.Attention(d=self.d, beta=self.beta, V=self.V, mask=self.mask)
+
+
+@dataclass(frozen=True)
+class Offered(Case):
+    """A model as the settings of the explorer describe it, with any parts of a transformer."""
+
+    settings: dict = field(default_factory=dict)
+
+    def __str__(self):
+        more = "".join(f", {name}={value}" for name, value in self.settings.items())
+        return super().__str__() + more
+
+    def model(self):
+        """The model of these settings."""
+        plain = {"n": self.n, "d": self.d, "beta": self.beta, "T": self.t_end, "mask": self.mask}
+        return Settings.read(plain | self.settings).model
+
+
+@dataclass(frozen=True)
+class Given(Case):
+    """Any model, by its name."""
+
+    name: str = ""
+    given: object = None
+
+    def __str__(self):
+        return f"{super().__str__()}, {self.name}"
+
+    def model(self):
+        """The model."""
+        return self.given
+
 
 def page_script(*names):
     """Modules of the page as a script, each in the constant $name."""
@@ -87,9 +126,9 @@ class Browsed:
         page.evaluate("() => { globalThis.modules = {}; globalThis.engines = {}; }")
         self._change, self._there = change, set()
 
-    def load(self, method, d):
-        """Give the page an engine, and return its name."""
-        name = f"{method}{d}"
+    def load(self, method, d=None):
+        """Give the page an engine, for one plain head or for transformers; return its name."""
+        name = f"{method}{'field' if d is None else d}"
         if name not in self._there:
             text = base64.b64encode(self._change(name, engine(method, d))).decode()
             self.page.evaluate(
@@ -102,7 +141,8 @@ class Browsed:
 
     def run(self, problem):
         """The steps of a problem, as arrays."""
-        name = self.load(problem["method"], problem["d"])
+        one = problem["pieces"][0] if "pieces" in problem else problem
+        name = self.load(problem["method"], None if "field" in one else problem["d"])
         found = self.page.evaluate(_RUN, [name, problem])
         for part in ("times", "tokens", "dense"):
             found[part] = np.frombuffer(b"".join(map(base64.b64decode, found[part])))
@@ -118,15 +158,17 @@ def differences(browsed, case, *, strict=True):
     """
     native, solver = _native(case)
     plan, free = solver.plan(native.tokens.shape[1]), native.tokens[0]
-    found = browsed.run(lowered(solver, free))
-    tokens = found["tokens"].reshape(-1, *free.shape)
-    dense = found["dense"].reshape(len(tokens), -1, *free.shape)
+    found = browsed.run(lowered(solver, free, case.seed))
+    first = first_state(solver.model, free)
+    states = found["tokens"].reshape(-1, *first.shape)
+    dense = found["dense"].reshape(len(states), -1, *first.shape)
     run = Trajectory.from_frame(
         plan.spin,
-        np.concatenate([native.tokens[:1], plan.frame.leave(tokens)]),
+        np.concatenate([first[None], _out_of(plan.frame, states)]),
         times=np.concatenate([[0.0], found["times"]]),
-        dense=plan.frame.leave(dense),
-        stats=replace(native.stats, steps=len(tokens), rejected=int(found["clock"][4])),
+        dense=_out_of(plan.frame, dense),
+        stats=replace(native.stats, steps=len(states), rejected=int(found["rejected"])),
+        trusted_until=found["trusted"],
         **{name: getattr(native, name) for name in _SAME},
     )
     wrong = _unlike(run, native)
@@ -140,15 +182,22 @@ def differences(browsed, case, *, strict=True):
     return _unlike(run, native, counts=False, times=loose, tokens=loose)
 
 
+def _out_of(frame, states):
+    """States in the coordinates of the model."""
+    d = len(frame.basis)
+    return np.concatenate([frame.leave(states[..., :d]), states[..., d:]], axis=-1)
+
+
 def _native(case, moved=0.0, seed=0):
     """A native run, and its solver; from a start whose tokens may be moved a little."""
     x0 = pk.sphere.uniform(case.n, case.d, seed=case.seed)
     x0 += moved * np.random.default_rng(seed).normal(size=x0.shape)
     x0 /= np.linalg.norm(x0, axis=1)[:, None] if moved else 1.0
-    model = pk.Attention(d=case.d, beta=case.beta, V=case.V, mask=case.mask)
-    options = Options(case.t_end, frozen=x0[: case.frozen] if case.frozen else None, **case.options)
-    solver = Solver(model, options)
-    return solver.run(check.tokens(x0[case.frozen :]), Hooks(alone=False)), solver
+    model, frozen = case.model(), x0[: case.frozen] if case.frozen else None
+    given = {"tol": default_tol(model), **case.options}
+    solver = Solver(model, Options(case.t_end, frozen=frozen, **given))
+    free = check.tokens(x0[case.frozen :])
+    return solver.run(free, Hooks(alone=False), seed=case.seed), solver
 
 
 def _unlike(run, native, *, counts=True, times=TIMES, tokens=TOKENS):
@@ -160,6 +209,15 @@ def _unlike(run, native, *, counts=True, times=TIMES, tokens=TOKENS):
     gap = np.abs(run.final - native.final).max()
     if not gap <= tokens:
         wrong.append(f"final tokens differ by {gap:.1e}")
+    if run.radii is not None:
+        longer = np.abs(np.log(run.radii[-1] / native.radii[-1])).max()
+        if not longer <= tokens * max(1.0, np.abs(np.log(native.radii[-1])).max()):
+            wrong.append(f"final lengths differ by {longer:.1e}")
+    until, expected = run.trusted_until, native.trusted_until
+    if until != expected and not abs(until - expected) <= times * expected:
+        wrong.append(f"trusted until {until:g}, not {expected:g}")
+    if run.stats.method == "splitting":  # clusters part again
+        return wrong
     ours, theirs = run.merge_tree().events, native.merge_tree().events
     if [(e.absorbed, e.into) for e in ours] != [(e.absorbed, e.into) for e in theirs]:
         return [*wrong, "other merges"]
@@ -199,3 +257,31 @@ def _grid():
 
 
 GRID = list(_grid())
+
+
+def _parts():
+    """Every normalisation with every other part of a transformer, and some with time."""
+    for d, norm, heads, mlp in product(
+        (2, 3), ("post", "pre", "mix", "peri", "ngpt", "sqrt"), (1, 3), (0, 8)
+    ):
+        for mask, encoding in product(
+            ("causal", "window", "prefix", "full"), ("none", "rope", "alibi")
+        ):
+            given = {"norm": norm, "heads": heads, "mlp": mlp, "encoding": encoding}
+            if (heads, mlp, norm, encoding) == (1, 0, "post", "none") and mask != "window":
+                continue  # one plain head, and little more
+            long = mask in ("causal", "window")
+            yield Offered(
+                n=16,
+                d=d,
+                beta=4.0,
+                t_end=(1e3 if mlp else 1e60) if long else 20.0,
+                settings={**given, "mask": mask, "reach": 5},
+            )
+    for d, heads, norm in product((2, 3), (1, 2), ("post", "pre", "ngpt")):
+        more = {"heads": heads, "norm": norm}
+        yield Offered(n=12, d=d, beta=2.0, t_end=1e4, settings={**more, "growth": 2.0})
+        yield Offered(n=8, d=d, beta=2.0, t_end=3.0, settings={**more, "noise": 0.1})
+
+
+PARTS = list(_parts())

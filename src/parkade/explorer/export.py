@@ -19,7 +19,7 @@ from parkade.explorer import live as lively
 from parkade.explorer import recorded
 from parkade.explorer.build import build
 from parkade.explorer.bundle import PAGE, bundle
-from parkade.explorer.rules import DIMENSIONS
+from parkade.explorer.rules import DIMENSIONS, has_parts
 from parkade.explorer.view import checked
 from parkade.explorer.words import Words
 from parkade.runs.path import Path as Run
@@ -109,17 +109,21 @@ def page(
     more = ' data-packed=""' if live else ""
     more += f' data-view="{html.escape(view)}"' if view else ""
     shown = _element(scene, more, ' id="scene"', packed=live)
-    with_it = _with_it(scene["d"]) if live else []
+    parts = has_parts(scene["settings"])
+    with_it = _with_it(scene["d"], parts) if live else []
     return "\n".join([before + shown, *map(_element, others), *with_it, after])
 
 
 @cache
-def _with_it(d: int) -> list[str]:
-    """What a live page has inside, as elements; without engines if there are none for d."""
+def _with_it(d: int, parts: bool) -> list[str]:
+    """What a live page has inside, as elements; without engines if there are none for d.
+
+    Those for the parts of a transformer are there if its scene has `parts`.
+    """
     dimensions = (d,) if d in DIMENSIONS else ()
     return [
         f'<script type="text/plain" data-carried="{name}">{_packed(data)}</script>'
-        for name, data in lively.carried(dimensions).items()
+        for name, data in lively.carried(dimensions, parts=parts).items()
     ]
 
 

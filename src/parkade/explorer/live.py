@@ -20,15 +20,24 @@ from parkade.runs.path import Path as Run
 
 _ENGINES = Path(__file__).parent / "engines"
 _MODULES = ("plan", "scene", "explicit{d}", "implicit{d}")
+_PARTS = ("fieldplan", "explicitfield", "implicitfield", "splittingfield")
 _SEEDS = 1000  # starts that are looked for in a run
 
 
 @cache
-def carried(dimensions: tuple[int, ...] = rules.DIMENSIONS) -> dict[str, bytes]:
-    """The files of a page with engines for these dimensions, by their addresses."""
-    names = {d: [name.format(d=d) for name in _MODULES] for d in dimensions}
-    offered = [p.to_dict() for p in presets() if not rules.beyond(p.settings, dimensions)]
-    knowledge = rules.knowledge(dimensions) | {"engines": names}
+def carried(
+    dimensions: tuple[int, ...] = rules.DIMENSIONS, *, parts: bool = True
+) -> dict[str, bytes]:
+    """The files of a page with engines for these dimensions, by their addresses.
+
+    Those for the `parts` of a transformer make it a third larger.
+    """
+    modules = (*_MODULES, *_PARTS) if parts else _MODULES
+    names = {d: [name.format(d=d) for name in modules] for d in dimensions}
+    offered = [
+        p.to_dict() for p in presets() if not rules.beyond(p.settings, dimensions, parts=parts)
+    ]
+    knowledge = rules.knowledge(dimensions, parts=parts) | {"engines": names}
     every = sorted({name for some in names.values() for name in some})
     return {
         "knowledge.json": json.dumps(knowledge, allow_nan=False).encode(),
@@ -43,8 +52,8 @@ def check(settings: Settings) -> None:
     beyond = rules.beyond(settings)
     if beyond:
         raise InputError(
-            "a live page computes one plain head with d = 2 or 3 and causal or full attention, "
-            f"got {', '.join(beyond)}; make a page without controls"
+            f"a live page computes d = 2 and 3, got {', '.join(beyond)}; make a page without "
+            "controls"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -10,21 +11,29 @@ import numpy as np
 
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.solve.lower import plain_head, prepare
-from parkade.solve.solver import Solver
+from parkade.engine.field import EVERYTHING, Field
+from parkade.model.transformer import Transformer
+from parkade.solve.brownian import first_step, noise_of
+from parkade.solve.frame import Frame
+from parkade.solve.handover import first_time
+from parkade.solve.lower import plain_head, prepare, prepare_field
+from parkade.solve.options import Problem
+from parkade.solve.plan import Plan, choose
+from parkade.solve.solver import Solver, first_state
 
 DIMENSIONS = (2, 3)
 """Those that pages have engines for."""
 
 
-def engine(method: str, d: int) -> bytes:
-    """The WebAssembly module of an engine; see packaging/wasm."""
-    if d not in DIMENSIONS or method not in ("explicit", "implicit"):
+def engine(method: str, d: int | None = None) -> bytes:
+    """The WebAssembly module of an engine, or of that for transformers; see packaging/wasm."""
+    plain = d in DIMENSIONS and method in ("explicit", "implicit")
+    if not plain and (d is not None or method not in ("explicit", "implicit", "splitting")):
         raise InputError(
             f"pages compute explicit and implicit runs with d = 2 or 3, got {method} with d = {d}; "
             "use parkade explore"
         )
-    return module(f"{method}{d}")
+    return module(f"{method}{'field' if d is None else d}")
 
 
 def module(name: str) -> bytes:
@@ -32,24 +41,51 @@ def module(name: str) -> bytes:
     return files("parkade.explorer").joinpath(f"engines/{name}.wasm").read_bytes()
 
 
-def lowered(solver: Solver, x0: Array) -> dict[str, Any]:
-    """What a solver computes from a start, as numbers and flat lists."""
-    problem, plan = solver.problem, solver.plan(len(x0))
-    if plain_head(problem) is None or plan.frame is None or plan.pieces:
+def lowered(solver: Solver, x0: Array, seed: int = 0) -> dict[str, Any]:
+    """What a solver computes from tokens, as numbers and flat lists; noise comes from the seed."""
+    problem, plan = replace(solver.problem, seed=seed), solver.plan(len(x0))
+    if problem.model.d not in DIMENSIONS:
+        raise InputError(f"pages compute d = 2 and 3, got d={problem.model.d}; use parkade explore")
+    state = first_state(problem.model, x0)
+    if not plan.pieces:
+        return _model(plan, problem, state, problem.options.t_end)
+    models = []
+    for piece, end in zip(plan.pieces, plan.ends, strict=True):
+        one = replace(piece, seed=seed)
+        models.append(_model(choose(one, len(x0)), one, state, end))
+    return {"method": plan.method, "d": problem.model.d, "pieces": models}
+
+
+def _model(plan: Plan, problem: Problem, state: Array, end: float) -> dict[str, Any]:
+    """One model, which ends at a time of the run."""
+    frame, options = plan.frame, problem.options
+    if frame is None:
         raise InputError(
-            f"pages compute models with a single attention head, got {problem.model.label}; "
-            "use parkade explore"
+            f"pages have no engine for {problem.model.label}"
+            f"{' with frozen tokens' if len(problem.fixed.tokens) else ''}; use parkade explore"
         )
-    if plan.sums.lengths is not None:
-        raise InputError("pages have no harmonic sums for this Q and K; use sums='direct'")
-    fixed, sums = problem.fixed, plan.sums
-    system = prepare(
-        problem.model, fixed.tokens, fixed.weights, plan.frame, sums.table, sums.accuracy
-    )
-    return {
+    d, late = problem.model.d, first_time(problem.start, options.t_end, frame.drifts)
+    common = {
         "method": plan.method,
-        "d": problem.model.d,
-        "tokens": _flat(plan.frame.enter(x0)),
+        "d": d,
+        "columns": state.shape[1],
+        "tokens": _flat(np.concatenate([frame.enter(state[:, :d]), state[:, d:]], axis=1)),
+        "times": [late, problem.start, end],
+        "t_end": late + options.t_end,
+        "tol": options.tol,
+    }
+    if plain_head(problem) is None:
+        return common | _field(problem, frame, late)
+    return common | _system(plan, problem, frame)
+
+
+def _system(plan: Plan, problem: Problem, frame: Frame) -> dict[str, Any]:
+    """A model with one plain head."""
+    fixed, sums = problem.fixed, plan.sums
+    if sums.lengths is not None:
+        raise InputError("pages have no harmonic sums for this Q and K; use sums='direct'")
+    system = prepare(problem.model, fixed.tokens, fixed.weights, frame, sums.table, sums.accuracy)
+    return {
         "query": _flat(system.query),
         "value": _flat(system.value),
         "own_value": _flat(system.own_value),
@@ -61,10 +97,39 @@ def lowered(solver: Solver, x0: Array) -> dict[str, Any]:
         else {"rows": len(sums.table), "values": _flat(sums.table)},
         "accuracy": system.accuracy,
         "floor": system.floor,
-        "stretch": system.stretch if math.isfinite(system.stretch) else None,
-        "t_end": problem.options.t_end,
-        "tol": problem.options.tol,
+        "stretch": _finite(system.stretch),
     }
+
+
+def _field(problem: Problem, frame: Frame, late: float) -> dict[str, Any]:
+    """A transformer."""
+    model, options = problem.model, problem.options
+    assert isinstance(model, Transformer)
+    field = prepare_field(model, frame, problem.start - late)
+    found: dict[str, Any] = {"field": {name: _part(field, name) for name in Field._fields}}
+    del found["field"]["table"]
+    if problem.noisy:
+        noise = noise_of(model, problem.seed, problem.piece)
+        found["noise"] = {
+            **noise._asdict(),
+            "key": [int(word) for word in noise.key],
+            "wanted": _flat(problem.wanted),
+            "step": first_step(model, noise, options.tol, options.t_end),
+        }
+    return found
+
+
+def _part(field: Field, name: str) -> Any:
+    value = getattr(field, name)
+    if isinstance(value, np.ndarray):
+        return {"shape": list(value.shape), "values": _flat(value)}
+    if value == EVERYTHING:
+        return None
+    return _finite(float(value)) if isinstance(value, float) else value
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None
 
 
 def _flat(values: Array) -> list[float]:

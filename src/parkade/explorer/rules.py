@@ -5,15 +5,18 @@ The sentences are those of Python. `page/check.js` and `page/texts.js` only fill
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
 from parkade.base import check
 from parkade.explorer.formula import formula
 from parkade.explorer.limits import TOL, TOO_FAR, Limits
+from parkade.explorer.parts import STILL
 from parkade.explorer.schema import Choice, Field, Matrix, Seed, Slider, schema
 from parkade.explorer.settings import FIELDS, HELD, REFUSED, Settings
 from parkade.model import matrices
+from parkade.solve.options import NOISY_TOL
 
 DIMENSIONS = (2, 3)
 """Those that pages have engines for."""
@@ -30,40 +33,55 @@ PARTS: dict[str, tuple[Any, ...]] = {
     "growth": (0.0,),
     "noise": (0.0,),
 }
-"""The values of settings that pages have engines for, where they have not for all."""
+"""The values of settings that a page without engines for transformers computes."""
 
 _BEYOND = "this page computes {name}={some} only, got {got}; use parkade explore for the rest"
 
 
-def knowledge(dimensions: tuple[int, ...] = DIMENSIONS) -> dict[str, Any]:
-    """All that a page with engines for these dimensions has to know, ready for JSON."""
-    fields = schema(Settings)
+def knowledge(dimensions: tuple[int, ...] = DIMENSIONS, *, parts: bool = True) -> dict[str, Any]:
+    """All that a page with engines for these dimensions has to know, ready for JSON.
+
+    It also has those for the `parts` of a transformer, or not.
+    """
+    fields, offered = schema(Settings), _offered(dimensions, parts)
     for described in fields:
         name = described["name"]
         described["rule"] = _rule(FIELDS[name])
         if name == "d":
             described["slider"] = _between(dimensions)
-        if name in (offered := _offered(dimensions)):
+        if name in offered:
             described["offered"] = list(offered[name])
     return {
         "fields": fields,
         "sentences": _SENTENCES,
         "refused": [asdict(rule) for rule in REFUSED],
-        "limits": {**asdict(LIMITS), "tol": TOL},
+        "limits": {
+            **asdict(LIMITS),
+            "tol": TOL,
+            "noisy_tol": max(TOL, NOISY_TOL),  # with noise
+            "still": STILL,  # noise that is none
+        },
         "formula": formula(),
     }
 
 
-def beyond(settings: Settings, dimensions: tuple[int, ...] = DIMENSIONS) -> list[str]:
-    """The settings that a page with engines for these dimensions cannot compute, as texts."""
+def beyond(
+    settings: Settings, dimensions: tuple[int, ...] = DIMENSIONS, *, parts: bool = True
+) -> list[str]:
+    """The settings that a page with these engines cannot compute, as texts; see `knowledge`."""
     chosen = settings.to_dict()
-    offered = _offered(dimensions).items()
+    offered = _offered(dimensions, parts).items()
     return [f"{name}={chosen[name]}" for name, some in offered if chosen[name] not in some]
 
 
-def _offered(dimensions: tuple[int, ...]) -> dict[str, tuple[Any, ...]]:
+def has_parts(settings: Mapping[str, Any] | None) -> bool:
+    """Whether settings need the engines for the parts of a transformer."""
+    return settings is not None and any(settings[name] not in some for name, some in PARTS.items())
+
+
+def _offered(dimensions: tuple[int, ...], parts: bool) -> dict[str, tuple[Any, ...]]:
     """The values of settings that such a page computes, where it does not compute all."""
-    return {"d": dimensions, **PARTS}
+    return {"d": dimensions} | ({} if parts else PARTS)
 
 
 def _rule(field: Field) -> dict[str, Any]:

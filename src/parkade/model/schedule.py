@@ -14,6 +14,9 @@ from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.model import Storable
 
+FAR = 40.0
+"""From this on, e^x − 1 is e^x."""
+
 _FEW = 4  # pieces that `repr` writes out
 
 
@@ -88,13 +91,11 @@ class Schedule(Storable, kind="schedule"):
             )
         end, unit = check.final_time(t_end), check.positive("first", first)
         each = check.positive_int("per_decade", per_decade)
-        ratio = end / unit  # may be infinite
-        whole = math.log1p(ratio) if ratio < 1e300 else math.log(end) - math.log(unit)
-        count = max(1, round(whole / math.log(10) * each))
+        count, whole = division(end, unit, each)
         check.fits_in_memory(1000.0 * count, f"a schedule of {count} pieces", "use fewer")
         places = np.arange(2 * count) / (2 * count) * whole  # starts and middles
-        early = unit * np.expm1(np.minimum(places, 40.0))
-        found = np.where(places < 40.0, early, np.exp(places + math.log(unit)))
+        early = unit * np.expm1(np.minimum(places, FAR))
+        found = np.where(places < FAR, early, np.exp(places + math.log(unit)))
         values = [check.number(f"function({t:g})", function(float(t))) for t in found[1::2]]
         return cls(found[::2], values)
 
@@ -126,6 +127,13 @@ class Schedule(Storable, kind="schedule"):
     def data(self) -> dict[str, Any]:
         """Times and β."""
         return {"times": self.times, "beta": self.beta}
+
+
+def division(end: float, unit: float, each: int) -> tuple[int, float]:
+    """The number of pieces up to a time, and log(1 + end/unit); pages compile it, too."""
+    ratio = end / unit  # may be infinite
+    whole = math.log1p(ratio) if ratio < 1e300 else math.log(end) - math.log(unit)
+    return max(1, round(whole / math.log(10) * each)), whole
 
 
 def piece_starts(times: ArrayLike) -> Array:

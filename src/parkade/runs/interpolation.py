@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from parkade.base.types import Array
@@ -36,11 +38,26 @@ def interpolate(
 
 def between(method: str, theta: float, start: Array, end: Array, dense: Array) -> Array:
     """Numbers (n,) at a fraction `theta` of a step; `dense` is (p, n)."""
-    if method == "splitting":
-        return start + theta * (end - start)
-    if method == "explicit":
-        bend = dense[0] + theta * (dense[1] + (1 - theta) * dense[2])
-    else:
-        bend = dense[0] + theta * dense[1]
-    found: Array = start + theta * (end - start + (1 - theta) * bend)
+    found: Array = BETWEEN[method](theta, start, end, dense)
     return found
+
+
+# Each for one number or for many. Pages have them, too: packaging/wasm.
+
+
+def _explicit(theta: float, start: Any, end: Any, dense: Any) -> Any:
+    bend = dense[0] + theta * (dense[1] + (1 - theta) * dense[2])
+    return start + theta * (end - start + (1 - theta) * bend)
+
+
+def _implicit(theta: float, start: Any, end: Any, dense: Any) -> Any:
+    bend = dense[0] + theta * dense[1]
+    return start + theta * (end - start + (1 - theta) * bend)
+
+
+def _splitting(theta: float, start: Any, end: Any, dense: Any) -> Any:
+    return start + theta * (end - start)
+
+
+BETWEEN = {"explicit": _explicit, "implicit": _implicit, "splitting": _splitting}
+"""By method, what `between` does."""

@@ -15,30 +15,44 @@ from parkade.model.model import Model
 _FIRST = 16.0  # steps in a root, at first
 
 
-def noise_of(model: Model, seed: int, piece: int) -> Noise:
-    """The noise of a model, without a scale if it has none; each piece of a run has its own.
+# Pages compile the functions of plain numbers, too: packaging/wasm.
 
-    A root is about the time in which forces or noise move a token by 1.
-    """
+
+def root_of(rate: float, kappa: float) -> float:
+    """About the time in which forces or noise move a token by 1: a power of two."""
+    slowest = min(1.0 / max(rate, 1e-60), kappa, 1e60)
+    return 2.0 ** math.floor(math.log2(slowest))
+
+
+def step_within(root: float, most: float) -> float:
+    """A step to begin with, at most so long; errors may halve it."""
+    h = root / _FIRST
+    while h > most and h > SHORTEST * root:
+        h *= 0.5
+    return h
+
+
+def reach_within(sharpness: float, rate: float) -> float:
+    """The longest step in which no force moves a token far."""
+    return REACH / max(sharpness * rate, 1e-300)
+
+
+def noise_of(model: Model, seed: int, piece: int) -> Noise:
+    """The noise of a model, without a scale if it has none; each piece of a run has its own."""
     kappa = math.inf if model.noise is None else model.noise.kappa
-    slowest = min(1.0 / max(model.rate, 1e-60), kappa, 1e60)
     key = np.random.SeedSequence(seed, spawn_key=(piece,)).generate_state(2)
     return Noise(
         scale=math.sqrt(2.0 / kappa),
         common=model.noise is not None and model.noise.common,
-        root=2.0 ** math.floor(math.log2(slowest)),
+        root=root_of(model.rate, kappa),
         key=key.astype(np.uint64),
     )
 
 
 def first_step(model: Model, noise: Noise, tol: float, t_end: float) -> float:
-    """A step to begin with: no force moves a token far, and errors may halve it."""
-    most = min(longest_step(model, tol), t_end)
-    most = min(most, REACH / max(model.sharpness * model.rate, 1e-300))
-    h = noise.root / _FIRST
-    while h > most and h > SHORTEST * noise.root:
-        h *= 0.5
-    return h
+    """A step to begin with: no force moves a token far."""
+    most = min(longest_step(model, tol), t_end, reach_within(model.sharpness, model.rate))
+    return step_within(noise.root, most)
 
 
 def longest_step(model: Model, tol: float) -> float:

@@ -22,11 +22,13 @@ from parkade.engine.methods import METHODS
 from parkade.engine.stages import BLOCK
 from parkade.engine.stages import Work as Implicit
 from parkade.engine.system import LOG2E, SMALL_D, System, unrolled
-from parkade.engine.vectors import frobenius, noise_speed
+from parkade.engine.vectors import frobenius
 from parkade.engine.velocity import PARALLEL_SECONDS
 from parkade.model.transformer import Transformer
-from parkade.solve.brownian import first_step, noise_of
+from parkade.solve.brownian import first_step as first_noisy_step
+from parkade.solve.brownian import noise_of
 from parkade.solve.frame import Frame
+from parkade.solve.handover import first_step, first_time, resting_until, take_over
 from parkade.solve.lower import plain_head, prepare, prepare_field
 from parkade.solve.options import Problem
 from parkade.solve.plan import Plan
@@ -35,8 +37,6 @@ from parkade.solve.stepper import Steps, vanishing
 _IMPLICIT = Implicit, FieldWork
 
 _CHECKED = 8  # number of tokens whose harmonic sums are compared with direct ones
-_LATE = 1e6  # what a clock may show at the start of a model, in units of how long that lasts
-_CAUTIOUS = 0.01  # a step that the engine would choose at the start, in units of 1/|V|
 
 
 class _End(NamedTuple):
@@ -59,9 +59,7 @@ class Compiled:
         self.stages, self.dense = self._engine.stages, self._engine.dense
         self.code = _code()
         self.span = problem.start, problem.start + options.t_end
-        # Where steps are limited by the time since the start, the clock of a later model shows it,
-        # as far as rounding leaves enough digits for the time of that model.
-        late = min(problem.start, _LATE * options.t_end) if frame.drifts else 0.0
+        late = first_time(problem.start, options.t_end, frame.drifts)
         self._origin = late
         self._frame, self._goal = frame, Goal(late + options.t_end, options.tol)
         self._model = model = problem.model
@@ -77,7 +75,7 @@ class Compiled:
             if problem.noisy:
                 noise = noise_of(model, problem.seed, problem.piece)
                 self._work = self._work._replace(noise=noise, wanted=problem.wanted)
-                step = first_step(model, noise, options.tol, options.t_end)
+                step = first_noisy_step(model, noise, options.tol, options.t_end)
                 self._work.clock[clock.STEP] = step
         else:
             self._system = prepare(
@@ -140,25 +138,18 @@ class Compiled:
             return  # the noise of a model is its own, and so are its steps
         if np.array_equal(end.frame.basis, self._frame.basis):
             self._x = end.x.copy()  # without rounding
-        now, then = self._work.clock, end.clock
-        now[clock.MOTION] += then[clock.MOTION] - then[clock.TIME]
-        now[clock.STEP] = self._first_step(end)
+        take_over(self._work.clock, end.clock, self._first_step(end))
         if isinstance(self._work, _IMPLICIT) and end.doubt is not None:
             self._work.doubt[:] = end.doubt
 
     def _first_step(self, end: _End) -> float:
-        """A first step by the last one of the model before; 0 leaves it to the engine.
-
-        If scores change by at most c, weights change by a factor between e^{-2c} and e^{2c}, and
-        with them how fast tokens move.
-        """
+        """A first step by the last one of the model before; 0 leaves it to the engine."""
         ours, theirs = self._system, end.system
         matrices = (ours.value, theirs.value), (ours.own_value, theirs.own_value)
         if not all(np.array_equal(*pair) for pair in matrices):
             return 0.0
         change = float(np.linalg.norm(ours.query - theirs.query, 2)) / LOG2E
-        step = float(end.clock[clock.STEP]) * math.exp(-2.0 * change)
-        return step if step * frobenius(ours.value) > _CAUTIOUS else 0.0
+        return first_step(float(end.clock[clock.STEP]), change, frobenius(ours.value))
 
     def advance(self, most: int) -> Steps | None:
         """Take steps."""
@@ -202,10 +193,9 @@ class Compiled:
             return math.inf  # noise moves tokens more than rounding does
         if system.causal and not (isinstance(system, Field) and len(system.inner)):
             return float(times[clock.TRUSTED]) - self._origin
-        if np.ptp(self._x[:, : len(self._frame.basis)], axis=0).max() < goal.tol:
-            return math.inf
-        limit = times[clock.MOTION] + goal.tol / noise_speed(system.value, system.accuracy)
-        return float(limit) - self._origin if limit < goal.t_end else math.inf
+        spread = float(np.ptp(self._x[:, : len(self._frame.basis)], axis=0).max())
+        limit = resting_until(spread, times, system.value, system.accuracy, goal.t_end, goal.tol)
+        return limit - self._origin
 
 
 def field_workspace(engine: Integrator, field: Field, n: int, columns: int) -> Any:

@@ -22,6 +22,9 @@ from parkade.solve.rules import WHOLE
 from parkade.solve.sums import Sums
 
 _COUPLES = "the implicit method needs all weights under full attention"
+NOT_CAUSAL, IN_TURN = "not causal", "drift and noise in turn"
+"""Why runs of transformers are explicit, and those with noise split."""
+
 _CANCELS = "V does not attract, so large forces cancel in the end"
 
 
@@ -149,7 +152,7 @@ def _transformer(problem: Problem, n: int) -> Plan:
     if _is_short(problem):
         reason = rules.VERDICTS[rules.BRIEF][1]
     elif not model.triangular:
-        reason = "not causal"
+        reason = NOT_CAUSAL
     elif long.rotates:
         reason = rules.VERDICTS[rules.ROTATING][1]
     elif not fits:
@@ -161,7 +164,7 @@ def _transformer(problem: Problem, n: int) -> Plan:
 
 def _noisy(problem: Problem, n: int) -> Plan:
     """The plan for a model with noise."""
-    model, reason = problem.model, "drift and noise in turn"
+    model, reason = problem.model, IN_TURN
     if isinstance(model, Transformer) and not field_obstacle(model, problem.fixed.tokens):
         frame = transformer_frame(model, long=False)
         return Plan("splitting", reason, summing.of_transformer(problem, n), frame, frame.spin)

@@ -92,6 +92,9 @@ def test_a_wrong_constant_is_noticed(browser):
     context.close()
 
 
+_PARTS = "begin", "advance", "resume", "trusted"
+
+
 def test_engines_import_nothing_and_are_bounded(browsed):
     for method in ("explicit", "implicit"):
         for d in (2, 3):
@@ -105,7 +108,7 @@ def test_engines_import_nothing_and_are_bounded(browsed):
                 name,
             )
             kinds = ["direct", "harmonic"] + (["full"] if method == "implicit" else [])
-            functions = [f"{part}_{kind}" for kind in kinds for part in ("begin", "advance")]
+            functions = [f"{part}_{kind}" for kind in kinds for part in _PARTS]
             more = ["excess_harmonic", "interpolate", "memory"]
             more += ["eigenvalues"] if method == "implicit" else []
             runtime = ["clear", "failure", "reserve", "used"]

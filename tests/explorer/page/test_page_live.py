@@ -69,6 +69,16 @@ def file(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """A live page of a small run with two heads: it computes all parts of a transformer."""
+    target = tmp_path_factory.mktemp("parts") / "page.html"
+    shown = page(scene(SETTINGS | {"heads": 2, "T": 10.0}), live=True)
+    assert len(shown) < 1_000_000
+    target.write_text(shown, encoding="utf-8")
+    return target
+
+
+@pytest.fixture(scope="module")
 def globe(tmp_path_factory):
     """A live page of a small run on the sphere."""
     target = tmp_path_factory.mktemp("globe") / "page.html"
@@ -107,6 +117,29 @@ def test_it_opens_on_its_own_scene(from_disk, file):
 def test_scenes_are_those_of_the_server(from_disk, file, change):
     wanted = SETTINGS | change
     reader = from_disk(file, urlencode(wanted))
+    assert reader.get("document.documentElement.dataset.state") == "ready"
+    compare(of(reader), wanted)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"heads": 2},
+        {"norm": "pre"},
+        {"norm": "mix", "T": 1e3, "encoding": "alibi"},
+        {"encoding": "rope", "heads": 2, "rank": 2, "norm": "ngpt"},
+        {"mask": "window", "reach": 4},
+        {"mask": "prefix", "reach": 4, "T": 5.0, "beta": 4.0, "seed": 3},
+        {"mlp": 4, "T": 0.1},
+        {"growth": 2.0, "T": 100.0},
+        {"growth": 2.0, "T": 50.0, "heads": 2},
+        {"noise": 0.1, "T": 2.0},
+    ],
+    ids=str,
+)
+def test_scenes_of_transformers_are_those_of_the_server(from_disk, parts, change):
+    wanted = SETTINGS | {"heads": 1} | change
+    reader = from_disk(parts, urlencode(wanted))
     assert reader.get("document.documentElement.dataset.state") == "ready"
     compare(of(reader), wanted)
 

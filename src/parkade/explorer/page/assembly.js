@@ -66,6 +66,8 @@ export class Assembly extends Memory {
       plateaus: parts ? null : this.plateaus(),
       merges: parts ? null : this.merges(),
       forecast: parts ? null : this.forecast(final),
+      ...this.law(),
+      betas: this.betas([...this.floats(times)]),
       delta: plan.delta,
       centers: { delta: plan.delta, renyi: [...renyi], strong: [...strong] },
       consumption: {
@@ -85,6 +87,22 @@ export class Assembly extends Memory {
     const inOrder = (merges) => merges.map((merge) => merge.t).sort((a, b) => a - b);
     const told = this.forecast(this.final());
     return { seen: inOrder(this.merges()), foretold: told && inOrder(told.merges) };
+  }
+
+  /** What the page computes attention with: with β = 1 if it grows, for the page multiplies it. */
+  law() {
+    const { plan: { product, heads = null, V, generator = V }, wanted: { d, beta, growth } } = this;
+    return {
+      A: product && rows(product.map((each) => (growth ? 1 : beta) * each), d),
+      heads: product ? null : heads,
+      V: generator && rows(generator, d),
+    };
+  }
+
+  /** β at these times, if it grows. */
+  betas(times) {
+    const { schedule } = this.plan;
+    return schedule ? times.map((t) => schedule.betas[schedule.starts.findLastIndex((start) => start <= t)]) : null;
   }
 
   /** Whether it is the model of the paper: one head and nothing else, with a constant β. */
@@ -131,7 +149,7 @@ export class Assembly extends Memory {
   enterLaw() {
     const { plan: { product, V, rate, sharpness, radius }, wanted: { d, beta } } = this;
     this.enter(
-      this.place(product, d, d), this.place(V, d, d), this.place([beta, rate, sharpness, radius], 4),
+      this.place(product ?? new Float64Array(d * d), d, d), this.place(V, d, d), this.place([beta, rate, sharpness, radius], 4),
     );
   }
 

@@ -2,7 +2,8 @@
 
 import { Assembly } from './assembly.js';
 import { Wrong, checkReach, readSettings } from './check.js';
-import { Engine, Inaccurate } from './engine.js';
+import { Engine, Inaccurate, moduleOf } from './engine.js';
+import { FieldPlanner } from './fieldplanner.js';
 import { Failure } from './memory.js';
 import { Pace } from './pace.js';
 import { Planner } from './planner.js';
@@ -19,9 +20,6 @@ class Stuck extends Failure {}
 
 const now = () => performance.now() / 1000;
 
-/** Numbers in rows of d. */
-const inRows = (values, d) => Array.from({ length: values.length / d }, (_, i) => [...values.slice(i * d, (i + 1) * d)]);
-
 const finite = (x) => (Number.isFinite(x) ? x : null);
 
 export class Simulation {
@@ -35,8 +33,8 @@ export class Simulation {
   get memory() { return [...this.parts.values()].reduce((sum, { calls }) => sum + calls.memory.buffer.byteLength, 0); }
 
   /** A part of this class with a module in it; it is made once, so that its memory is used again. */
-  part(Kind, name, engines) {
-    if (!this.parts.has(name)) this.parts.set(name, new Kind(engines[name]));
+  part(Kind, name, engines, ...more) {
+    if (!this.parts.has(name)) this.parts.set(name, new Kind(engines[name], ...more));
     return this.parts.get(name);
   }
 
@@ -58,11 +56,7 @@ export class Simulation {
       axes: null,
       beta,
       mask: maskOf(settings),
-      A: inRows(plan.product.map((entry) => beta * entry), d),
-      heads: null,
-      V: inRows(plan.V, d),
       equation: formulaOf(settings, fields, formula),
-      betas: null,
       frozen,
       frozen_weights: frozen.map(() => 1),
       stats,
@@ -82,18 +76,21 @@ export class Simulation {
   async run(given, engines, host) {
     const { settings, matrices } = readSettings(given, this.knowledge);
     checkReach(settings, this.knowledge);
-    const wanted = { ...settings, ...matrices, tol: this.knowledge.limits.tol };
-    const planner = this.part(Planner, 'plan', engines);
+    const { limits } = this.knowledge;
+    const tol = settings.noise > limits.still ? limits.noisy_tol : limits.tol;
+    const wanted = { ...settings, ...matrices, tol };
+    const plain = this.part(Planner, 'plan', engines);
+    const planner = engines.fieldplan ? this.part(FieldPlanner, 'fieldplan', engines, plain) : plain;
     const assembly = this.part(Assembly, 'scene', engines);
     let plan = planner.plan(wanted);
     this.foresee(settings, plan);
     const begun = now();
     for (;;) {
       try {
-        const { steps, tokens, clock } = await this.steps(plan, wanted, { assembly, engines, host, begun });
+        const { steps, trusted } = await this.steps(plan, wanted, { assembly, engines, host, begun });
         const { method, reason, engine } = plan;
         const stats = { method, reason, engine, steps, seconds: now() - begun };
-        return { settings, plan, assembly, stats, trusted: planner.trusted(plan, tokens, clock) };
+        return { settings, plan, assembly, stats, trusted };
       } catch (error) {
         const other = error instanceof Inaccurate ? planner.direct(plan)
           : error instanceof Stuck ? planner.instead(plan, wanted) : null;
@@ -115,21 +112,20 @@ export class Simulation {
 
   /** Take the steps of a plan into the assembly; how many there were, and where they ended. */
   async steps(plan, wanted, { assembly, engines, host, begun }) {
-    const { T, tol, d } = wanted;
-    const engine = this.part(Engine, `${plan.method}${d}`, engines);
+    const { T, tol } = wanted;
+    const engine = this.part(Engine, moduleOf(plan.problem), engines);
     const pace = new Pace(plan.method, T, tol, now);
     const passed = plan.method === 'implicit' ? Math.log1p : (t) => t; // in a long run each decade counts the same
-    const size = plan.problem.tokens.length;
-    const taken = { steps: 0, bytes: 0, seconds: 0, t: 0, tokens: null, clock: null };
+    const free = wanted.n - plan.held.length;
+    const taken = { steps: 0, bytes: 0, seconds: 0, t: 0, trusted: Infinity };
     assembly.begin(plan, wanted);
     for (const chunk of engine.run(plan.problem)) {
       taken.steps += chunk.times.length;
       taken.bytes += chunk.tokens.byteLength + chunk.dense.byteLength;
       taken.seconds = now() - begun;
       taken.t = chunk.times[chunk.times.length - 1];
-      taken.tokens = chunk.tokens.slice(-size);
-      taken.clock = chunk.clock;
-      this.limit(taken, size / d);
+      taken.trusted = chunk.trusted ?? taken.trusted;
+      this.limit(taken, free);
       assembly.add(chunk);
       host.progress(passed(taken.t) / passed(T));
       const stuck = pace.judge(taken.steps, taken.t);

@@ -1,0 +1,143 @@
+"""Room for runs of transformers, in a form that can be compiled; as `room` for one plain head."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from room import CLOCK, set_clock
+from slots import floats, integers
+
+from parkade.base.types import Array
+from parkade.engine import explicit, splitting
+from parkade.engine.brownian import Noise
+from parkade.engine.field import Field
+from parkade.engine.field_linear import Linear
+from parkade.engine.field_room import Room
+from parkade.engine.field_stages import FieldWork
+from parkade.engine.jit import njit
+from parkade.engine.linearization import padded
+from parkade.engine.simd import WIDTH
+from parkade.engine.stages import STAGES
+
+
+@njit()
+def _explicit(field: Field, n: int, columns: int) -> explicit.Work:
+    clock, stages = floats((CLOCK.size,)), floats((7, n, columns))
+    set_clock(clock)
+    return explicit.Work(clock, stages, floats((n, columns)), floats((n, columns)))
+
+
+@njit()
+def _room(field: Field, n: int) -> Room:
+    """As `field_room.make_room`."""
+    count, ranks, width = field.keys.shape[0], field.values.shape[0], padded(n)
+    return Room(
+        floats((n, field.own_value.shape[0])),
+        floats((count, width)),
+        floats((count, width)),
+        floats((ranks, width)),
+    )
+
+
+@njit()
+def _linear(field: Field, n: int, columns: int) -> Linear:
+    """As `field_linear.allocate`."""
+    heads, size = field.slopes.size, columns - 1
+    offsets = integers((n + 1,))
+    for k in range(n):
+        offsets[k + 1] = offsets[k] + k - max(0, k - field.window + 1)
+    return Linear(
+        room=_room(field, n),
+        weights=floats((heads * offsets[n],)),
+        offsets=offsets,
+        own=floats((n, heads)),
+        mean=floats((n, field.values.shape[0])),
+        force=floats((n, field.own_value.shape[0])),
+        factors=floats((n, 4)),
+        shares=floats((2, n)),
+        axes=integers((n,)),
+        velocity=floats((n, columns)),
+        blocks=floats((n, size, size)),
+        keys=floats((field.keys.shape[0], padded(n))),
+        values=floats((field.values.shape[0], padded(n))),
+        time=floats((1,)),
+    )
+
+
+@njit()
+def _implicit(field: Field, n: int, columns: int) -> FieldWork:
+    """As `field_stages.workspace`."""
+    clock, size = floats((CLOCK.size,)), columns - 1
+    set_clock(clock)
+    return FieldWork(
+        clock=clock,
+        growth=floats((n,)),
+        place=floats((n, field.own_value.shape[0])),
+        noise=floats((n,)),
+        doubt=floats((n,)),
+        lin=_linear(field, n, columns),
+        u=floats((STAGES, columns, padded(n))),
+        y=floats((n, columns)),
+        slope=floats((n, columns)),
+        whole=None,
+        inverses=floats((n, size, -(-size // WIDTH) * WIDTH)),
+    )
+
+
+@njit()
+def splitting_room(n: int, columns: int, noise: Noise, wanted: Array) -> splitting.Work:
+    """As `splitting.workspace`, for a run with this noise that is to stop at these times."""
+    clock = floats((CLOCK.size,))
+    set_clock(clock)
+    return splitting.Work(
+        clock,
+        noise,
+        wanted,
+        floats((2,)),
+        floats((n, columns)),
+        floats((n, columns)),
+        floats((n, columns)),
+        floats((n, columns)),
+        floats((n, columns)),
+    )
+
+
+FIELD_ROOM: dict[str, Any] = {"explicit": _explicit, "implicit": _implicit}
+"""Functions of a field, n and the columns of a state, by method."""
+
+_ONE, _TWO, _THREE, _WHOLE = np.empty(1), np.empty((1, 1)), np.empty((1, 1, 1)), np.empty(1, int)
+EXAMPLE_NOISE = Noise(0.0, False, 0.0, np.empty(1, np.uint64))
+FIELD_WORK: dict[str, Any] = {
+    "explicit": explicit.Work(_ONE, _THREE, _TWO, _TWO),
+    "implicit": FieldWork(
+        clock=_ONE,
+        growth=_ONE,
+        place=_TWO,
+        noise=_ONE,
+        doubt=_ONE,
+        lin=Linear(
+            room=Room(_TWO, _TWO, _TWO, _TWO),
+            weights=_ONE,
+            offsets=_WHOLE,
+            own=_TWO,
+            mean=_TWO,
+            force=_TWO,
+            factors=_TWO,
+            shares=_TWO,
+            axes=_WHOLE,
+            velocity=_TWO,
+            blocks=_THREE,
+            keys=_TWO,
+            values=_TWO,
+            time=_ONE,
+        ),
+        u=_THREE,
+        y=_TWO,
+        slope=_TWO,
+        whole=None,
+        inverses=_THREE,
+    ),
+    "splitting": splitting.Work(_ONE, EXAMPLE_NOISE, _ONE, _ONE, *(_TWO,) * 5),
+}
+"""Examples of what these functions make: the types of their parts."""

@@ -1,0 +1,297 @@
+"""What a page calls before the steps of a transformer, as `plan` for one plain head.
+
+`schedule` finds the pieces of a β that grows. `lower` makes a model, or one of several in a row,
+ready for the engine, by the rules of `solve`. `texts` are the sentences that belong to numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NamedTuple
+
+import draws
+import lowering
+import numpy as np
+from entries import INPUT, OUTPUT, Entries
+from framing import multiply
+from numba import typeof, types
+from parts import Drawn, draw_parts
+from slots import TABLE, floats, reader, write
+from symmetric import spectral_norm
+
+from parkade.base.constants import EPSILON
+from parkade.base.types import Array
+from parkade.engine import splitting
+from parkade.engine.brownian import Noise
+from parkade.engine.jit import njit
+from parkade.engine.system import LOG2E
+from parkade.explorer.limits import Limits
+from parkade.explorer.parts import _UNTIL, STILL
+from parkade.model import schedule as schedules
+from parkade.model.position import Rope
+from parkade.solve import brownian, handover, plan, rules
+from parkade.solve.sums import Sums
+from parkade.theory import meeting
+
+VERDICTS = (
+    *rules.VERDICTS,
+    ("explicit", plan.NOT_CAUSAL),
+    ("splitting", plan.IN_TURN),
+)
+TEXTS = {
+    "verdicts": VERDICTS,
+    "engine": Sums("direct", "", 0.0, 0.0, parts=True).describe(2),
+    "norms": lowering.NORMS,
+    "instead": rules.VERDICTS[rules.INSTEAD][1],
+    "until": _UNTIL,  # the first norm of "mix"
+    "still": STILL,  # noise that is none
+    "base": Rope().base,
+}
+_TEXTS = np.frombuffer(json.dumps(TEXTS, ensure_ascii=False).encode(), dtype=np.uint8)
+_TOKEN_STEPS = Limits().token_steps
+_NOT_CAUSAL, _IN_TURN = len(rules.VERDICTS), len(rules.VERDICTS) + 1
+_NONE, _EXPLICIT, _IMPLICIT = range(3)  # methods that pieces have in common
+
+# Functions of the library, compiled here.
+_is_short, _cluster_radius = njit()(rules.is_short), njit()(meeting.cluster_radius)
+_first_time = njit()(handover.first_time)
+_root_of, _step_within = njit()(brownian.root_of), njit()(brownian.step_within)
+_reach_within = njit()(brownian.reach_within)
+_division = njit(error_model="numpy")(schedules.division)
+_PER_DECADE, _UNIT = 20, 1.0  # as `Schedule.of` has them by default
+
+
+class Given(NamedTuple):
+    """A model, and its tokens."""
+
+    tokens: Array  # (n, d), or (n, d + 1) with ln r; they enter the frame
+    matrices: Array  # (3, d, d): V, Q, K
+    parts: Array  # heads, rank, width and gain of the MLP, sample
+    numbers: Array  # as _lower has them
+
+
+class Found(NamedTuple):
+    """The fields of a `Field`, the frame, and what a plan says."""
+
+    tokens: Array
+    queries: Array
+    keys: Array
+    reach: Array
+    values: Array
+    outputs: Array
+    own_value: Array
+    slopes: Array
+    turns: Array
+    inner: Array
+    outer: Array
+    query: Array
+    value: Array
+    basis: Array
+    spin: Array  # in the coordinates of the model
+    shown: Array  # (2, H m, d): βQ and K in the coordinates of the model
+    total: Array  # (d, d): the sum of all V
+    numbers: Array
+
+
+_read_given = reader(typeof(Given(np.empty((1, 1)), np.empty((1, 1, 1)), np.empty(1), np.empty(1))))
+
+
+def entries() -> Entries:
+    """All functions by the name that the page calls, with their signatures."""
+    number = types.float64
+    return {
+        "schedule": (_schedule, types.void(TABLE, number, number, number)),
+        "lower": (_lower, types.void(TABLE)),
+        "first": (_first, number(TABLE, number, number, types.int32)),
+        "texts": (_texts, types.void(TABLE)),
+    }
+
+
+def _schedule(table: Any, beta: float, growth: float, t_end: float) -> None:
+    """When pieces begin and end, how long they last, and β in each: as `parts.scheduled`."""
+    count, whole = _division(t_end, _UNIT, _PER_DECADE)
+    starts, ends, durations, betas = (
+        floats((count,)),
+        floats((count,)),
+        floats((count,)),
+        floats((count,)),
+    )
+    for i in range(count):
+        starts[i] = _moment(2 * i, count, whole)
+        betas[i] = beta + growth * math.log1p(_moment(2 * i + 1, count, whole))
+    for i in range(count):
+        ends[i] = starts[i + 1] if i + 1 < count else t_end
+        durations[i] = ends[i] - starts[i]
+    write(table, OUTPUT, (starts, ends, durations, betas))
+
+
+@njit()
+def _moment(i: int, count: int, whole: float) -> float:
+    """The start of a piece, for even i, or its middle."""
+    place = i / (2 * count) * whole
+    return math.expm1(place) if place < schedules.FAR else math.exp(place)
+
+
+def _first(table: Any, start: float, duration: float, drifts: int) -> float:
+    """What the clock of a model shows at first."""
+    return _first_time(start, duration, drifts != 0)
+
+
+def _lower(table: Any) -> None:
+    given = _read_given(table, INPUT)
+    heads, rank, width, gain, sample = given.parts
+    (
+        beta,
+        t_end,  # of the run
+        start,  # of the model
+        duration,
+        tol,
+        norm,
+        causal,
+        slope,
+        rope,
+        heat,  # 1/κ, or 0
+        seed,
+        piece,
+        method,  # of all pieces
+        turns,  # whether the norm lets a frame turn
+    ) = given.numbers
+    drawn = Drawn(int(heads), int(rank), int(width), gain, sample)
+    parts = draw_parts(given.matrices[0], given.matrices[1], given.matrices[2], drawn)
+    traits = lowering.traits_of(parts, beta)
+    may_turn = width == 0.0 and turns != 0.0
+    verdict = _verdict(traits, t_end, causal != 0.0, heat, may_turn)
+    long = method == _IMPLICIT or (method == _NONE and verdict == rules.CAUSAL)
+    frame = lowering.transformer_frame(traits, long, may_turn)
+    arrays = lowering.arrays_of(parts, traits, beta, frame)
+    count, m, d = parts.Q.shape
+    slopes, shown = floats((count,)), floats((2, count * m, d))
+    angles = floats((count, m // 2 if rope != 0.0 else 0))
+    for h in range(count):
+        slopes[h] = LOG2E * slope
+        for i in range(angles.shape[1]):
+            angles[h, i] = rope ** (-2.0 * i / m)
+        for i in range(m):
+            for c in range(d):
+                shown[0, h * m + i, c] = beta * parts.Q[h, i, c]
+                shown[1, h * m + i, c] = parts.K[h, i, c]
+    _enter(given.tokens, frame.basis)
+    numbers = floats((21,))
+    late = _first_time(start, duration, frame.drifts)
+    spin = spectral_norm(frame.spin)
+    numbers[0], numbers[1] = verdict, frame.leading
+    numbers[2] = lowering.floor_of(traits, frame, width > 0.0)
+    numbers[3] = lowering.stretch_of(frame)
+    numbers[4], numbers[5], numbers[6] = frame.rotates, frame.attracts, frame.drifts
+    numbers[7], numbers[8], numbers[9] = late, start - late, late + duration
+    numbers[10], numbers[11] = traits.rate, traits.sharpness
+    numbers[12] = _cluster_radius(traits.sharpness)
+    numbers[13] = tol / (EPSILON * spin) if spin > 0.0 else np.inf  # when the phase is lost
+    numbers[14] = lowering.steps_for(int(norm), traits.rate, t_end, _UNTIL)
+    most = 0.0
+    if heat > 0.0:
+        _set_noise(traits, d, heat, duration, tol, draws.words_of(seed, int(piece)), numbers[14:20])
+        most = numbers[14]
+        numbers[14] = t_end / most
+    numbers[20] = _longest(int(norm), traits.rate, given.tokens.shape[0], most)
+    write(
+        table,
+        OUTPUT,
+        Found(
+            given.tokens,
+            arrays.queries,
+            arrays.keys,
+            traits.reach,
+            arrays.values,
+            arrays.outputs,
+            frame.B,
+            slopes,
+            angles,
+            arrays.inner,
+            arrays.outer,
+            arrays.query,
+            arrays.value,
+            frame.basis,
+            frame.spin,
+            shown,
+            traits.V,
+            numbers,
+        ),
+    )
+
+
+@njit(allocates=True)
+def _enter(states: Array, basis: Array) -> None:
+    """Scale the tokens of states to unit length, and take them to a basis, in place."""
+    d, n = basis.shape[0], states.shape[0]
+    tokens, inside = np.empty((n, d)), np.empty((n, d))
+    for k in range(n):
+        for c in range(d):
+            tokens[k, c] = states[k, c]
+    draws.units(tokens)
+    multiply(tokens, basis, inside)
+    for k in range(n):
+        for c in range(d):
+            states[k, c] = inside[k, c]
+
+
+@njit(allocates=True)
+def _verdict(
+    traits: lowering.Traits, t_end: float, causal: bool, heat: float, may_turn: bool
+) -> int:
+    """The number of a verdict; as `plan._transformer` and `plan._noisy` find it."""
+    if heat > 0.0:
+        return _IN_TURN
+    if _is_short(t_end, traits.rate, traits.V.shape[0]):
+        return rules.BRIEF
+    if not causal:
+        return _NOT_CAUSAL
+    rotates = lowering.transformer_frame(traits, True, may_turn).rotates
+    return rules.ROTATING if rotates else rules.CAUSAL
+
+
+@njit()
+def _longest(norm: int, rate: float, n: int, step: float) -> float:
+    """The largest T that takes no more steps of single tokens; as `Limits._longest`.
+
+    With noise, no step is longer than `step`.
+    """
+    low, high = -3.0, 60.0
+    while high - low > 0.01:
+        middle = (low + high) / 2
+        t = 10.0**middle
+        steps = t / step if step > 0.0 else lowering.steps_for(norm, rate, t, _UNTIL)
+        if n * steps <= _TOKEN_STEPS:
+            low = middle
+        else:
+            high = middle
+    return 10.0**low
+
+
+@njit(allocates=True)
+def _set_noise(
+    traits: lowering.Traits,
+    d: int,
+    heat: float,
+    duration: float,
+    tol: float,
+    words: Any,
+    out: Array,
+) -> None:
+    """Set the longest step, √(2/κ), the root, the first step and the key; as `solve.brownian`."""
+    kappa = 1.0 / heat
+    root, scale = _root_of(traits.rate, kappa), math.sqrt(2.0 / kappa)
+    noise = Noise(scale, False, root, words)
+    most = splitting.longest(d, noise, tol)
+    out[0], out[1], out[2] = most, scale, root
+    most = min(most, duration, _reach_within(traits.sharpness, traits.rate))
+    out[3] = _step_within(root, most)
+    out[4], out[5] = words[0], words[1]
+
+
+def _texts(table: Any) -> None:
+    out = floats((_TEXTS.size,))
+    for i in range(_TEXTS.size):
+        out[i] = _TEXTS[i]
+    write(table, OUTPUT, (out,))

@@ -1,0 +1,191 @@
+"""What a page calls for transformers: heads, MLP, positions and norms; as `entries` for one head.
+
+The code is the same for all dimensions and all parts. States have one column more than the tokens
+if these have lengths: ln r. A run with noise has more input, and a first step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from entries import BETWEEN, Entries, Output, eigenvalues_entry
+from field_room import EXAMPLE_NOISE, FIELD_ROOM, FIELD_WORK, splitting_room
+from numba import typeof, types
+from numba.extending import register_jitable
+from pieces import EARLIER, doubt_of, in_time, resume, start_clock, trusted_until
+from slots import TABLE, count, floats, reader, write
+
+from parkade.base.types import Array
+from parkade.engine.brownian import Noise
+from parkade.engine.clock import STEP, TIME
+from parkade.engine.field import Field
+from parkade.engine.integrator import Goal, Steps
+from parkade.engine.jit import njit
+from parkade.engine.methods import METHODS
+from parkade.engine.system import SMALL_D, unrolled
+from parkade.runs import interpolation
+
+INPUT, OUTPUT, STATE, SLOTS = 0, 72, 96, 256
+"""Where things begin in the table, and how many slots it has."""
+
+
+class Input(NamedTuple):
+    """What a run starts from."""
+
+    tokens: Array  # (n, d) in the frame; or (n, d + 1), with ln r
+    times: Array  # (3,): what the clock shows at first; when the model begins, and when it ends
+    room: int  # most steps of one call
+    field: Field
+
+
+class NoisyInput(NamedTuple):
+    """The same for a run with noise."""
+
+    tokens: Array
+    times: Array
+    room: int
+    field: Field
+    noise: Noise
+    wanted: Array  # increasing times at which steps are to end; the last is t_end
+    step: float  # the first
+
+
+class State(NamedTuple):
+    """A run between calls."""
+
+    field: Field
+    tokens: Array
+    work: Any
+    steps: Steps
+    times: Array
+
+
+def field_entries(method: str) -> Entries:
+    """All functions of an engine by the name that the page calls, with their signatures."""
+    engine, dims, noisy = METHODS[method], unrolled(SMALL_D), method == "splitting"
+    advance_engine, dense = engine.advance, engine.dense
+    given_kind = typeof(_NOISY if noisy else _EXAMPLE)
+    kept_kind = typeof(State(_FIELD, _TWO, FIELD_WORK[method], _STEPS, _ONE))
+    assert count(given_kind) <= OUTPUT
+    assert STATE + count(kept_kind) <= SLOTS
+    read_input, read_state = reader(given_kind), reader(kept_kind)
+    read_earlier = reader(typeof(EARLIER))
+
+    @register_jitable
+    def finish(table: Any, given: Any, work: Any) -> None:
+        n, columns = given.tokens.shape
+        steps = Steps(
+            floats((given.room,)),
+            floats((given.room, n, columns)),
+            floats((given.room, dense, n, columns)),
+        )
+        start_clock(work.clock, given.times)
+        write(table, STATE, State(given.field, given.tokens, work, steps, given.times))
+        write(table, OUTPUT, Output(work.clock, given.tokens, steps, doubt_of(work)))
+
+    def begin_noisy(table: Any) -> None:
+        given = read_input(table, INPUT)
+        n, columns = given.tokens.shape
+        work = splitting_room(n, columns, given.noise, given.wanted)
+        work.clock[STEP] = given.step
+        finish(table, given, work)
+
+    def begin(table: Any) -> None:
+        given = read_input(table, INPUT)
+        n, columns = given.tokens.shape
+        finish(table, given, make_room(given.field, n, columns))
+
+    make_room = None if noisy else FIELD_ROOM[method]
+
+    def advance(table: Any, t_end: float, tol: float, most: int) -> int:
+        field, x, work, room, times = read_state(table, STATE)
+        steps = Steps(room.times[:most], room.tokens[:most], room.dense[:most])
+        taken = advance_engine(field, dims, x, work, Goal(t_end, tol, False), steps)
+        in_time(steps.times, taken, work.clock[TIME] >= t_end, times)
+        return taken
+
+    def take_over(table: Any) -> None:
+        state, before = read_state(table, STATE), read_earlier(table, INPUT)
+        resume(state.field, state.work, before)
+
+    def trusted(table: Any, t_end: float, tol: float) -> float:
+        field, x, work, _, times = read_state(table, STATE)
+        if noisy:  # noise moves tokens more than rounding does
+            return np.inf
+        exact = field.causal and field.inner.shape[0] == 0
+        return trusted_until(field, exact, x, work.clock, times, t_end, tol)
+
+    found: Entries = {
+        "begin_field": (begin_noisy if noisy else begin, types.void(TABLE)),
+        "advance_field": (advance, types.int32(TABLE, types.float64, types.float64, types.int32)),
+        "trusted_field": (trusted, types.float64(TABLE, types.float64, types.float64)),
+        "interpolate": _interpolate(method),
+    }
+    if not noisy:
+        found["resume_field"] = take_over, types.void(TABLE)
+    if method == "implicit":
+        found["eigenvalues"] = eigenvalues_entry()
+    return found
+
+
+def _interpolate(method: str) -> tuple[Callable[..., Any], Any]:
+    """The function that finds a state inside a step: tokens in dimension d, and ln r if any."""
+    read, inside = reader(typeof(BETWEEN)), METHODS[method].interpolate
+    between = njit()(interpolation.BETWEEN[method])
+
+    def interpolate(table: Any, theta: float, dimension: int) -> None:
+        start, end, dense, out = read(table, INPUT)
+        n, columns = start.shape
+        d = np.int64(dimension)
+        left, right, found = floats((n, d)), floats((n, d)), floats((n, d))
+        bends = floats((dense.shape[0], n, d))
+        for k in range(n):
+            for c in range(d):
+                left[k, c], right[k, c] = start[k, c], end[k, c]
+                for i in range(dense.shape[0]):
+                    bends[i, k, c] = dense[i, k, c]
+        inside(theta, left, right, bends, found)
+        for k in range(n):
+            for c in range(d):
+                out[k, c] = found[k, c]
+            for c in range(d, columns):
+                out[k, c] = between(theta, start[k, c], end[k, c], dense[:, k, c])
+
+    return interpolate, types.void(TABLE, types.float64, types.int32)
+
+
+_ONE, _TWO = np.empty(1), np.empty((1, 1))
+_STEPS = Steps(_ONE, np.empty((1, 1, 1)), np.empty((1, 1, 1, 1)))
+_FIELD = Field(
+    queries=_TWO,
+    keys=_TWO,
+    reach=_ONE,
+    values=_TWO,
+    outputs=_TWO,
+    own_value=_TWO,
+    leading=0.0,
+    slopes=_ONE,
+    turns=_TWO,
+    inner=_TWO,
+    inner_bias=_ONE,
+    outer=_TWO,
+    outer_bias=_ONE,
+    activation=0,
+    norm=0,
+    alpha=0.0,
+    window=0,
+    prefix=0,
+    causal=True,
+    origin=0.0,
+    now=_ONE,
+    query=_TWO,
+    value=_TWO,
+    accuracy=0.0,
+    floor=0.0,
+    stretch=0.0,
+    table=None,
+)
+_EXAMPLE = Input(_TWO, _ONE, 1, _FIELD)
+_NOISY = NoisyInput(_TWO, _ONE, 1, _FIELD, EXAMPLE_NOISE, _ONE, 0.0)

@@ -1,0 +1,197 @@
+"""A transformer in its frame, ready for the engine; as `solve.lower.prepare_field` makes it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from framing import Frame, _commute, frame_of, inside, multiply
+from parts import Parts
+from slots import floats
+from svd import largest_value, length_of_column, orthogonalize
+
+from parkade.base.constants import EPSILON
+from parkade.base.types import Array
+from parkade.engine.field import NGPT, PERI, POST, PRE, SQRT
+from parkade.engine.jit import njit
+from parkade.engine.system import LOG2E
+from parkade.engine.vectors import frobenius
+from parkade.explorer.limits import _STABLE
+from parkade.solve.lower import _RANK, _STRETCH
+
+MIX = 5  # a norm of the page besides those of the engine
+
+
+class Traits(NamedTuple):
+    """What planning needs to know of a model; see `Transformer`."""
+
+    V: Array  # (d, d): the sum over all heads
+    products: Array  # (H, d, d): KᵀQ of each
+    reach: Array  # (H,): ‖K‖
+    rate: float
+    sharpness: float
+    size: float  # the same with the root of the sum of squares for a norm
+
+
+class Arrays(NamedTuple):
+    """The arrays of a `Field` that are not found elsewhere."""
+
+    queries: Array
+    keys: Array
+    values: Array
+    outputs: Array
+    inner: Array
+    outer: Array
+    query: Array
+    value: Array
+
+
+@njit(allocates=True)
+def _norm(matrix: Array) -> float:
+    """The largest singular value."""
+    copy, room = np.empty(matrix.shape), np.empty((matrix.shape[1], matrix.shape[1]))
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            copy[i, j] = matrix[i, j]
+    return largest_value(copy, room)
+
+
+@njit(allocates=True)
+def traits_of(parts: Parts, beta: float) -> Traits:
+    """The traits of a model."""
+    heads, d = parts.Q.shape[0], parts.V.shape[0]
+    V, products, reach = floats((d, d)), floats((heads, d, d)), floats((heads,))
+    rate, sharpness, size, each = 0.0, 0.0, 0.0, _norm(parts.V)
+    for h in range(heads):
+        multiply(parts.K[h].T, parts.Q[h], products[h])
+        reach[h] = _norm(parts.K[h])
+        rate += each
+        sharpness = max(sharpness, beta * _norm(products[h]))
+        size = max(size, beta * frobenius(products[h]))
+        for r in range(d):
+            for c in range(d):
+                V[r, c] += parts.V[r, c]
+    if parts.W1.shape[0] > 0:
+        rate += _norm(parts.W2.T) * _norm(parts.W1)
+    return Traits(V, products, reach, rate, sharpness, size)
+
+
+@njit(allocates=True)
+def transformer_frame(traits: Traits, long: bool, may_turn: bool) -> Frame:
+    """As `frame.transformer_frame`: a frame that turns must leave all heads as they are."""
+    frame = frame_of(traits.V, traits.products[0], long, may_turn)
+    if not long or not may_turn:
+        return frame
+    d = traits.V.shape[0]
+    spin, other = np.empty((d, d)), np.empty((d, d))
+    inside(frame.spin, frame.basis, spin)
+    alike = True
+    for h in range(1, traits.products.shape[0]):
+        inside(traits.products[h], frame.basis, other)
+        alike = alike and _commute(spin, other)
+    return frame if alike else frame_of(traits.V, traits.products[0], True, False)
+
+
+@njit(allocates=True)
+def arrays_of(parts: Parts, traits: Traits, beta: float, frame: Frame) -> Arrays:
+    """The arrays in a frame."""
+    heads, m, d = parts.Q.shape
+    p, W = parts.W1.shape[0], frame.basis
+    V, left, right = np.empty((d, d)), np.empty((d, d)), np.empty((d, d))
+    inside(parts.V, W, V)
+    r = _factors(V, left, right)
+    found = Arrays(
+        floats((heads * m, d)),
+        floats((heads * m, d)),
+        floats((heads * r, d)),
+        floats((d, heads * r)),
+        floats((p, d)),
+        floats((d, p)),
+        floats((1, 1)),
+        floats((1, 1)),
+    )
+    scaled, place = np.empty((m, d)), np.empty((m, d))
+    for h in range(heads):
+        for i in range(m):
+            for c in range(d):
+                scaled[i, c] = beta * parts.Q[h, i, c]
+        multiply(scaled, W, place)
+        for i in range(m):
+            for c in range(d):
+                found.queries[h * m + i, c] = LOG2E * place[i, c]
+        multiply(parts.K[h], W, found.keys[h * m : (h + 1) * m])
+        for i in range(r):
+            for c in range(d):
+                found.values[h * r + i, c] = right[i, c]
+                found.outputs[c, h * r + i] = left[c, i]
+    multiply(parts.W1, W, found.inner)
+    multiply(W.T, parts.W2, found.outer)
+    found.query[0, 0], found.value[0, 0] = LOG2E * traits.size, traits.rate
+    return found
+
+
+@njit(allocates=True)
+def _factors(V: Array, left: Array, right: Array) -> int:
+    """Set V = left · right, of which so many columns and rows count; as `lower._factors`."""
+    d = V.shape[0]
+    for r in range(d):
+        for c in range(d):
+            left[r, c], right[r, c] = V[r, c], 1.0 if r == c else 0.0
+    columns, turned = np.empty((d, d)), np.empty((d, d))
+    for r in range(d):
+        for c in range(d):
+            columns[r, c] = V[r, c]
+    orthogonalize(columns, turned)
+    largest = 0.0
+    for c in range(d):
+        largest = max(largest, length_of_column(columns, c))
+    rank = 0
+    for c in range(d):
+        rank += 1 if length_of_column(columns, c) > _RANK * largest else 0
+    if 2 * rank > d:
+        return d
+    i = 0
+    for c in range(d):
+        if length_of_column(columns, c) > _RANK * largest:
+            for r in range(d):
+                left[r, i], right[i, r] = columns[r, c], turned[r, c]
+            i += 1
+    return rank
+
+
+@njit()
+def floor_of(traits: Traits, frame: Frame, has_mlp: bool) -> float:
+    """The share of its terms below which a force is rounding."""
+    precise = frame.attracts and not has_mlp
+    return 0.0 if precise else EPSILON * (4.0 + 0.5 * traits.size)
+
+
+@njit()
+def stretch_of(frame: Frame) -> float:
+    """The longest step as a multiple of t."""
+    return _STRETCH if frame.drifts else np.inf
+
+
+@njit()
+def steps_for(norm: int, rate: float, t: float, until: float) -> float:
+    """At least so many explicit steps are needed; as `limits._steps`.
+
+    With two norms, `until` is when the second one begins.
+    """
+    relaxations = rate * t
+    if norm == PRE:
+        relaxations = np.log1p(rate * t)
+    elif norm == PERI:
+        relaxations = np.log1p(t)
+    elif norm == MIX:
+        first = min(t, until)
+        relaxations = rate * first + np.log1p(rate * (t - first))
+    elif norm == SQRT:
+        relaxations = 2 * rate * (np.sqrt(t + 1) - 1)
+    elif norm == NGPT:
+        relaxations = t
+    return relaxations / _STABLE
+
+
+NORMS = {"post": POST, "pre": PRE, "peri": PERI, "ngpt": NGPT, "sqrt": SQRT, "mix": MIX}
+"""The norms of the page by name."""

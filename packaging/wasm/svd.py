@@ -1,0 +1,74 @@
+"""Singular values of small matrices, which LAPACK finds for native code.
+
+By rotations of pairs of columns until all are orthogonal: G. H. Golub, C. F. Van Loan, Matrix
+Computations (2013), section 8.6.3.
+"""
+
+from __future__ import annotations
+
+import math
+
+from parkade.base.types import Array
+from parkade.engine.jit import njit
+
+_SWEEPS = 60
+
+
+@njit()
+def orthogonalize(a: Array, v: Array) -> None:
+    """Rotate the columns of `a` until they are orthogonal; `v` becomes the product of rotations.
+
+    So a before is a after times vᵀ, and the lengths of its columns are the singular values.
+    """
+    rows, n = a.shape
+    for i in range(n):
+        for j in range(n):
+            v[i, j] = 1.0 if i == j else 0.0
+    for _ in range(_SWEEPS):
+        done = True
+        for p in range(n):
+            for q in range(p + 1, n):
+                alpha, beta, gamma = 0.0, 0.0, 0.0
+                for i in range(rows):
+                    alpha += a[i, p] * a[i, p]
+                    beta += a[i, q] * a[i, q]
+                    gamma += a[i, p] * a[i, q]
+                if abs(gamma) <= 1e-17 * math.sqrt(alpha) * math.sqrt(beta):
+                    continue
+                done = False
+                zeta = (beta - alpha) / (2.0 * gamma)
+                t = 1.0 / (abs(zeta) + math.sqrt(1.0 + zeta * zeta))
+                if zeta < 0.0:
+                    t = -t
+                c = 1.0 / math.sqrt(1.0 + t * t)
+                s = c * t
+                _rotate(a, p, q, c, s)
+                _rotate(v, p, q, c, s)
+        if done:
+            return
+
+
+@njit()
+def _rotate(a: Array, p: int, q: int, c: float, s: float) -> None:
+    for i in range(a.shape[0]):
+        left, right = a[i, p], a[i, q]
+        a[i, p], a[i, q] = c * left - s * right, s * left + c * right
+
+
+@njit()
+def length_of_column(a: Array, j: int) -> float:
+    """The length of a column."""
+    square = 0.0
+    for i in range(a.shape[0]):
+        square += a[i, j] * a[i, j]
+    return math.sqrt(square)
+
+
+@njit()
+def largest_value(a: Array, v: Array) -> float:
+    """The largest singular value of `a`, which changes; `v` is room."""
+    orthogonalize(a, v)
+    largest = 0.0
+    for j in range(a.shape[1]):
+        largest = max(largest, length_of_column(a, j))
+    return largest

@@ -1,0 +1,140 @@
+"""Engines for transformers in the browser do what native ones do, with all parts the page offers.
+
+`make parity` compares the whole grid, of which a few models of each kind are compared here.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+
+import numpy as np
+import pytest
+from support.wasm import PARTS, Browsed, Given, Offered, differences
+
+import parkade as pk
+from parkade.explorer.lowered import lowered
+from parkade.solve.options import Options
+from parkade.solve.solver import Solver
+
+ALL = bool(os.environ.get("PARKADE_PARITY"))
+
+
+def offered(t_end, n=16, d=2, **settings):
+    return Offered(n=n, d=d, beta=4.0, t_end=t_end, settings=settings)
+
+
+def smooth(activation, t_end):
+    mlp = pk.MLP.random(3, 8, seed=1, activation=activation)
+    model = pk.Transformer([pk.Head(d=3, beta=4.0)], mlp=mlp)
+    return Given(n=12, d=3, beta=4.0, t_end=t_end, name=activation, given=model)
+
+
+FEW = [
+    offered(1e60, heads=2),
+    offered(1e60, d=3, heads=3, rank=2, encoding="rope"),
+    offered(1e60, norm="pre"),
+    offered(1e6, d=3, norm="peri", encoding="alibi"),
+    offered(1e6, norm="ngpt"),
+    offered(1e6, norm="sqrt", mask="window", reach=5),
+    offered(1e6, norm="mix"),  # two models
+    offered(20.0, n=40, d=3, heads=4),
+    offered(0.3, mlp=8, mask="full"),  # later, kinks of the MLP make steps depend on rounding
+    smooth("gelu", 20.0),
+    smooth("silu", 1e6),
+    offered(20.0, norm="pre", mask="prefix", reach=4, encoding="alibi", slope=0.5),
+    offered(20.0, growth=2.0),  # β(t), one plain head
+    offered(1e4, growth=2.0),
+    offered(1e3, n=8, d=3, heads=2, growth=1.0),
+    offered(3.0, n=8, noise=0.1),
+    offered(3.0, n=8, d=3, noise=0.05, heads=2, growth=1.0),
+]
+
+
+@pytest.fixture(scope="module")
+def browsed(browser):
+    context = browser.new_context(offline=True)
+    yield Browsed(context.new_page())
+    context.close()
+
+
+@pytest.mark.parametrize("case", FEW, ids=str)
+def test_the_same_run(browsed, case):
+    assert differences(browsed, case) == []
+
+
+@pytest.mark.skipif(not ALL, reason="make parity does it")
+@pytest.mark.parametrize("case", PARTS if ALL else (), ids=str)
+def test_the_same_grid(browsed, case):
+    assert differences(browsed, case, strict=False) == []
+
+
+def test_a_wrong_constant_is_noticed(browser):
+    """One digit of one coefficient changes what is compared, with and without noise."""
+    context = browser.new_context(offline=True)
+    for case, right, wrong in (
+        (FEW[0], 0.9, 0.91),  # the safety factor of implicit steps
+        (FEW[-2], 2.0**-32, 2.0**-32 * 1.000001),  # what makes numbers of random words
+    ):
+        old, new = (struct.pack("<d", number) for number in (right, wrong))
+
+        def change(name, module, old=old, new=new):
+            assert old in module
+            return module.replace(old, new)
+
+        assert differences(Browsed(context.new_page(), change), case)
+    context.close()
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit", "splitting"])
+def test_engines_import_nothing(browsed, method):
+    found = browsed.page.evaluate(
+        """(name) => {
+          const module = new WebAssembly.Module(modules[name]);
+          return [WebAssembly.Module.imports(module),
+            WebAssembly.Module.exports(module).map((each) => each.name).sort()];
+        }""",
+        browsed.load(method),
+    )
+    functions = ["begin_field", "advance_field", "trusted_field", "interpolate", "memory"]
+    functions += [] if method == "splitting" else ["resume_field"]
+    functions += ["eigenvalues"] if method == "implicit" else []
+    assert found == [[], sorted([*functions, "clear", "failure", "reserve", "used"])]
+
+
+@pytest.mark.parametrize(("method", "T"), [("explicit", 10.0), ("implicit", 1e6)])
+def test_any_moment_of_a_step(browsed, method, T):
+    """Dense output in the page is that of `run.at` and `run.radii_at`."""
+    model = pk.Transformer([pk.Head(d=3, beta=4.0)], norm="pre")
+    run = pk.simulate(model, pk.sphere.uniform(12, 3, seed=1), T, method=method)
+    i, theta = len(run.times) // 2, 0.3
+    states = np.concatenate([run.tokens, np.log(run.radii)[..., None]], axis=-1)
+    found = browsed.page.evaluate(
+        """([name, theta, start, end, dense]) => [
+          ...new Engine(new WebAssembly.Module(modules[name]))
+            .interpolate(theta, start, end, dense, 3, 4)]""",
+        [
+            browsed.load(method),
+            theta,
+            *(part.ravel().tolist() for part in (*states[i - 1 : i + 1], run.dense[i - 1])),
+        ],
+    )
+    state = np.reshape(found, (12, 4))
+    t = run.times[i - 1] + theta * (run.times[i] - run.times[i - 1])
+    np.testing.assert_allclose(state[:, :3], run.at(t), atol=1e-13)
+    np.testing.assert_allclose(np.exp(state[:, 3]), run.radii_at(t), rtol=1e-12)
+
+
+def test_too_many_tokens_for_memory_is_a_sentence(browsed):
+    case = offered(1e6, heads=2)
+    x0 = pk.sphere.uniform(case.n, case.d, seed=1)
+    problem = lowered(Solver(case.model(), Options(case.t_end)), x0)
+    said = browsed.page.evaluate(
+        """([name, problem]) => {
+          const engine = new Engine(new WebAssembly.Module(modules[name]));
+          try { [...engine.run({ ...problem, tokens: Array(40000).fill(Math.SQRT1_2) })]; }
+          catch (error) { if (error instanceof Failure) return error.message; throw error; }
+        }""",
+        [browsed.load("implicit"), problem],
+    )
+    assert said == "the run needs more memory than a page may use; choose fewer tokens"
