@@ -68,11 +68,11 @@ def planned(settings, run):
     model, held, x = settings.model, settings.held, settings.start
     options = Options(settings.T, tol=tol_of(model), frozen=x[held] if len(held) else None)
     plan = Solver(model, options).plan(run.n)
-    frame = plan.frame
+    frame, head = plan.frame, settings.layer.heads[0]
     return frame, {
         "start": x.ravel().tolist(),
-        "V": model.generator.ravel().tolist(),
-        "product": model.product.ravel().tolist(),
+        "V": head.V.ravel().tolist(),
+        "product": head.product.ravel().tolist(),
         "rate": model.rate,
         "sharpness": model.sharpness,
         "delta": settings.delta,
@@ -98,8 +98,12 @@ class Assembled:
     def make(self, what, run, settings):
         """The `scene` or the `stairs` of a run's steps."""
         frame, plan = planned(settings, run)
-        still = frame.enter(turn(-run.spin, run.times, run.tokens))
-        steps = {"times": run.times[1:], "tokens": still[1:], "dense": frame.enter(run.dense)}
+        d = run.d
+        states = frame.enter(turn(-run.spin, run.times, run.tokens))
+        if run.radii is not None:
+            states = np.concatenate([states, np.log(run.radii)[..., None]], axis=-1)
+        dense = np.concatenate([frame.enter(run.dense[..., :d]), run.dense[..., d:]], axis=-1)
+        steps = {"times": run.times[1:], "tokens": states[1:], "dense": dense}
         packed = {name: _packed(values) for name, values in steps.items()}
         wanted = settings.to_dict()
         return self.page.evaluate(_MAKE, [what, plan, wanted, packed, CHUNK])

@@ -42,6 +42,11 @@ GRID = [
     {"n": 40, "d": 2, "beta": 64.0, "T": 1e4, "frozen": "strong", "c": 8.0, "seed": 2},
     {"n": 40, "d": 2, "beta": 64.0, "T": 1e4, "frozen": "strong"},
     {"n": 24, "d": 3, "beta": 16.0, "T": 1e4, "frozen": "strong"},
+    {"n": 16, "d": 2, "beta": 9.0, "T": 50.0, "mask": "window", "reach": 4},
+    {"n": 16, "d": 3, "beta": 9.0, "T": 50.0, "norm": "pre", "mlp": 4},
+    {"n": 12, "d": 2, "beta": 9.0, "T": 1e3, "norm": "peri"},
+    {"n": 12, "d": 2, "beta": 9.0, "T": 2.0, "noise": 0.1},
+    {"n": 12, "d": 3, "beta": 9.0, "T": 2.0, "noise": 0.05},
     {"n": 2, "d": 2, "beta": 8.0, "T": 1e9, "V": "1,0.5", "Q": "0,-1;1,0", "seed": 6},
 ]
 
@@ -91,6 +96,9 @@ def check(assembled, chosen):
     np.testing.assert_allclose(ours[known], theirs[known], atol=FRAMES)
     ours, theirs = (unpacked(each.pop("labels"), "<u2", size[:2]) for each in (found, expected))
     np.testing.assert_array_equal(ours, theirs)
+    if run.radii is not None:
+        ours, theirs = (unpacked(x.pop("log_radii"), "<f4", size[:2]) for x in (found, expected))
+        np.testing.assert_allclose(ours, theirs, rtol=FRAMES, atol=FRAMES)
     assert_close(found, expected, MERGES)
     return found
 

@@ -23,7 +23,11 @@ export class Assembly extends Memory {
     this.texts = JSON.parse(new TextDecoder().decode(Uint8Array.from(this.output())));
   }
 
-  /** Begin a run by its plan (planner.js). */
+  /**
+   * Begin a run by its plan (planner.js) and its settings. Of a plan it takes the `start`, the tokens
+   * `held`, `centers`, `delta`, both radii, the basis and the spin of the `frame`, the `method`, and the
+   * `product`, `V`, `rate` and `sharpness` of the model. States may have one column more, ln r.
+   */
   begin(plan, wanted) {
     this.plan = plan;
     this.wanted = wanted;
