@@ -193,5 +193,5 @@ def test_products_are_rounded_as_in_blas(part):
 
 
 def test_verdicts_have_a_method_and_a_reason():
-    assert len(rules.VERDICTS) == rules.TURNING + 1
+    assert len(rules.VERDICTS) == rules.INSTEAD + 1
     assert {method for method, _ in rules.VERDICTS} == {"explicit", "implicit"}

@@ -16,6 +16,7 @@ from parkade.explorer.equation import equation
 from parkade.explorer.responses import told
 from parkade.explorer.rules import knowledge
 from parkade.runs.path import Path
+from parkade.solve import pace
 
 LONG = "9" * 70
 HOSTILE = [
@@ -170,3 +171,42 @@ def test_every_formula_is_that_of_python(texts):
     )
     for settings, mine in zip(some, found, strict=True):
         assert mine == equation(settings.model, settings.growth > 0), settings
+
+
+def test_runs_without_end_are_judged_as_by_python(browser, monkeypatch):
+    """The same steps, times and seconds: the same verdicts."""
+    page = browser.new_page()
+    page.add_script_tag(content=bundle(PAGE / "pace.js"))
+    clock = [0.0]
+    monkeypatch.setattr(pace.time, "perf_counter", lambda: clock[0])
+    stopped = 0
+    for method, t_end, tol, grow in [
+        ("explicit", 1e9, 1e-6, lambda k: 10.0 * k),
+        ("explicit", 1e6, 1e-6, lambda k: 10.0 * k),
+        ("explicit", 1e30, 1e-8, lambda k: 100.0 + 1e-3 * k),
+        ("explicit", 1e30, 1e-6, lambda k: 7.0),
+        ("implicit", 1e60, 1e-6, lambda k: 3.0 ** (k / 8)),
+        ("implicit", 1e60, 1e-6, lambda k: float(k)),
+        ("implicit", 1e4, 1e-6, lambda k: 200.0 * k),
+    ]:
+        marks = [(900 * k, grow(k), 0.537 * k) for k in range(1, 60)]
+        clock[0] = 0.0
+        judge, theirs = pace.Pace(method, t_end, tol), []
+        for steps, t, seconds in marks:
+            clock[0] = seconds
+            theirs.append(judge.judge(steps, t).partition("t_end")[0])
+        mine = page.evaluate(
+            """([method, end, tol, marks]) => {
+              let now = 0;
+              const pace = new $pace.Pace(method, end, tol, () => now);
+              return marks.map(([steps, t, seconds]) => {
+                now = seconds;
+                return pace.judge(steps, t);
+              });
+            }""",
+            [method, t_end, tol, marks],
+        )
+        assert [text.removesuffix("T") for text in mine] == theirs
+        stopped += any(theirs)
+    assert 3 <= stopped < 7
+    page.close()

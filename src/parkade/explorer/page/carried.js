@@ -18,11 +18,12 @@ async function packed(text) {
 /** The elements of a file. */
 export class Inside {
   constructor() {
-    this.text = document.documentElement.outerHTML; // before anything is changed
+    const root = document.documentElement;
+    this.text = root.dataset.live ? root.outerHTML : ''; // before anything is changed
   }
 
   /** The files that it can write. */
-  get formats() { return document.documentElement.dataset.live ? ['live'] : []; }
+  get formats() { return this.text ? ['live'] : []; }
 
   /** This file with another scene in it, which opens on a view, that of a link. */
   async file(format, { scene }, view) {
