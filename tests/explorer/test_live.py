@@ -135,7 +135,7 @@ def test_the_server_makes_live_pages_too():
 
 
 def test_the_folder_of_static_files(tmp_path):
-    (tmp_path / "page").mkdir()
+    folder.write(tmp_path / "page")
     (tmp_path / "page" / "old.txt").write_text("old")
     folder.write(tmp_path / "page")
     found = {str(p.relative_to(tmp_path / "page")) for p in tmp_path.rglob("*") if p.is_file()}
@@ -154,3 +154,17 @@ def test_the_folder_of_static_files(tmp_path):
     names = [preset["name"] for preset in offered]
     assert {"life", "fig1-1", "fig2", "full", "frozen"} <= set(names)
     assert len(names) < len(presets())
+
+
+def test_the_folder_of_somebody_else_is_left_alone(tmp_path):
+    kept = tmp_path / "thesis.tex"
+    kept.write_text("years of work")
+    with pytest.raises(InputError, match=r"a folder of its own, got .*; name a new one"):
+        folder.write(tmp_path)
+    assert kept.read_text() == "years of work"
+
+
+def test_a_live_page_may_begin_with_two_runs(run):
+    assert "beside=beta:4" in run.show(view="beside=beta:4", live=True).text
+    with pytest.raises(InputError, match="beside of a view must be forecast"):
+        run.show(view="beside=beta:4")

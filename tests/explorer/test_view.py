@@ -45,7 +45,7 @@ def test_views(view):
         ("token=0", "token of a view must be a token from 1 to 5, got '0'"),
         ("t=1&token=6", "token of a view must be a token from 1 to 5, got '6'"),
         ("token=1.5", "token of a view must be a token"),
-        ("beside=beta:16", "beside of a view must be forecast, which needs no server"),
+        ("beside=beta:16", "beside of a view must be forecast, or a setting and its value"),
         ("tour=8", "tour of a view must be a step from 1 to 7"),
         ("talk=yes", "talk of a view must be 1"),
         ("banana", "view must have parts out of t, turn, zoom"),

@@ -70,7 +70,7 @@ def show(
     live: bool = False,
 ) -> Page:
     """A run as a page; with `words`, the path of a text through the layers of a model."""
-    view = checked(view, run.tokens.shape[1])
+    view = checked(view, run.tokens.shape[1], live=live)
     settings = lively.settings_of(run) if live else None
     text = page(build(run, settings, words=words), view=view, embed=embed, live=live)
     return Page(text, 480 if live else 420) if embed else Page(text)

@@ -11,16 +11,20 @@ import shutil
 import sys
 from pathlib import Path
 
+from parkade.base.errors import InputError
 from parkade.explorer import live, recorded
 from parkade.explorer.bundle import PAGE, bundle
 from parkade.explorer.export import with_policy
 
+_MARK = 'data-live="folder"'
+
 
 def write(folder: Path) -> None:
-    """Write the files into a folder, which is made anew."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Write the files into a folder, which is made anew if it has such files already."""
+    if folder.exists():
+        _clear(folder)
     text = (PAGE / "index.html").read_text(encoding="utf-8")
-    text = text.replace("/static/", "").replace("<html", '<html data-live="folder"', 1)
+    text = text.replace("/static/", "").replace("<html", f"<html {_MARK}", 1)
     text = with_policy(text, "'self'", "'self'", live=True, own="'self' ")
     found = {
         "index.html": text.encode(),
@@ -35,13 +39,28 @@ def write(folder: Path) -> None:
         (folder / name).write_bytes(data)
 
 
+def _clear(folder: Path) -> None:
+    """Remove a folder that is empty, or that `write` has made; raise if it is another one."""
+    index = folder / "index.html"
+    ours = index.is_file() and _MARK in index.read_text(encoding="utf-8", errors="replace")
+    if not ours and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(
+            f"the page needs a folder of its own, got {folder}, which has other files; name a new "
+            "one"
+        )
+    shutil.rmtree(folder)
+
+
 def _scenes() -> dict[str, bytes]:
     return {name: recorded.packed(name) or b"" for name in recorded.SCENES}
 
 
 if __name__ == "__main__":
     target = Path(sys.argv[1])
-    write(target)
+    try:
+        write(target)
+    except InputError as error:
+        sys.exit(str(error))
     size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
     print(f"wrote    {target}/ ({size / 1e6:.1f} MB): put it on any host, or open it with")
     print(f"         python3 -m http.server --directory {target}")

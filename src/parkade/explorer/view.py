@@ -37,8 +37,8 @@ def _whole(text: str, highest: int) -> bool:
     return text.isascii() and text.isdecimal() and 1 <= int(text) <= highest
 
 
-def _parts(n: int) -> dict[str, _Part]:
-    """The parts of a view of n tokens."""
+def _parts(n: int, live: bool) -> dict[str, _Part]:
+    """The parts of a view of n tokens, in a page that computes or in one that does not."""
     return {
         "t": _Part("a time from 0", "1e13", lambda text: min(_numbers(text), default=-1) >= 0),
         "turn": _Part(
@@ -57,14 +57,17 @@ def _parts(n: int) -> dict[str, _Part]:
             lambda text: set(text.split(",")) <= {*TOGGLES, ""},
         ),
         "token": _Part(f"a token from 1 to {n}", "1", lambda text: _whole(text, n)),
-        "beside": _Part("forecast, which needs no server", "forecast", "forecast".__eq__),
+        "beside": _Part(
+            "forecast, or a setting and its value in a live page", "forecast",
+            lambda text: text == "forecast" or (live and text.partition(":")[0] in FIELDS),
+        ),
         "many": _Part("1, for other seeds", "1", "1".__eq__),
         "tour": _Part(f"a step from 1 to {STEPS}", "3", lambda text: _whole(text, STEPS)),
         "talk": _Part("1, for a presentation", "1", "1".__eq__),
     }  # fmt: skip
 
 
-def checked(view: Any, n: int) -> str:
+def checked(view: Any, n: int, *, live: bool = False) -> str:
     """A view of n tokens, without the "#" that a link has.
 
     Settings may stand in it, since links have them, and say nothing: a page shows its own run.
@@ -75,7 +78,7 @@ def checked(view: Any, n: int) -> str:
             f"got {check.brief(view)}"
         )
     link: str = view.removeprefix("#")
-    parts = _parts(n)
+    parts = _parts(n, live)
     for name, text in parse_qsl(link, keep_blank_values=True):
         if name in FIELDS:
             continue
