@@ -68,10 +68,11 @@ def planned(settings, run):
     model, held, x = settings.model, settings.held, settings.start
     options = Options(settings.T, tol=tol_of(model), frozen=x[held] if len(held) else None)
     plan = Solver(model, options).plan(run.n)
-    frame, head = plan.frame, settings.layer.heads[0]
+    frame, head, generator = plan.frame, settings.layer.heads[0], settings.layer.generator
     return frame, {
         "start": x.ravel().tolist(),
         "V": head.V.ravel().tolist(),
+        "generator": None if generator is None else generator.ravel().tolist(),
         "product": head.product.ravel().tolist(),
         "rate": model.rate,
         "sharpness": model.sharpness,

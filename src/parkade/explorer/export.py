@@ -109,8 +109,7 @@ def page(
     more = ' data-packed=""' if live else ""
     more += f' data-view="{html.escape(view)}"' if view else ""
     shown = _element(scene, more, ' id="scene"', packed=live)
-    parts = has_parts(scene["settings"])
-    with_it = _with_it(scene["d"], parts) if live else []
+    with_it = _with_it(scene["d"], has_parts(scene["settings"])) if live else []
     return "\n".join([before + shown, *map(_element, others), *with_it, after])
 
 

@@ -15,6 +15,9 @@ const OUTPUT = 150;
 const METHODS = ['explicit', 'implicit', 'splitting'];
 const VERDICTS = [false, true, null];
 
+/** Rows of a matrix with d columns. */
+const rows = (values, d) => Array.from({ length: values.length / d }, (_, i) => [...values.slice(i * d, (i + 1) * d)]);
+
 export class Assembly extends Memory {
   constructor(module) {
     super(module);
