@@ -54,12 +54,13 @@ def test_silence_is_explained_and_broken(monkeypatch):
     def slow(report, cancelled):
         with compiling("the engine"):
             say_compiling()
-            time.sleep(1)
+            time.sleep(2)
             say_compiling()
         return "done"
 
     found = events(slow, monkeypatch)
     assert found.count(run_queue.Note("compiling the engine, once")) == 1
+    # One for each of ten beats, but on a busy machine the listener is late.
     assert found.count(run_queue.Progress(0.0)) >= 3
     assert found[-1] == run_queue.Done("done")
 

@@ -11,6 +11,7 @@ import signal
 import socket
 import threading
 import time
+from itertools import islice
 from pathlib import Path
 
 import httpx
@@ -55,8 +56,9 @@ def test_leaving_frees_the_thread(server):
     url, queue = server
     with httpx.stream("POST", f"{url}/api/run", json=ENDLESS, timeout=30) as response:
         assert response.status_code == 200
-        progress = [json.loads(line)["progress"] for line, _ in zip(
-            response.iter_lines(), range(3), strict=False)]  # fmt: skip
+        told = map(json.loads, response.iter_lines())
+        # On a busy machine it first says what it waits for.
+        progress = list(islice((line["progress"] for line in told if "progress" in line), 3))
         assert queue.count == 1
         assert progress[-1] < 0.9
     left = time.monotonic()
