@@ -1,11 +1,13 @@
 """`reproduce`: figures are complete, kept if they are there, and made again if not."""
 
+import dataclasses
 import json
 
 import pytest
 from support.experiments import fake_exhibit, replace_all
 
 import parkade as pk
+from parkade.experiments.experiment import CAUSAL_CLUSTERING
 from parkade.experiments.figures import fig2
 from parkade.experiments.figures.registry import FIGURES
 from parkade.experiments.reproduce import reproduce
@@ -83,6 +85,21 @@ def test_an_interrupted_call_goes_on_where_it_stopped(fakes, tmp_path):
     assert not (tmp_path / "three.json").exists()
     fakes["two"] = right
     assert [result.kept for result in reproduce(None, tmp_path)] == [True, False, False]
+
+
+def test_with_all_others_small_samples_are_enough_for_what_is_beyond_the_paper(fakes, tmp_path):
+    fakes["one"] = dataclasses.replace(fakes["one"], paper=CAUSAL_CLUSTERING)
+
+    def samples():
+        records = [json.loads((tmp_path / f"{name}.json").read_text()) for name in fakes]
+        return [record["settings"]["quick"] for record in records]
+
+    reproduce(None, tmp_path)
+    assert samples() == [False, True, True]
+    assert [made.kept for made in reproduce("two", tmp_path)] == [False]
+    assert samples() == [False, False, True]
+    # What is complete is not replaced by a small sample.
+    assert all(made.kept for made in reproduce(None, tmp_path))
 
 
 def test_the_page_shows_all_that_is_there_in_the_order_of_the_registry(fakes, tmp_path):

@@ -32,6 +32,7 @@ class Series:
 
     V: Sequence[float]
     betas: Sequence[float]
+    runs: int = 16
     n: int = 200
 
     @property
@@ -50,14 +51,13 @@ class Series:
 CIRCLE = Series([1, 1], (32, 64, 128, 256, 512))
 BALL = Series([1, 1, 1], (16, 32, 64, 128))
 LEADING = (
-    Series([1, 1, 0.5, 0.5, 0.5, 0.5], (32, 64, 128, 256)),
-    Series([1, 1, 1, 0.5, 0.5, 0.5], (16, 32, 64, 128)),
+    Series([1, 1, 0.5, 0.5, 0.5, 0.5], (32, 64, 128, 256), runs=8),
+    Series([1, 1, 1, 0.5, 0.5, 0.5], (16, 32, 64, 128), runs=8),
 )
 
 
 def measure(series: Sequence[Series], effort: Effort) -> Evidence:
     """Count the clusters on the plateau for every β, and fit the exponent of each series."""
-    runs = effort.choose(8, 16)
     chosen = [effort.choose((s.betas[0], s.betas[-1]), s.betas) for s in series]
     total = sum(len(betas) + (not effort.quick) for betas in chosen)
     probability = LEVEL / len(series)
@@ -67,7 +67,8 @@ def measure(series: Sequence[Series], effort: Effort) -> Evidence:
 
     def count(s: Series, beta: float, n: int, stream: tuple[int, ...]) -> Array:
         nonlocal done
-        found = plateau.count(Attention(V=s.V, beta=beta), n, runs, effort.generator(*stream))
+        model, runs = Attention(V=s.V, beta=beta), effort.choose(8, s.runs)
+        found = plateau.count(model, n, runs, effort.generator(*stream))
         done += 1
         effort.report(done / total)
         return found
@@ -84,7 +85,7 @@ def measure(series: Sequence[Series], effort: Effort) -> Evidence:
             {
                 "V": list(s.V),
                 "n": n,
-                "runs": runs,
+                "runs": len(samples[0]),
                 "expected": s.expected,
                 "exponent": fit.value,
                 "error": fit.error,

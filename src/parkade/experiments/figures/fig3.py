@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RUNS = 5000
+TOL = 1e-5  # far below the radius
 TIMES = np.concatenate([[0.0], np.geomspace(0.1, END, 60)])
 SHOWN = (1.0, 5.0, 20.0, 75.0, 150.0)
 KINDS = {"renyi": "Rényi centres", "strong": "strong Rényi centres"}
@@ -33,7 +34,7 @@ def measure(effort: Effort) -> Finding:
     store = f"fig3-{runs}-runs-seed-{effort.seed}"
     data = ensemble(
         Attention(d=2, beta=BETA), n=N, runs=runs, t_end=END, seed=effort.seed, times=TIMES,
-        measure=("consumption", "centers"), delta=DELTA, radius=RADIUS,
+        measure=("consumption", "centers"), delta=DELTA, radius=RADIUS, tol=TOL,
         store=None if effort.folder is None else effort.folder / store, report=effort.report,
     )  # fmt: skip
     consumed = 100 * data["consumed"].transpose("kind", "run", "time")
