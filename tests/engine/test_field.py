@@ -81,7 +81,8 @@ def test_tiles_of_narrow_heads(mask, width):
 @pytest.mark.parametrize("mask", ["causal", "full", "window(18)", "prefix(7)"])
 def test_wide_vectors_have_the_same_bits(mask):
     """Tiles of every width, the last with values that have more components than keys."""
-    models = [pk.Transformer(2, d=max(2, p), d_head=p, seed=p, mask=mask) for p in (1, 2, 3, 4, 5, 8)]
+    widths = (1, 2, 3, 4, 5, 8)
+    models = [pk.Transformer(2, d=max(2, p), d_head=p, seed=p, mask=mask) for p in widths]
     for model in [*models, pk.Transformer(3, d=4, d_head=3, seed=5, mask=mask)]:
         field, x = lowered(model), pk.sphere.uniform(41, model.d, seed=1)
         found = []
