@@ -27,6 +27,8 @@ from parkade.engine.simd import LANES
 
 Plan = NDArray[np.int64]
 
+_EIGHT = (None,) * 8
+
 
 @njit()
 def plan_tile(field: Field, n: int, lo: int, k: int, hi: int, edges: Array, plan: Plan) -> None:
@@ -67,4 +69,6 @@ def narrow_means(field: Field, room: Room, h: int, edges: Array, plan: Plan, out
         return bool(tile(room, out, edges, plan, reach, (None, None)))
     if max(m, r) == 3:
         return bool(tile(room, out, edges, plan, reach, (None, None, None)))
-    return bool(tile(room, out, edges, plan, reach, (None, None, None, None)))
+    if max(m, r) == 4:
+        return bool(tile(room, out, edges, plan, reach, (None, None, None, None)))
+    return bool(tile(room, out, edges, plan, reach, _EIGHT))

@@ -29,8 +29,8 @@ from parkade.engine.emit import (
 )
 from parkade.engine.simd import LANES, MAX_SCORE, emit_exp2
 
-NARROW = 4
-"""Heads with more components have too many sums for the registers."""
+NARROW = 8
+"""Heads with more components have far too many sums for the registers."""
 
 FIRST, END, PLACE = range(3)
 EDGES = 3
@@ -41,8 +41,8 @@ PLAN = BOUNDS + 7
 """A plan has so many numbers: the head, the components of its keys and values, the first query and
 its column in `out`, and bounds."""
 
-AT_ONCE = 2
-"""Keys that are taken at once where all queries see them: more work that need not wait."""
+AT_ONCE = 4
+"""Keys that are taken at once: more work that need not wait for other work."""
 
 _KIND = ir.FunctionType(
     ir.IntType(1),
@@ -127,8 +127,7 @@ def _write(p: int, size: int, function: Any) -> None:
         def step(j: Any, sums: list[Any], *, masked: bool) -> list[Any]:
             places = [builder.add(j, number(i)) for i in range(AT_ONCE)]
             scores = [product(seen(key_rows, at), start) for at in places]
-            both = builder.shuffle_vector(*scores, _indices(range(AT_ONCE * size)))
-            weights = emit_exp2(builder, both, bounded=True)
+            weights = emit_exp2(builder, _join(builder, scores), bounded=True)
             for i, at in enumerate(places):
                 part = _indices(range(i * size, (i + 1) * size))
                 weight = builder.shuffle_vector(weights, weights, part)
@@ -158,6 +157,15 @@ def _write(p: int, size: int, function: Any) -> None:
 
     loop(builder, number(0), number(LANES), size, [], group)
     builder.ret(ir.Constant(ir.IntType(1), 1))
+
+
+def _join(builder: Any, vectors: list[Any]) -> Any:
+    """One vector of all, whose number is a power of two."""
+    while len(vectors) > 1:
+        both = _indices(range(2 * vectors[0].type.count))
+        pairs = zip(vectors[::2], vectors[1::2], strict=True)
+        vectors = [builder.shuffle_vector(*pair, both) for pair in pairs]
+    return vectors[0]
 
 
 def _indices(lanes: range) -> Any:
