@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -18,7 +19,7 @@ EXPLICIT = Kind("explicit", 3, "direct")
 
 def test_another_process_fills_the_cache(tmp_path):
     subprocess.run(
-        [sys.executable, "-m", "parkade.solve.warmup", "explicit 2 direct"],
+        [sys.executable, "-m", "parkade.solve.warmup", json.dumps([Kind("explicit", 2, "direct")])],
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
         check=True,
         capture_output=True,
@@ -34,7 +35,8 @@ def started(monkeypatch):
     real, seen = subprocess.Popen, []
 
     def popen(command, **options):
-        seen.append((command[3:], real([sys.executable, "-c", "import time; time.sleep(60)"])))
+        kinds = [Kind(*fields) for fields in json.loads(command[3])]
+        seen.append((kinds, real([sys.executable, "-c", "import time; time.sleep(60)"])))
         return seen[-1][1]
 
     monkeypatch.setattr(subprocess, "Popen", popen)
@@ -53,7 +55,7 @@ def test_it_ends_with_the_block(started):
 
     with pytest.raises(KeyError):
         fail()
-    assert started[0][0] == ["explicit 3 direct", "implicit 8 direct"]
+    assert started[0][0] == [EXPLICIT, Kind("implicit", 8, "direct")]
     assert started[0][1].poll() is not None
     assert time.monotonic() - begun < 50
 
@@ -63,7 +65,7 @@ def test_nothing_is_compiled_twice(started):
         pass
     with warmup.compiled_ahead(EXPLICIT, Kind("implicit", 2, "harmonic")):
         pass
-    assert [words for words, _ in started] == [["explicit 3 direct"], ["implicit 2 harmonic"]]
+    assert [kinds for kinds, _ in started] == [[EXPLICIT], [Kind("implicit", 2, "harmonic")]]
 
 
 def test_a_single_core_compiles_nothing_ahead(started, monkeypatch):

@@ -6,6 +6,7 @@ another process compiles is in the cache when this one needs it.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,9 +50,8 @@ def compiled_ahead(*kinds: Kind) -> Iterator[None]:
         yield
         return
     _begun.update(new)
-    words = [f"{kind.method} {kind.d} {kind.sums}" for kind in new]
     process = subprocess.Popen(
-        [sys.executable, "-m", "parkade.solve.warmup", *words],
+        [sys.executable, "-m", "parkade.solve.warmup", json.dumps(new)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -64,6 +64,5 @@ def compiled_ahead(*kinds: Kind) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    for word in sys.argv[1:]:
-        method, dimension, sums = word.split()
-        warm_up(Kind(method, int(dimension), sums))
+    for fields in json.loads(sys.argv[1]):
+        warm_up(Kind(*fields))
