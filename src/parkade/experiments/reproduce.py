@@ -20,8 +20,8 @@ from parkade.experiments.page import page
 from parkade.solve.kinds import Kind
 from parkade.solve.warmup import compiled_ahead
 
-# What all figures together need, in the order of use. The first of all, implicit steps for d = 3, is
-# compiled on the way.
+# What all figures together need, in the order of use; but implicit steps for d = 3, which the first
+# of them needs, are compiled on the way.
 _ENGINES = (
     Kind("explicit", 3, "direct"), Kind("implicit", 2, "harmonic"), Kind("explicit", 2, "harmonic"),
     Kind("implicit", 2, "direct"), Kind("implicit", 4, "direct"), Kind("explicit", 4, "direct"),
