@@ -17,6 +17,8 @@ INSTALL = $(BIN)/python -m pip install --quiet --no-compile --disable-pip-versio
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("parkade needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; say make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
+	@# Today's pip takes half of the CPU of the one that comes with Python 3.11.
+	-$(INSTALL) --upgrade pip
 
 $(VENV)/parkade: pyproject.toml | $(BIN)/python
 	$(INSTALL) --editable .
