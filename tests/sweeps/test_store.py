@@ -162,7 +162,7 @@ def test_one_killed_after_compiling_and_one_that_loads_the_code_make_the_same_bi
     take them; `test_bits` compares other engines.
     """
     settings = {
-        "d": 2, "n": 6, "beta": [9.0], "runs": 100, "batch": 2, "t_end": 1.0, "sums": "direct",
+        "d": 2, "n": 40, "beta": [9.0], "runs": 100, "batch": 2, "t_end": 1.0, "sums": "direct",
         "times": [0.0, 0.5, 1.0], "measure": ["final"],
     }  # fmt: skip
     file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items()))
