@@ -44,9 +44,9 @@ def families():
 
 
 def keep_everything():
-    """Compilers make millions of objects, hardly any of them garbage: neither look for it nor tidy."""
+    """Compilers make millions of objects, hardly any of them garbage: do not look for it."""
     gc.disable()
-    atexit.register(os._exit, 0)
+    atexit.register(os._exit, 0)  # nor free them one by one
 
 
 def compile_and_run(family):

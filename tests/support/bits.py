@@ -1,7 +1,7 @@
 """Runs whose bits must not depend on who compiled what, when, and in which order.
 
 As a script: run the cases named on the command line, in this order, and print their digests. With
-NUMBA_NRT_STATS=1, run what runs need besides as well, and print how many arrays were made and freed.
+NUMBA_NRT_STATS=1, use the rest of the engine too, and print how many arrays were made and freed.
 """
 
 from __future__ import annotations
