@@ -24,7 +24,6 @@ LEFT_OUT = {
     *(Kind("implicit", d, "direct") for d in (6, 7)),
     *(Kind("implicit", d, "direct", "full") for d in (4, 6, 7)),
     *(Kind("explicit", d, "direct", on_all_cores=True) for d in (4, 5, 6, 7)),
-    *(Kind("explicit", d, "direct") for d in (6, 7)),
 }
 """No test runs these: d = 5, and d = 3 on all cores, have the same code with other loops."""
 
