@@ -1,12 +1,14 @@
 """Runs whose bits must not depend on who compiled what, when, and in which order.
 
-As a script: run the cases named on the command line, in this order, and print their digests.
+As a script: run the cases named on the command line, in this order, and print their digests. With
+NUMBA_NRT_STATS=1, use the rest of the engine too, and print how many arrays were made and freed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from typing import NamedTuple
 
@@ -90,6 +92,17 @@ def preload():
     stages.combine(np.ones(1), 1.0, u[None], x, x.copy(), 0, 24)
 
 
+def count_arrays():
+    """How many pieces of memory, and how many arrays, compiled code has made and freed."""
+    from numba.core.runtime import rtsys
+
+    from parkade.bench.warmup import warm_up_one
+
+    warm_up_one(None)
+    stats = rtsys.get_allocation_stats()
+    return [[stats.alloc, stats.free], [stats.mi_alloc, stats.mi_free]]
+
+
 PRELOADS = {"preload": preload, "preload-few": preload_few}
 
 
@@ -97,4 +110,7 @@ if __name__ == "__main__":
     names = sys.argv[1:]
     if names[0] in PRELOADS:
         PRELOADS[names.pop(0)]()
-    print(json.dumps({name: digest(CASES[name]) for name in names}))
+    found = {name: digest(CASES[name]) for name in names}
+    if os.environ.get("NUMBA_NRT_STATS"):
+        found["arrays"] = count_arrays()
+    print(json.dumps(found))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import parkade as pk
-from parkade.engine import field_linear, field_stages, field_velocity
+from parkade.engine import field_linear, field_stages, field_velocity, harmonic
 from parkade.engine.running import Chunk
 from parkade.engine.system import unrolled
 from parkade.engine.velocity import velocity, velocity_batch
@@ -33,8 +33,11 @@ def compile_parts(kind):
         _series(kind.d, kind.any_query)
     elif (kind.method, kind.d, kind.mask) == ("implicit", 2, "causal"):
         bits.preload()
-    elif kind.method == "explicit" and kind.d in (2, 3, 8):
-        _batch(prepare(pk.Attention(kind.d)), kind.d)
+    elif kind.method == "explicit" and kind.sums == "direct":
+        system = prepare(pk.Attention(kind.d))
+        velocity(system, np.eye(1, kind.d))
+        if kind.d != 5:
+            _batch(system, kind.d)
 
 
 def _batch(system, d):
@@ -47,6 +50,7 @@ def _series(d, any_query):
     model = any_queries(d, 9.0) if any_query else pk.Attention(d, 9.0)
     _, system = systems(model, len(x))
     velocity(system, x)
+    harmonic.groups(system._replace(causal=False), unrolled(d), x)
     lin = linearized_by_series(system, x)
     solved_by_series(system, lin, x, tangent(x), 10.0)
     if d == 2:

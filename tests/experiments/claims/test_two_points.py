@@ -5,6 +5,14 @@ import pytest
 from parkade.experiments.claims import two_points
 
 
+@pytest.fixture(scope="module", autouse=True)
+def dimensions():
+    """Those whose engines other tests need as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(two_points, "DIMENSIONS", (2, 3, 5))
+        yield
+
+
 @pytest.fixture(scope="module")
 def evidence(quick):
     return two_points.ANY_ATTENTION.measure(quick)
