@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
-import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
