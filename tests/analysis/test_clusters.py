@@ -11,6 +11,7 @@ from hypothesis import assume, example, given
 from support.common import random_rotation
 
 import parkade as pk
+from parkade.analysis import clusters
 from parkade.analysis.clusters import cluster_labels, consumption, default_radius, merge_tree
 from parkade.base.tree import Merge, MergeTree
 
@@ -88,6 +89,17 @@ def test_a_chain_is_one_cluster_and_breaks_at_its_widest_link(d):
     x = x @ random_rotation(d)
     assert cluster_labels(x, 0.12).tolist() == [0] * 6
     assert cluster_labels(x, 0.105).tolist() == [0, 1, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("radius", [0.0, 0.1, 0.3, 3.1, math.pi])
+def test_labels_of_many_states_are_those_of_each(monkeypatch, d, radius):
+    monkeypatch.setattr(clusters, "_CHUNK", 90)  # three states of 30 tokens at once
+    states = pk.sphere.uniform(8 * 30, d, seed=2).reshape(8, 30, d)
+    states[3] = states[3, 0]  # without a gap
+    labels = clusters.linked(states, radius)
+    expected = [brute_labels(x, radius) for x in states]
+    np.testing.assert_array_equal(labels, expected)
 
 
 def test_labels_of_many_tokens_are_quick_and_right():

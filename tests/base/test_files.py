@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import parkade as pk
 from parkade.base import files
+from parkade.cli import app
 
 WRITE = """
 import sys, time
@@ -84,16 +87,6 @@ def test_names_that_no_file_can_have(tmp_path, name):
         files.directory(tmp_path / name)
 
 
-FULL = """
-import resource, sys
-from parkade.cli import main
-sys.argv = ["parkade", *sys.argv[2:]]
-sys.dont_write_bytecode = True  # half of it would stay
-resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
-main()
-"""
-
-
 @pytest.mark.parametrize("arguments", [
     "simulate --n 40 --t-end 1 -o run.npz",
     "simulate --n 5 --t-end 1 --plot run.png",
@@ -107,10 +100,15 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch, arguments):
     monkeypatch.chdir(tmp_path)
     pk.simulate(pk.Attention(d=3), pk.sphere.uniform(9, 3, seed=0), 1.0).save("kept.npz")
     Path("small.toml").write_text('d = 2\nn = 200\nruns = 2\nt_end = 1\nmeasure = "trajectory"\n')
-    command = [sys.executable, "-c", FULL, "", *arguments.split()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # half of it would stay
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        done = CliRunner().invoke(app, arguments.split())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     said = [line for line in done.stderr.splitlines() if "compil" not in line]
-    assert (done.returncode, len(said)) == (2, 1), done.stderr
+    assert (done.exit_code, len(said)) == (2, 1), done.stderr
     assert "File too large" in said[0]
     assert any(name in said[0] for name in ("run.", "page.html", "small/", "figures/")), said
     left = [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size > 999]

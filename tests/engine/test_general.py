@@ -48,7 +48,7 @@ def test_velocities_are_those_of_direct_sums(kind, mask, d, norm):
         assert worst(found, model.velocity(x)) <= 2 * ACCURACY * size(model.V)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     d=st.sampled_from([2, 3]),
     n=st.integers(1, 600),

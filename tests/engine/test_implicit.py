@@ -102,7 +102,7 @@ def test_first_token_has_its_closed_form(V):
 
 @seeds(2, 10)
 def test_circle_reaches_the_first_token_by_the_same_merges(seed):
-    x0, model = pk.sphere.uniform(200, 2, seed=seed), pk.Attention(d=2, beta=64.0)
+    x0, model = pk.sphere.uniform(120, 2, seed=seed), pk.Attention(d=2, beta=64.0)
     run = pk.simulate(model, x0, 1e60)
     assert run.stats.method == "implicit"
     assert run.stats.steps <= 3000

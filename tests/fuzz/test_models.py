@@ -23,7 +23,7 @@ TOL = 1e-6
 FAR = 1e3 * TOL
 TIGHT = 1e-9
 SHORT = 50.0  # t·|V| up to which explicit and implicit runs are compared
-STEPS = None if THOROUGH else 1500  # otherwise most of the time is spent on runs that never settle
+STEPS = None if THOROUGH else 500  # otherwise most of the time is spent on runs that never settle
 GROUP = 5
 
 

@@ -32,7 +32,8 @@ def test_the_first_token_drifts_as_the_closed_form_says():
 def test_explicit_and_implicit_agree(mask):
     model = pk.Transformer([pk.Head(d=2, beta=9.0)], parts=[Drift((0.0, 1.0), 0.2)], mask=mask)
     explicit, implicit = (
-        pk.simulate(model, X0, 30.0, method=method, tol=1e-8) for method in ("explicit", "implicit")
+        pk.simulate(model, X0[:10], 10.0, method=method, tol=1e-8)
+        for method in ("explicit", "implicit")
     )
     assert worst(explicit.final, implicit.final) < 1e-6
     assert explicit.stats.sums == "naive"

@@ -35,7 +35,7 @@ def as_flow(model, **options):
 )
 def test_compiled_engines_take_the_same_steps(model, method):
     x0 = pk.sphere.uniform(8, model.d, seed=4)
-    t_end = 30.0 / model.rate
+    t_end = 15.0 / model.rate
     compiled = pk.simulate(model, x0, t_end, method=method)
     naive = pk.simulate(as_flow(model), x0, t_end, method=method)
     assert naive.stats.sums == "naive"

@@ -117,12 +117,12 @@ def test_compiled_runs_are_the_naive_ones(name):
 
 @pytest.mark.parametrize("d", [2, 3, 5])
 def test_brownian_motion_has_the_moments_of_the_heat_equation(d):
-    n, kappa, t = 1500, 2.0, 0.5
+    n, kappa, t = 750, 2.0, 0.5
     x0 = np.tile(np.eye(d)[0], (n, 1))
     model = pk.Transformer([], d=d, noise=kappa)
     tokens = pk.simulate(model, x0, t, seed=d, tol=1e-2, times=[0.3, t]).tokens
     for when, x in zip((0.3, t), tokens, strict=True):
-        # Degrees 1 and 2 of spherical harmonics decay at (d−1)/κ and 2d/κ. Sums of 1500 numbers
+        # Degrees 1 and 2 of spherical harmonics decay at (d−1)/κ and 2d/κ. Sums of 750 numbers
         # of size 1 at most: five standard deviations, so 12 checks fail with probability 1e-5.
         first = np.exp(-(d - 1) * when / kappa)
         second = 1 / d + (1 - 1 / d) * np.exp(-2 * d * when / kappa)
@@ -165,7 +165,7 @@ def fixed_step(model, x0, h, seed, strict):
 @pytest.mark.parametrize("d", [2, 3])
 def test_strong_order_is_one(d, common):
     model = pk.Transformer([pk.Head(d=d, beta=4.0)], mask="full", noise=pk.Noise(4.0, common))
-    x0, sizes = pk.sphere.uniform(12, d, seed=1), 2.0 ** -np.arange(2, 7)
+    x0, sizes = pk.sphere.uniform(6, d, seed=1), 2.0 ** -np.arange(2, 7)
     errors = np.zeros(len(sizes))
     for seed in range(6):
         exact = fixed_step(model, x0, 2.0**-8, seed, 0.25)

@@ -62,29 +62,20 @@ def digest(case):
     return hashlib.sha256(run.times.tobytes() + run.tokens.tobytes()).hexdigest()[:16]
 
 
-def preload_few():
-    """Call functions that engines are made of, before there is an engine: quick to compile."""
-    from parkade.engine import vectors
+def preload():
+    """Call functions that engines are made of, before there is an engine."""
+    import numpy as np
+
+    from parkade.engine import pairwise_linear, small_matrices, stages, substitution, vectors
+    from parkade.engine.linearization import allocate
+    from parkade.engine.system import LOG2E
     from parkade.engine.velocity import velocity
     from parkade.solve.lower import prepare
 
     x = pk.sphere.uniform(24, 2, seed=1)
-    velocity(prepare(pk.Attention(2, beta=3.0)), x)
-    vectors.normalize(x)
-
-
-def preload():
-    """Call larger ones as well."""
-    import numpy as np
-
-    from parkade.engine import pairwise_linear, small_matrices, stages, substitution
-    from parkade.engine.linearization import allocate
-    from parkade.engine.system import LOG2E
-    from parkade.solve.lower import prepare
-
-    preload_few()
-    x = pk.sphere.uniform(24, 2, seed=1)
     system, lin = prepare(pk.Attention(2, beta=3.0)), allocate(24, 2, causal=True)
+    velocity(system, x)
+    vectors.normalize(x)
     pairwise_linear.linearize(system, system.query / LOG2E, x, lin)
     inverses, u = np.zeros((24, 1, 4)), np.zeros((2, 32))
     small_matrices.invert(lin.blocks, 1.0, inverses)
@@ -103,13 +94,11 @@ def count_arrays():
     return [[stats.alloc, stats.free], [stats.mi_alloc, stats.mi_free]]
 
 
-PRELOADS = {"preload": preload, "preload-few": preload_few}
-
-
 if __name__ == "__main__":
     names = sys.argv[1:]
-    if names[0] in PRELOADS:
-        PRELOADS[names.pop(0)]()
+    if names[0] == "preload":
+        preload()
+        names.pop(0)
     found = {name: digest(CASES[name]) for name in names}
     if os.environ.get("NUMBA_NRT_STATS"):
         found["arrays"] = count_arrays()

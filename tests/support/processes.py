@@ -1,4 +1,4 @@
-"""Runs in forks, spawned processes and threads; `test_forks.py` starts one process for each.
+"""Runs in forks, spawned processes and threads; `test_forks.py` starts a process for them.
 
 A scenario yields the results of its runs. All must agree bit for bit.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 import os
-import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -61,7 +60,7 @@ def pools():
 def threads():
     yield run()
     with ThreadPoolExecutor(4) as pool:
-        yield from [future.result() for future in [pool.submit(run) for _ in range(20)]]
+        yield from [future.result() for future in [pool.submit(run) for _ in range(10)]]
 
 
 def pools_in_threads():
@@ -83,7 +82,7 @@ def while_running(d=2):
     with ThreadPoolExecutor(2) as pool:
         for _ in range(2):
             pool.submit(keep_running)
-        for _ in range(20):
+        for _ in range(10):
             yield in_fork(lambda: run(d))
         ended.set()
 
@@ -91,7 +90,7 @@ def while_running(d=2):
 def many_at_once():
     yield run()
     with ThreadPoolExecutor(4) as pool:
-        children = [pool.submit(in_fork, run) for _ in range(24)]
+        children = [pool.submit(in_fork, run) for _ in range(12)]
         for future in [*children, *(pool.submit(run) for _ in range(4))]:
             yield future.result()
 
@@ -108,7 +107,7 @@ def while_compiling():
     def compile_something():
         @numba.njit
         def power(x, n):
-            return [x**i for i in range(n)]
+            return x**n
 
         return str(power(1.5, 3))
 
@@ -137,12 +136,16 @@ def while_locked():
             with style.context(), kinds._warming:
                 time.sleep(0.2)
 
+    def take():
+        taken = [each for each in locks if each.acquire(blocking=False)]
+        for each in taken:
+            each.release()
+        return [each in taken for each in locks]
+
     def free():
         # From another thread: the locks are reentrant for the one that forked.
         with ThreadPoolExecutor(1) as pool:
-            return str(
-                pool.submit(lambda: [each.acquire(blocking=False) for each in locks]).result()
-            )
+            return str(pool.submit(take).result())
 
     locks = (kinds._warming, style._LOCK, netcdf._LOCK)
     yield str([True] * 3)
@@ -203,5 +206,6 @@ SCENARIOS = {
 }
 
 if __name__ == "__main__":
-    for line in SCENARIOS[sys.argv[1]]():
-        print(line, flush=True)
+    for name, scenario in SCENARIOS.items():
+        for line in scenario():
+            print(f"{name}: {line}", flush=True)

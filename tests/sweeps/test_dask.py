@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -10,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("distributed")
+# Not importorskip: each worker of pytest would import it, and only processes of tests need it.
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("distributed") is None, reason="needs parkade[cluster]"
+)
 
 
 def wait_for(path: Path) -> None:

@@ -60,27 +60,37 @@ def cluster_labels(tokens: ArrayLike, radius: float) -> NDArray[np.int64]:
 
 
 def linked(x: Array, r: float) -> NDArray[np.int64]:
-    """`cluster_labels` of tokens that are known to be unit vectors."""
-    n, d = x.shape
+    """`cluster_labels` of unit vectors, (n, d), or of many such states, (T, n, d)."""
+    n, d = x.shape[-2:]
     if r >= math.pi:
-        return np.zeros(n, dtype=np.int64)
-    if d > 2:
+        return np.zeros(x.shape[:-1], dtype=np.int64)
+    states = x.reshape(-1, n, d)
+    labels = np.empty(states.shape[:2], dtype=np.int64)
+    if d == 2:
+        some = max(1, _CHUNK // n)
+        for i in range(0, len(labels), some):
+            labels[i : i + some] = _linked_on_the_circle(states[i : i + some], r)
+    else:
         from parkade.engine import neighbours
 
-        found: NDArray[np.int64] = neighbours.components(x, r)
-        return found
-    order = np.argsort(angles(x), kind="stable")
-    ring = x[order]
+        for i, state in enumerate(states):
+            labels[i] = neighbours.components(np.ascontiguousarray(state), r)
+    return labels.reshape(x.shape[:-1])
+
+
+def _linked_on_the_circle(x: Array, r: float) -> NDArray[np.int64]:
+    moments, n = x.shape[:2]
+    order = np.argsort(angles(x), axis=1, kind="stable")
+    ring = np.take_along_axis(x, order[..., None], axis=1)
     # Whether the previous token on the circle (across ±π for the first) is too far away.
-    opens = distance(ring, np.roll(ring, 1, axis=0)) > r
-    if not opens.any():
-        return np.zeros(n, dtype=np.int64)
-    arc = np.cumsum(opens)
-    arc[arc == 0] = arc[-1]  # tokens before the first gap continue the last arc
-    first = np.full(arc[-1] + 1, n)
+    opens = distance(ring, np.roll(ring, 1, axis=1)) > r
+    arc = np.cumsum(opens, axis=1)
+    # Tokens before the first gap continue the last arc.
+    arc = np.where(arc == 0, arc[:, -1:], arc) + (n + 1) * np.arange(moments)[:, None]
+    first = np.full(moments * (n + 1), n)
     np.minimum.at(first, arc, order)
-    labels = np.empty(n, dtype=np.int64)
-    labels[order] = first[arc]
+    labels = np.empty((moments, n), dtype=np.int64)
+    np.put_along_axis(labels, order, first[arc], axis=1)
     return labels
 
 

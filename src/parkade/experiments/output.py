@@ -59,6 +59,7 @@ def save_picture(
     picture = Picture(path, caption)
     for file in reversed(picture.paths):
         plots.save(figure, file)
+        figure.set_layout_engine("none")  # the second file has the layout of the first
     return picture
 
 

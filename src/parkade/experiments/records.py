@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -117,6 +118,7 @@ def _command(name: str, settings: Record) -> str:
     return " ".join(["parkade reproduce", name, *options])
 
 
+@cache
 def _fingerprint() -> str:
     """A digest of parkade's sources: other code may make other figures."""
     digest = hashlib.sha256()

@@ -70,14 +70,11 @@ class Measure:
 
 def _clusters(sample: Sample) -> dict[str, ArrayLike]:
     radius = clusters.default_radius(sample.run.model)
-    sizes = [
-        np.unique(clusters.cluster_labels(tokens, radius), return_counts=True)[1]
-        for tokens in sample.tokens
-    ]
-    return {
-        "clusters": [len(counts) for counts in sizes],
-        "largest": [counts.max() / counts.sum() for counts in sizes],
-    }
+    labels = clusters.linked(sample.tokens, radius)
+    times, n = labels.shape
+    owners = labels + n * np.arange(times)[:, None]
+    sizes = np.bincount(owners.ravel(), minlength=times * n).reshape(times, n)
+    return {"clusters": np.count_nonzero(sizes, axis=1), "largest": sizes.max(axis=1) / n}
 
 
 def _merges(sample: Sample) -> dict[str, ArrayLike]:

@@ -10,9 +10,9 @@ from parkade.experiments.statistics import Mean
 
 @pytest.fixture(scope="module")
 def few(quick):
-    """A quick effort with half of the tokens; lives are computed once for both claims."""
+    """A quick effort with a quarter of the tokens; lives are computed once for both claims."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ensembles, "N", 100)
+        patch.setattr(ensembles, "N", 50)
         patch.setattr(ensembles, "_kept", {})
         yield quick
 

@@ -55,9 +55,9 @@ def weights(rate: float, n: int = N) -> Array:
 
 def velocity(theta: Array, A: Array) -> tuple[Array, Array]:
     """dθ/dt, (r, n), and the terms of its Jacobian off the diagonal, (r, n, n), of r systems."""
-    gap = theta[:, None, :] - theta[:, :, None]
-    sine = np.sin(gap)
-    cosine = np.cos(gap)
+    s, c = np.sin(theta), np.cos(theta)  # of gaps by addition theorems: fewer calls
+    sine = s[:, None, :] * c[:, :, None] - c[:, None, :] * s[:, :, None]
+    cosine = c[:, None, :] * c[:, :, None] + s[:, None, :] * s[:, :, None]
     pull = A * np.exp(BETA * cosine)
     return (pull * sine).sum(axis=2), pull * (cosine - BETA * sine**2)
 
