@@ -40,6 +40,20 @@ def test_the_page_and_its_files(client):
     assert icon.headers["content-type"] == "image/svg+xml"
 
 
+@pytest.mark.parametrize("path", ["/", "/static/main.js", "/api/presets", "/api/recorded/life"])
+def test_a_browser_that_has_a_file_is_told_so(client, path):
+    """It asks each time, and gets the file again only if that is another one."""
+    first = client.get(path)
+    tag = first.headers["etag"]
+    assert first.headers["cache-control"] == "no-cache"
+    for known in (tag, f'"other", {tag}', f"W/{tag}"):
+        again = client.get(path, headers={"if-none-match": known})
+        assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
+    other = client.get(path, headers={"if-none-match": '"other"'})
+    assert (other.status_code, other.content) == (200, first.content)
+    assert client.get("/api/schema").headers["etag"] != tag
+
+
 def test_schema(client):
     found = client.get("/api/schema").json()
     assert found["fields"] == json.loads(json.dumps(schema(Settings)))
@@ -105,6 +119,7 @@ def test_what_is_not_there(client):
 
 
 def test_endless_work_is_refused_at_once(client):
+    client.post(RUN, SMALL)  # what computes is imported by the first run
     begun = time.monotonic()
     asked = {"n": 300, "mask": "full", "T": 1e60}
     assert refused(client.post(RUN, asked), 422, "choose T up to", "T")
@@ -147,7 +162,7 @@ def test_the_page_as_a_file(client):
 def test_a_bug_is_a_500_with_a_sentence(monkeypatch):
     monkeypatch.setattr("parkade.explorer.compute.compute_scene", lambda *_: {}[1])
     assert refused(Client().post(RUN, SMALL), 500, "this is a bug in parkade (KeyError: 1)")
-    monkeypatch.setattr("parkade.explorer.app.presets", lambda: {}[1])
+    monkeypatch.setattr("parkade.explorer.app._presets_text", lambda: {}[1])
     assert refused(Client().get("/api/presets"), 500, "this is a bug in parkade (KeyError)")
 
 

@@ -82,3 +82,12 @@ def test_the_script_of_the_page_is_one(tmp_path):
     one = tmp_path / "one.mjs"
     one.write_text(bundle(PAGE / "main.js"), encoding="utf-8")
     subprocess.run([NODE, "--check", one], check=True)
+
+
+def test_a_module_that_has_changed(tmp_path):
+    """Nothing of the old one is kept."""
+    main = write(tmp_path, main=MAIN, a=A, b=B)
+    assert "const inner = 1;" in bundle(main)
+    write(tmp_path, b=B.replace("1", "2"))
+    assert "const inner = 2;" in bundle(main)
+    assert "const inner = 1;" not in bundle(main)

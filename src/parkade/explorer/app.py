@@ -10,6 +10,7 @@ import contextlib
 import json
 import tempfile
 from collections.abc import AsyncIterator, Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -33,7 +34,7 @@ from parkade.explorer.responses import (
     TaskResponse,
     error_response,
     failure_response,
-    json_response,
+    file_response,
 )
 from parkade.explorer.run_queue import BusyError, RunQueue
 from parkade.explorer.schema import FieldError, schema
@@ -151,33 +152,43 @@ def _live(
 
 
 async def _page(request: Request) -> Response:
-    return Response((PAGE / "index.html").read_bytes(), media_type="text/html")
+    return file_response(request, (PAGE / "index.html").read_bytes(), "text/html")
 
 
 async def _script(request: Request) -> Response:
     # All modules as one, as in an exported file: sixty requests would take longer than the rest.
-    return Response(bundle(PAGE / "main.js"), media_type="text/javascript")
+    return file_response(request, bundle(PAGE / "main.js").encode(), "text/javascript")
 
 
 async def _icon(request: Request) -> Response:
     # Browsers ask for this one where a document names none.
-    return Response((PAGE / "icon.svg").read_bytes(), media_type="image/svg+xml")
+    return file_response(request, (PAGE / "icon.svg").read_bytes(), "image/svg+xml")
 
 
 async def _schema(request: Request) -> Response:
-    return json_response({"fields": schema(Settings), "equation": equation(Settings().model)})
+    return file_response(request, _schema_text(), "application/json")
 
 
 async def _recorded(request: Request) -> Response:
     body = recorded.packed(request.path_params["name"])
     if body is None:
         raise HTTPException(404)
-    headers = {"content-encoding": "gzip"}
-    return Response(body, media_type="application/json", headers=headers)
+    return file_response(request, body, "application/json", {"content-encoding": "gzip"})
 
 
 async def _presets(request: Request) -> Response:
-    return json_response([preset.to_dict() for preset in presets()])
+    return file_response(request, _presets_text(), "application/json")
+
+
+@cache
+def _schema_text() -> bytes:
+    data = {"fields": schema(Settings), "equation": equation(Settings().model)}
+    return json.dumps(data, allow_nan=False).encode()
+
+
+@cache
+def _presets_text() -> bytes:
+    return json.dumps([preset.to_dict() for preset in presets()], allow_nan=False).encode()
 
 
 async def _body(request: Request) -> bytes:

@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 from playwright.sync_api import expect
 
-RUN = """() => axe.run().then(({ violations, passes }) => ({
+RUN = """() => axe.run({ resultTypes: ['violations'] }).then(({ violations, passes }) => ({
   passes: passes.length,
   violations: violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target)}`),
 }))"""
@@ -19,7 +19,8 @@ def audit():
     rules = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 
     def run(reader):
-        reader.page.evaluate(rules)  # not as an element: the page lets no other script in
+        if not reader.get("'axe' in window"):
+            reader.page.evaluate(rules)  # not as an element: the page lets no other script in
         found = reader.page.evaluate(RUN)
         assert found["passes"] >= 20
         return found["violations"]

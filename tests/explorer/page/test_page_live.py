@@ -51,13 +51,25 @@ def close(mine, theirs, path="scene"):
 
 def compare(mine, settings):
     """A scene of a page against the server's for the same settings."""
-    theirs = scene(settings)
-    np.testing.assert_array_equal(labels(mine), labels(theirs))
-    np.testing.assert_allclose(frames(mine), frames(theirs), atol=1e-6)
+    theirs, name = scene(settings), str(settings)
+    np.testing.assert_array_equal(labels(mine), labels(theirs), name)
+    np.testing.assert_allclose(frames(mine), frames(theirs), atol=1e-6, err_msg=name)
     for found in (mine, theirs):
         del found["frames"], found["labels"]
         del found["stats"]["seconds"]
-    close(mine, json.loads(json.dumps(theirs)))
+    close(mine, json.loads(json.dumps(theirs)), name)
+
+
+def check_all(from_disk, page, usual, changes):
+    """The scenes of a page after changes, of which it opens on the first."""
+    reader = None
+    for wanted in [usual | change for change in changes]:
+        if reader is None:
+            reader = from_disk(page, urlencode(wanted))
+        else:
+            turn_to(reader, urlencode(wanted))
+        assert reader.get("document.documentElement.dataset.state") == "ready", wanted
+        compare(of(reader), wanted)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +94,7 @@ def parts(tmp_path_factory):
 def globe(tmp_path_factory):
     """A live page of a small run on the sphere."""
     target = tmp_path_factory.mktemp("globe") / "page.html"
-    target.write_text(page(scene({"n": 16, "d": 3, "T": 50.0}), live=True), encoding="utf-8")
+    target.write_text(page(scene(GLOBE), live=True), encoding="utf-8")
     return target
 
 
@@ -100,55 +112,41 @@ def test_it_opens_on_its_own_scene(from_disk, file):
         assert reader.on(name).count() == 0 or reader.on(name).is_hidden(), name
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"beta": 40.0},
-        {"V": "1,0.5"},
-        {"V": "0,-1;1,0", "T": 50.0},
-        {"Q": "random:3", "beta": 4.0},
-        {"mask": "full", "T": 50.0},
-        {"frozen": "strong", "beta": 64.0},
-        {"seed": 12, "n": 1},
-        {"n": 100, "beta": 64.0, "T": 1e60},
-    ],
-    ids=str,
-)
-def test_scenes_are_those_of_the_server(from_disk, file, change):
-    wanted = SETTINGS | change
-    reader = from_disk(file, urlencode(wanted))
-    assert reader.get("document.documentElement.dataset.state") == "ready"
-    compare(of(reader), wanted)
+CHANGES = [
+    {"beta": 40.0},
+    {"V": "1,0.5"},
+    {"V": "0,-1;1,0", "T": 50.0},
+    {"Q": "random:3", "beta": 4.0},
+    {"mask": "full", "T": 50.0},
+    {"frozen": "strong", "beta": 64.0},
+    {"seed": 12, "n": 1},
+    {"n": 100, "beta": 64.0, "T": 1e60},
+]
+PARTS = [
+    {"heads": 2},
+    {"norm": "pre"},
+    {"norm": "mix", "T": 1e3, "encoding": "alibi"},
+    {"encoding": "rope", "heads": 2, "rank": 2, "norm": "ngpt"},
+    {"mask": "window", "reach": 4},
+    {"mask": "prefix", "reach": 4, "T": 5.0, "beta": 4.0, "seed": 3},
+    {"mlp": 4, "T": 0.1},
+    {"growth": 2.0, "T": 100.0},
+    {"growth": 2.0, "T": 50.0, "heads": 2},
+    {"noise": 0.1, "T": 2.0},
+]
+GLOBE = {"n": 16, "d": 3, "T": 50.0}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"heads": 2},
-        {"norm": "pre"},
-        {"norm": "mix", "T": 1e3, "encoding": "alibi"},
-        {"encoding": "rope", "heads": 2, "rank": 2, "norm": "ngpt"},
-        {"mask": "window", "reach": 4},
-        {"mask": "prefix", "reach": 4, "T": 5.0, "beta": 4.0, "seed": 3},
-        {"mlp": 4, "T": 0.1},
-        {"growth": 2.0, "T": 100.0},
-        {"growth": 2.0, "T": 50.0, "heads": 2},
-        {"noise": 0.1, "T": 2.0},
-    ],
-    ids=str,
-)
-def test_scenes_of_transformers_are_those_of_the_server(from_disk, parts, change):
-    wanted = SETTINGS | {"heads": 1} | change
-    reader = from_disk(parts, urlencode(wanted))
-    assert reader.get("document.documentElement.dataset.state") == "ready"
-    compare(of(reader), wanted)
+def test_scenes_are_those_of_the_server(from_disk, file):
+    check_all(from_disk, file, SETTINGS, CHANGES)
 
 
-@pytest.mark.parametrize("change", [{"beta": 16.0}, {"V": "1,1,-1", "seed": 3}], ids=str)
-def test_scenes_on_the_sphere(from_disk, globe, change):
-    wanted = {"n": 16, "d": 3, "T": 50.0} | change
-    reader = from_disk(globe, urlencode(wanted))
-    compare(of(reader), wanted)
+def test_scenes_of_transformers_are_those_of_the_server(from_disk, parts):
+    check_all(from_disk, parts, SETTINGS | {"heads": 1}, PARTS)
+
+
+def test_scenes_on_the_sphere(from_disk, globe):
+    check_all(from_disk, globe, GLOBE, [{"beta": 16.0}, {"V": "1,1,-1", "seed": 3}])
 
 
 def test_a_slider_changes_the_scene(from_disk, file):

@@ -1,15 +1,11 @@
-"""The page as it comes: its first scene, its presets, and what it says about them."""
+"""The page as it comes: its first scene, and what it says about it."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from playwright.sync_api import expect
-from support.reader import near
 
-from parkade.explorer.presets import presets
-
-PRESETS = {preset.name: preset for preset in presets()}
+from parkade.explorer.recorded import LIFE
 
 
 def test_load(opened):
@@ -18,7 +14,7 @@ def test_load(opened):
     assert reader.get("document.documentElement.dataset.state") == "ready"
     # The address names nothing: the whole life is shown.
     scene = reader.scene()
-    assert scene["settings"] == reader.settings == PRESETS["life"].settings.to_dict()
+    assert scene["settings"] == reader.settings == LIFE.to_dict()
     assert reader.on("preset").input_value() == "life"
     np.testing.assert_allclose(np.linalg.norm(scene["frames"], axis=-1), 1, atol=1e-6)
     for name, value in reader.settings.items():
@@ -52,41 +48,6 @@ def test_it_plays_by_itself(opened, small):
     expect(reader.on("t")).not_to_have_text("0")
     reader.on("play").click()
     assert not reader.get("parkade.playing")
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_presets(opened, name):
-    """Each is chosen from the menu, says what it is, and is drawn in light and dark."""
-    reader = opened("n=2&d=2&T=1")
-    assert reader.on("preset").input_value() == ""
-    reader.on("preset").select_option(name)
-    reader.idle()
-    preset = PRESETS[name]
-    assert reader.settings == preset.settings.to_dict()
-    assert reader.get("parkade.scene.settings") == preset.settings.to_dict()
-    assert reader.text("about") == preset.about
-    assert reader.on("preset").locator("option:checked").inner_text() == preset.title
-    d = preset.settings.d
-    assert reader.on("axes-note").is_visible() == (d > 3)
-    assert reader.on("frozen-key").is_visible() == (name == "frozen")
-    assert reader.on("show-caps").is_disabled() == (d > 3)
-    front = [p for p in reader.places() if p[2] >= 0]
-    assert len(front) > 0
-    for theme in ["light", "dark"]:
-        assert reader.get("document.documentElement.dataset.theme") == theme
-        ball, *others = reader.pictures("ball", "timeline", "attention", "consumption")
-        assert all(map(painted, [ball, *others]))
-        # Tokens are seen where they are said to be: their place has not the ground's colour.
-        ground = reader.color("ball")
-        seen = [np.abs(near(ball, x, y, 0) - ground).max() > 60 for x, y, _ in front]
-        assert np.mean(seen) > 0.95
-        reader.press("d")
-
-
-def painted(picture):
-    """Whether there is a picture: many colours, of which none has everything."""
-    _, counts = np.unique(picture @ [1, 256, 65536], return_counts=True)
-    return len(counts) > 20 and counts.max() < 0.995 * counts.sum()
 
 
 def test_theory(opened):

@@ -14,41 +14,31 @@ import parkade as pk
 LINK = "n=12&d=2&beta=16&T=2000&t=5"
 
 
-@pytest.fixture(scope="module")
-def tab(tabs, server):
-    """A reader for all tests of this file."""
-    reader = tabs[0]
-    reader.begin(server)
-    yield reader
-    reader.leave(f"{server}/static/icon.svg", {"width": 1280, "height": 800})
-    assert not reader.wrong
-
-
 @pytest.fixture
-def crowd(tab):
+def crowd(kept):
     """A reader of a small run with the staircases of all seeds."""
-    if tab.page.url == "about:blank" or len(tab.get("window.parkade?.many ?? []")) < 100:
-        tab.open(LINK)
-        tab.on("many").click()
-        expect(tab.on("seeds")).to_be_hidden(timeout=120_000)
-        tab.idle()
-    return tab
+    if kept.page.url == "about:blank" or len(kept.get("window.parkade?.many ?? []")) < 100:
+        kept.open(LINK)
+        kept.on("many").click()
+        expect(kept.on("seeds")).to_be_hidden(timeout=120_000)
+        kept.idle()
+    return kept
 
 
-def test_all_seeds_arrive(tab):
-    tab.open(LINK)
-    before = tab.picture("timeline")
-    tab.on("many").click()
+def test_all_seeds_arrive(kept):
+    kept.open(LINK)
+    before = kept.picture("timeline")
+    kept.on("many").click()
     # Progress is shown, and in the end it is gone.
-    expect(tab.on("seeds")).to_be_visible()
-    expect(tab.on("seeds-text")).to_contain_text("%")
-    expect(tab.on("seeds")).to_be_hidden()
-    tab.idle()
-    runs = tab.get("parkade.many")
+    expect(kept.on("seeds")).to_be_visible()
+    expect(kept.on("seeds-text")).to_contain_text("%")
+    expect(kept.on("seeds")).to_be_hidden()
+    kept.idle()
+    runs = kept.get("parkade.many")
     assert len(runs) == 100
-    asked = [url for url in tab.asked if url.endswith("/api/stairs")]
+    asked = [url for url in kept.asked if url.endswith("/api/stairs")]
     assert len(asked) == 100
-    assert not same(tab.picture("timeline"), before)
+    assert not same(kept.picture("timeline"), before)
     # They are the merges of those starts. Requests overlap, so their order may differ.
     seen = [tuple(np.round(run["seen"], 6)) for run in runs]
     for seed in [2, 101]:
@@ -92,30 +82,30 @@ def test_another_seed_keeps_them_and_another_setting_does_not(crowd):
     assert "many" not in crowd.link
 
 
-def test_it_can_be_cancelled(tab):
+def test_it_can_be_cancelled(kept):
     """No request follows, and what has arrived stays."""
-    tab.open(f"{LINK}&seed=3")
-    assert "seed=3" in tab.link
-    tab.on("many").click()
-    expect(tab.on("seeds-text")).to_contain_text("%")
-    tab.on("seeds-cancel").click()
-    tab.idle()
-    got = len(tab.get("parkade.many"))
+    kept.open(f"{LINK}&seed=3")
+    assert "seed=3" in kept.link
+    kept.on("many").click()
+    expect(kept.on("seeds-text")).to_contain_text("%")
+    kept.on("seeds-cancel").click()
+    kept.idle()
+    got = len(kept.get("parkade.many"))
     assert 0 < got < 100
-    before = len(tab.asked)
-    tab.page.wait_for_timeout(300)
-    assert len(tab.asked) == before
-    assert len(tab.get("parkade.many")) == got
+    before = len(kept.asked)
+    kept.page.wait_for_timeout(300)
+    assert len(kept.asked) == before
+    assert len(kept.get("parkade.many")) == got
     # They are in the link, and undo takes them away and brings them back.
-    assert tab.link.endswith("&many=1")
-    tab.on("undo").click()
-    tab.idle()
-    assert tab.get("parkade.many") == []
-    assert "many" not in tab.link
-    tab.on("redo").click()
-    expect(tab.on("seeds-text")).to_contain_text("%")
-    tab.on("many").click()
-    assert tab.get("parkade.many") == []
+    assert kept.link.endswith("&many=1")
+    kept.on("undo").click()
+    kept.idle()
+    assert kept.get("parkade.many") == []
+    assert "many" not in kept.link
+    kept.on("redo").click()
+    expect(kept.on("seeds-text")).to_contain_text("%")
+    kept.on("many").click()
+    assert kept.get("parkade.many") == []
 
 
 def test_a_link_to_them(opened, from_disk, tmp_path):
@@ -132,15 +122,15 @@ def test_a_link_to_them(opened, from_disk, tmp_path):
     assert from_disk(file).get("parkade.many") == []
 
 
-def test_the_limits_of_the_server_are_kept(tab):
+def test_the_limits_of_the_server_are_kept(kept):
     """What the server refuses is told, once, and nothing goes on."""
-    tab.open(f"{LINK}&seed=4")
+    kept.open(f"{LINK}&seed=4")
     answer = json.dumps({"error": "stopped after 60 s; choose a smaller T or n", "field": None})
-    tab.page.route("**/api/stairs", lambda route: route.fulfill(status=422, body=answer))
-    tab.on("many").click()
-    expect(tab.on("toast")).to_contain_text("stopped after 60 s")
-    expect(tab.on("seeds")).to_be_hidden()
-    tab.page.unroute_all()
-    tab.forgive("422")
-    assert tab.get("parkade.many") == []
-    assert "many" not in tab.link
+    kept.page.route("**/api/stairs", lambda route: route.fulfill(status=422, body=answer))
+    kept.on("many").click()
+    expect(kept.on("toast")).to_contain_text("stopped after 60 s")
+    expect(kept.on("seeds")).to_be_hidden()
+    kept.page.unroute_all()
+    kept.forgive("422")
+    assert kept.get("parkade.many") == []
+    assert "many" not in kept.link

@@ -37,7 +37,7 @@ def shown(from_disk, tmp_path):
     """Opens an exported page of a scene."""
 
     def make(scene, link="", **options):
-        file = tmp_path / "path.html"
+        file = tmp_path / f"path{len(list(tmp_path.iterdir()))}.html"
         file.write_text(page(scene), encoding="utf-8")
         return from_disk(file, link, **options)
 

@@ -227,3 +227,39 @@ def test_dark(opened):
     reader.idle()
     assert reader.get("document.documentElement.dataset.theme") == "dark"
     assert same(reader.picture(), dark)
+
+
+# Counts how often each canvas is drawn, from now on.
+_COUNTED = """() => {
+  window.drawn = {};
+  const pen = CanvasRenderingContext2D.prototype;
+  const { clearRect } = pen;
+  pen.clearRect = function (...box) {
+    drawn[this.canvas.id] = (drawn[this.canvas.id] ?? 0) + 1;
+    clearRect.apply(this, box);
+  };
+}"""
+
+
+def test_nothing_is_drawn_twice(opened, small):
+    """A new scene is drawn once, though its texts may leave it less room; so is a new colour."""
+    reader = opened(small)
+    once = dict.fromkeys(["ball", "timeline", "consumption", "attention"], 1)
+    reader.page.evaluate(_COUNTED)
+    high = set()
+    for seed in (5, 6, 7):
+        reader.type("seed", seed)
+        assert reader.get("drawn") == once
+        reader.get("{ drawn = {}; }")
+        high.add(reader.get("document.getElementById('ball-box').getBoundingClientRect().height"))
+    assert len(high) > 1
+    reader.press("c")
+    assert reader.get("drawn") == once
+    # In a window of another size, all is drawn in that size.
+    reader.page.set_viewport_size({"width": 1100, "height": 700})
+    reader.idle()
+    for name in once:
+        box, canvas = reader.on(name).bounding_box(), f"document.getElementById('{name}')"
+        assert reader.get(f"[{canvas}.width, {canvas}.height]") == [
+            pytest.approx(box[side], abs=1) for side in ("width", "height")
+        ]

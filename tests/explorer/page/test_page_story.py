@@ -18,14 +18,10 @@ MOVES = """() => new Promise((done) => {
 
 
 @pytest.fixture(scope="module")
-def life(tabs, server):
+def life(kept):
     """A reader of the opening page, for all tests of this file."""
-    reader = tabs[0]
-    reader.begin(server)
-    reader.open("")
-    yield reader
-    reader.leave(f"{server}/static/icon.svg", {"width": 1280, "height": 800})
-    assert not reader.wrong
+    kept.open("")
+    return kept
 
 
 def test_it_opens_on_the_whole_life_and_plays(browser):

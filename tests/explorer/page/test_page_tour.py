@@ -11,14 +11,10 @@ STEPS = 7
 
 
 @pytest.fixture(scope="module")
-def tour(tabs, server):
+def tour(kept):
     """A reader of the page's tour, for all tests of this file."""
-    reader = tabs[0]
-    reader.begin(server)
-    reader.open("tour=1")
-    yield reader
-    reader.leave(f"{server}/static/icon.svg", {"width": 1280, "height": 800})
-    assert not reader.wrong
+    kept.open("tour=1")
+    return kept
 
 
 def step(reader, number):

@@ -112,9 +112,10 @@ export class Beside {
     this.shown = scene && { scene, names, paths: pathVertices(scene), colors: null };
     this.recolor();
     this.titles = names;
+    const before = root.dataset.beside;
     if (scene || waits) root.dataset.beside = 'true';
     else delete root.dataset.beside;
-    this.host.changed();
+    if (before || root.dataset.beside) this.host.changed();
   }
 
   recolor() {

@@ -11,6 +11,7 @@ import { Refusal } from './refusal.js';
 
 const COUNT = 100;
 const TOGETHER = 2;
+const PAUSE = 150; // milliseconds between two pictures while they arrive
 const POINTS = 400; // of a mean on the time line
 const DASH = [5, 3];
 
@@ -22,6 +23,7 @@ export class Many {
     this.of = ''; // the settings they have in common
     this.under = null; // AbortController of those under way
     this.drawn = null; // lines, until there is another run or theme
+    this.timer = null; // of the next picture
     byId('many').addEventListener('click', () => {
       state.many = !this.shown;
       host.commit();
@@ -69,6 +71,8 @@ export class Many {
   }
 
   show() {
+    clearTimeout(this.timer);
+    this.timer = null;
     this.drawn = null;
     byId('many').setAttribute('aria-pressed', String(this.shown));
     this.host.changed();
@@ -91,7 +95,7 @@ export class Many {
         if (this.under !== mine) return;
         this.runs.push(found);
         this.progress.tell(this.runs.length / COUNT);
-        this.show();
+        this.timer ??= setTimeout(() => this.show(), PAUSE);
       }
     };
     try {

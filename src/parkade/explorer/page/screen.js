@@ -10,15 +10,24 @@ import { showMoment } from './panels.js';
 import { talkScale } from './talk.js';
 import { showToken } from './token.js';
 
+/** The width and height of a canvas on the page, in pixels of the screen. */
+function sizeOf({ clientWidth: w, clientHeight: h }) {
+  const scale = window.devicePixelRatio || 1;
+  return [Math.round(w * scale), Math.round(h * scale)];
+}
+
+/** Whether a canvas was drawn in the size that it has on the page. */
+function fits(canvas) {
+  const [wide, high] = sizeOf(canvas);
+  return canvas.width === wide && canvas.height === high;
+}
+
 /** A pen for a canvas, in CSS pixels on any screen, or larger ones in a presentation. */
 function penFor(id) {
   const canvas = byId(id);
   const { clientWidth: w, clientHeight: h } = canvas;
   const scale = window.devicePixelRatio || 1;
-  if (canvas.width !== Math.round(w * scale) || canvas.height !== Math.round(h * scale)) {
-    canvas.width = Math.round(w * scale);
-    canvas.height = Math.round(h * scale);
-  }
+  if (!fits(canvas)) [canvas.width, canvas.height] = sizeOf(canvas);
   const pen = canvas.getContext('2d');
   const larger = talkScale();
   pen.setTransform(scale * larger, 0, 0, scale * larger, 0, 0);
@@ -32,7 +41,11 @@ export class Screen {
     this.state = state;
     this.host = host;
     this.waiting = false; // for the next frame
-    const sizes = new ResizeObserver(() => this.draw());
+    // A new scene may have texts of another length: then it was drawn in the new sizes at once.
+    const sizes = new ResizeObserver(() => {
+      const seen = [...document.querySelectorAll('.canvas-box canvas')].filter(({ clientWidth }) => clientWidth > 0);
+      if (!seen.every(fits)) this.draw();
+    });
     for (const id of ['ball-box', 'attention-box', 'timeline-box']) sizes.observe(byId(id));
   }
 
