@@ -153,6 +153,8 @@ def from_disk(browser, tabs, blank):
         if instead:
             reader = readers.pop()
             check(reader)
+            if reader.origin == file.as_uri():
+                reader.page.goto(blank)  # another link alone would not open it again
             reader.begin(file.as_uri())
         elif not options and tab not in readers:
             reader = tab
