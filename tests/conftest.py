@@ -17,8 +17,8 @@ hypothesis.settings.load_profile("fixed")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """Two workers more than cores: many tests wait for a browser or a killed process."""
-    return cores() + 2
+    """One worker more than cores: some tests wait for a browser or a killed process."""
+    return cores() + 1
 
 
 def pytest_configure():

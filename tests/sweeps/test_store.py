@@ -194,7 +194,7 @@ def test_one_killed_after_compiling_and_one_that_loads_the_code_make_the_same_bi
     So the one that compiles has loaded functions that the engine is made of.
     """
     settings = {
-        "d": 2, "n": 6, "beta": [9.0], "runs": 6, "batch": 2, "t_end": 1e6, "sums": "direct",
+        "d": 2, "n": 40, "beta": [9.0], "runs": 6, "batch": 2, "t_end": 1e6, "sums": "direct",
         "times": [0.0, 1.0, 1e6], "measure": ["final"],
     }  # fmt: skip
     file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items()))
