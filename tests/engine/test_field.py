@@ -52,6 +52,17 @@ def test_bits_depend_neither_on_threads_nor_on_company(d):
     assert all(np.array_equal(one, alone) for one in many)
 
 
+def test_room_is_used_again_only_where_it_fits():
+    """One after the other: the same, other tokens, other heads, and the first again."""
+    first = pk.Transformer(2, d=3, d_head=2, seed=1)
+    models = [first, first, pk.Transformer(3, d=3, d_head=2, seed=2), pk.Transformer(2, d=4), first]
+    for model, n in zip(models, (9, 41, 41, 41, 9), strict=True):
+        field = lowered(model)
+        for seed in (1, 2):
+            x = pk.sphere.uniform(n, model.d, seed)
+            assert worst(field_velocity.velocity(field, x), model.velocity(x)) < 1e-12
+
+
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 8, 9])
 @pytest.mark.parametrize(
     "mask", ["causal", "full", "window(2)", "window(18)", "window(33)", "prefix(7)", "prefix(20)"]

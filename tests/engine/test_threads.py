@@ -45,10 +45,29 @@ def test_shared_calls_are_all_made(count):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_shared_call_that_fails_is_heard_of(count):
+@pytest.mark.parametrize("error", [ValueError, IndexError])
+def test_a_shared_call_that_fails_is_heard_of(count, error):
     def fail(i):
         if i == 3:
-            raise ValueError("call 3 fails")
+            raise error("call 3 fails")
 
-    with pytest.raises(ValueError, match="call 3 fails"):
+    with pytest.raises(error, match="call 3 fails"):
         threads.share_out(((fail, i) for i in range(5)), count)
+
+
+def test_so_many_threads_work_at_once():
+    """Each of three calls waits for the two others."""
+    meeting = threading.Barrier(3, timeout=60)
+    threads.share_out(((meeting.wait,) for _ in range(3)), 3)
+
+
+def test_shared_calls_may_share_out_in_turn():
+    """All threads are busy with the outer calls, so the inner ones have no help."""
+    seen, meeting = [], threading.Barrier(2, timeout=60)
+
+    def inner(i):
+        meeting.wait()
+        threads.share_out(((seen.append, 10 * i + j) for j in range(5)), 2)
+
+    threads.share_out(((inner, i) for i in range(2)), 2)
+    assert sorted(seen) == [*range(5), *range(10, 15)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -32,10 +33,25 @@ def share_out(calls: Iterable[tuple[Any, ...]], threads: int | None = None) -> N
         for function, *arguments in calls:
             function(*arguments)
         return
+    left = deque(calls)
+
+    def work() -> None:
+        while True:
+            try:
+                function, *arguments = left.popleft()
+            except IndexError:
+                return
+            function(*arguments)
+
     pool = _pool(count)
-    futures = [pool.submit(function, *arguments) for function, *arguments in calls]
-    for future in futures:
-        future.result()
+    helpers = [pool.submit(work) for _ in range(min(count, len(left)) - 1)]
+    try:
+        work()  # here as well: this thread need not be woken up
+    finally:
+        left.clear()
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
 
 
 def pipeline(
