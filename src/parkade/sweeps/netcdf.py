@@ -139,33 +139,20 @@ def is_old(path: Path) -> bool:
 class Contents(NamedTuple):
     """The bytes of a file, and whether they have a checksum (old files have none)."""
 
-    data: memoryview
+    data: bytes
     sealed: bool
-
-
-def read(path: Path) -> memoryview:
-    """The bytes of a file.
-
-    In memory from NumPy, which asks the system for large pages: half of the time of `read_bytes`.
-    """
-    try:
-        with path.open("rb", buffering=0) as file:
-            data = np.empty(os.fstat(file.fileno()).st_size, np.uint8).data
-            done = 0
-            while more := file.readinto(data[done:]):
-                done += more
-    except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror or error}") from None
-    return data[:done]
 
 
 def load(path: Path) -> Contents:
     """Read a batch file and verify its checksum."""
-    data = read(path)
-    rest = data[:-_LENGTH]
-    last = bytes(data[len(rest) :])
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror or error}") from None
+    rest = memoryview(data)[:-_LENGTH]
+    last = data[len(rest) :]
     kind = _kind(last)
-    if kind is None and not _has_note(bytes(data)):
+    if kind is None and not _has_note(data):
         return Contents(data, False)
     if kind is None or last != _seal(kind, rest):
         raise DamagedError("its checksum does not match")
