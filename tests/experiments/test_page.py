@@ -38,7 +38,7 @@ class Page(html.parser.HTMLParser):
 @pytest.fixture
 def text(tmp_path, monkeypatch):
     replace_all(monkeypatch, FIGURES, map(fake_exhibit, NAMES))
-    reproduce(None, tmp_path, seed=1)
+    reproduce(NAMES, tmp_path, seed=1)
     return (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
