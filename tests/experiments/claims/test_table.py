@@ -1,5 +1,7 @@
 """Table 1 is seen row by row, late enough."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,12 @@ from parkade.experiments.claims import table
 @pytest.fixture(scope="module")
 def evidence(quick):
     return table.measure(quick)
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch):
+    """What other tests measured does not count."""
+    monkeypatch.setattr(table, "_kept", {})
 
 
 def test_every_row_is_seen(evidence, presentable):
@@ -39,3 +47,10 @@ def test_wrong_predictions_are_refuted(quick, monkeypatch):
     found = table.measure(quick)
     assert found.verdict == "contradicts"
     assert all(row["share at t = 1e9"] < 1 for row in found.numbers["rows"].values())
+
+
+def test_claim_and_figure_measure_it_once(quick, monkeypatch):
+    monkeypatch.setattr(table, "LATE", 6000.0)
+    monkeypatch.setattr(table, "TABLE_1", {"V = I": (1, 1, 1)})
+    assert table.measure(quick) is table.measure(quick)
+    assert table.measure(dataclasses.replace(quick, seed=1)) is not table.measure(quick)
