@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 
 class ParkadeError(Exception):
@@ -91,9 +91,23 @@ class TrustWarning(UserWarning):
     """
 
 
+_doubts_matter = ContextVar("doubts_matter", default=True)
+
+
 @contextmanager
 def doubts_do_not_matter() -> Iterator[None]:
-    """Suppress `TrustWarning`, where a few `tol` more do not change the result."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrustWarning)
+    """Suppress `TrustWarning`, where a few `tol` more do not change the result.
+
+    In this thread only. Filters of warnings belong to all threads: one that leaves such a block
+    would restore them while another is still inside.
+    """
+    before = _doubts_matter.set(False)
+    try:
         yield
+    finally:
+        _doubts_matter.reset(before)
+
+
+def doubts_matter() -> bool:
+    """Whether the caller wants to know."""
+    return _doubts_matter.get()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parkade.base import check
-from parkade.base.errors import TrustWarning
+from parkade.base.errors import TrustWarning, doubts_matter
 from parkade.base.progress import bar
 from parkade.base.types import Array, Seed
 from parkade.model.model import Model
@@ -177,7 +177,7 @@ def _warn(runs: list[Trajectory]) -> None:
     )
     for name, doubt in doubts:
         limits = [limit for run in runs if (limit := getattr(run, name)) < run.times[-1]]
-        if limits:
+        if limits and doubts_matter():
             warnings.warn(
                 f"after t={min(limits):.3g} {doubt}; see run.{name}", TrustWarning, stacklevel=3
             )
