@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 
 import hypothesis
@@ -13,6 +14,15 @@ hypothesis.settings.register_profile(
     "fixed", derandomize=True, deadline=None, database=None, print_blob=False
 )
 hypothesis.settings.load_profile("fixed")
+
+
+gc.disable()  # until all tests are collected: that makes millions of objects, and no garbage
+
+
+def pytest_collection_finish():
+    """Look for garbage again, but not among what stays."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -90,9 +90,18 @@ def begin(file, *options, program=(), **settings):
     return process, store
 
 
+# It takes as long to import xarray as to do all else.
+WITHOUT_XARRAY = """
+import sys
+sys.modules["xarray"] = None
+from parkade.cli import main
+main()
+"""
+
+
 def sweep(file, *options, **settings):
     """Run the command to its end."""
-    command = [sys.executable, "-m", "parkade", "sweep", str(file), *options]
+    command = [sys.executable, "-c", WITHOUT_XARRAY, "sweep", str(file), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, **settings)
     done.stderr = without_patience(done.stderr)
     return done
