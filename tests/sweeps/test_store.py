@@ -31,7 +31,7 @@ from parkade.cli import app
 from parkade.cli.sweep import read_recipe
 from parkade.sweeps.store import Store
 
-KILLS = int(os.environ.get("PARKADE_KILLS", "3"))
+KILLS = int(os.environ.get("PARKADE_KILLS", "2"))
 """How often the main process is killed; the full test uses 20."""
 
 # Batches of two short runs: most of the time is spent writing files.
@@ -487,10 +487,10 @@ def test_other_versions_are_noticed(tmp_path, monkeypatch):
 
 
 DASK = """
-import os, signal, subprocess, sys, threading, time
-import parkade as pk
+import os, signal, sys, threading, time
 import slow
 from distributed import Client, LocalCluster
+from parkade.cli import app
 from parkade.cli.sweep import read_recipe
 from parkade.sweeps.ensemble import complete
 from parkade.sweeps.store import Store
@@ -514,9 +514,8 @@ if __name__ == "__main__":
         killer.start()
         complete(store, client.get_executor())
         killer.join()
-        command = [sys.executable, "-m", "parkade", "sweep", sys.argv[2]]
-        command += ["--scheduler", cluster.scheduler_address]
-        subprocess.run(command, check=True)
+        options = ["--scheduler", cluster.scheduler_address]
+        app(["sweep", sys.argv[2], *options], prog_name="parkade", standalone_mode=False)
         print("victim", victim, "pids", *client.run(os.getpid).values())
 """
 
