@@ -8,6 +8,7 @@ import signal
 import hypothesis
 import pytest
 
+from parkade.base import garbage
 from parkade.engine.threads import cores
 
 hypothesis.settings.register_profile(
@@ -20,8 +21,9 @@ gc.disable()  # until all tests are collected: that makes millions of objects, a
 
 
 def pytest_collection_finish():
-    """Look for garbage again, but not among what stays."""
+    """Look for garbage again: not among what stays, and not often."""
     gc.freeze()
+    garbage.look_less_often()
     gc.enable()
 
 
