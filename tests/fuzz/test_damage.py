@@ -25,7 +25,7 @@ from parkade.experiments.reproduce import reproduce
 from parkade.sweeps import netcdf, probe
 from parkade.sweeps.store import Store
 
-CASES = int(os.environ.get("PARKADE_FUZZ", "100"))
+CASES = int(os.environ.get("PARKADE_FUZZ", "60"))
 OLD = Path(__file__).parents[1] / "data"
 
 
