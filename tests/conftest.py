@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import hypothesis
 import pytest
 
-from parkade.engine.threads import cores
+# There are more workers than cores, and threads of BLAS wait in busy loops: up to a third of the
+# CPU. It counts if it is set before NumPy is imported, and for processes that tests start.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 hypothesis.settings.register_profile(
     "fixed", derandomize=True, deadline=None, database=None, print_blob=False
@@ -18,6 +21,8 @@ hypothesis.settings.load_profile("fixed")
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """One worker more than cores: some tests wait for a browser or a killed process."""
+    from parkade.engine.threads import cores
+
     return cores() + 1
 
 
@@ -28,6 +33,17 @@ def pytest_configure():
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module")
+def plain_pictures():
+    """Saved pictures have few dots, and fonts as they are: half of the time."""
+    from parkade.plots import style
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(style, "_PNG_DPI", 50)
+        patch.setitem(style.RC, "pdf.fonttype", 3)
+        yield
 
 
 @pytest.fixture

@@ -49,6 +49,7 @@ def run_page(text):
                 yield shown, printed.getvalue()
 
 
+@pytest.mark.usefixtures("plain_pictures")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages_print_what_they_show(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # pages may save files
