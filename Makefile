@@ -63,7 +63,8 @@ test: $(VENV)/parkade ## linters, types and every test
 
 FUZZ ?= 2000
 fuzz: $(VENV)/test ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000), and more seeds
-	PARKADE_FUZZ=$(FUZZ) $(BIN)/pytest tests/fuzz tests/engine/test_implicit.py -n auto --dist worksteal
+	PARKADE_FUZZ=$(FUZZ) $(BIN)/pytest tests/fuzz tests/engine/test_implicit.py tests/engine/test_general.py \
+	  tests/solve/test_sums.py tests/theory/test_parking.py tests/theory/test_forecast.py -n auto --dist worksteal
 
 parity: browser ## engines in the browser against native ones, for hundreds of models
 	PARKADE_PARITY=1 $(BIN)/pytest tests/explorer/page/test_engine.py -n auto --dist load
