@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import mpmath
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ from support.harmonics import (
     systems,
     values,
 )
-from support.marks import betas, both, masks
+from support.marks import betas, both, many, masks
 
 import parkade as pk
 from parkade.engine import harmonic, linear_time, pairwise
@@ -119,6 +121,9 @@ def test_frozen_tokens_may_be_heavy(kind, weight, mask, d):
             assert error <= ACCURACY * size(model.V), (beta, name, error)
 
 
+KINDS = ["uniform", "adversarial", "clustered", "adversarial"]
+
+
 def sample(n):
     """Tokens to look at: first and last ones, and some between."""
     return np.r_[:20, np.linspace(20, n - 11, 10).astype(int), n - 10 : n]
@@ -126,9 +131,10 @@ def sample(n):
 
 @pytest.mark.parametrize(
     ("d", "beta", "kind"),
-    [(2, beta, kind) for beta in BETAS for kind in ("uniform", "clustered", "adversarial")]
-    + [(3, beta, kind) for beta in (1.0, 9.0) for kind in ("uniform", "clustered", "adversarial")]
-    + [(3, 64.0, "adversarial"), (3, 64.0, "clustered"), (3, 256.0, "adversarial")],
+    many(
+        [(d, beta, kind) for d in (2, 3) for beta, kind in zip(BETAS, KINDS, strict=True)],
+        list(itertools.product((2, 3), BETAS, sorted(set(KINDS)))),
+    ),
 )
 def test_a_hundred_thousand_tokens(d, beta, kind):
     n = 100_000
