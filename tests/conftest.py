@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 
 import hypothesis
 import pytest
 
-from parkade.base import garbage
-from parkade.engine.threads import cores
+# There are more workers than cores, and threads of BLAS wait in busy loops: up to a third of the
+# CPU. It counts if it is set before NumPy is imported, and for processes that tests start.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 hypothesis.settings.register_profile(
     "fixed", derandomize=True, deadline=None, database=None, print_blob=False
@@ -22,6 +24,8 @@ gc.disable()  # until all tests are collected: that makes millions of objects, a
 
 def pytest_collection_finish():
     """Look for garbage again: not among what stays, and not often."""
+    from parkade.base import garbage
+
     gc.freeze()
     garbage.look_less_often()
     gc.enable()
@@ -30,6 +34,8 @@ def pytest_collection_finish():
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """One worker more than cores: some tests wait for a browser or a killed process."""
+    from parkade.engine.threads import cores
+
     return cores() + 1
 
 
@@ -40,6 +46,17 @@ def pytest_configure():
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module")
+def plain_pictures():
+    """Saved pictures have few dots, and fonts as they are: half of the time."""
+    from parkade.plots import style
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(style, "_PNG_DPI", 50)
+        patch.setitem(style.RC, "pdf.fonttype", 3)
+        yield
 
 
 @pytest.fixture

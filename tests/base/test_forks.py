@@ -18,8 +18,10 @@ SECONDS = 240
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 def test_company():
     """One scenario after the other in one process: whatever one leaves behind, the next has."""
+    threads_of_blas = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
     process = subprocess.Popen(
         [sys.executable, SCRIPT],
+        env=threads_of_blas,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

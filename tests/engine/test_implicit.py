@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from support.common import random_model, random_rotation
+from support.marks import seeds
 
 import parkade as pk
 from parkade.engine.clock import STEP
@@ -18,12 +17,6 @@ from parkade.engine.system import unrolled
 from parkade.solve.lower import prepare
 from parkade.solve.options import Hooks, Options
 from parkade.solve.solver import Solver
-
-
-def seeds(few, many):
-    """Few seeds, or many with `make fuzz`."""
-    count = many if "PARKADE_FUZZ" in os.environ else few
-    return pytest.mark.parametrize("seed", range(count))
 
 
 def fixed_steps(model, x0, t_end, count):
@@ -100,7 +93,7 @@ def test_first_token_has_its_closed_form(V):
         np.testing.assert_allclose(run.at(t)[0], y / np.linalg.norm(y), atol=1e-7)
 
 
-@seeds(2, 10)
+@seeds(1, 10)
 def test_circle_reaches_the_first_token_by_the_same_merges(seed):
     x0, model = pk.sphere.uniform(120, 2, seed=seed), pk.Attention(d=2, beta=64.0)
     run = pk.simulate(model, x0, 1e60)
@@ -172,7 +165,7 @@ def test_beta_300_merges_without_nan_or_stall():
     assert np.abs(run.final - x0[0]).max() < 1e-12
 
 
-@seeds(5, 20)
+@seeds(3, 20)
 @pytest.mark.parametrize("d", [3, 8])
 def test_theorem_4_1_is_reached(d, seed):
     # Any Q, K and β: all tokens end where the first one is.
@@ -222,7 +215,7 @@ def test_rows_of_the_table(V, kind):
     assert np.abs(model.velocity(run.final)).max() < 1e-8
 
 
-@seeds(4, 20)
+@seeds(2, 20)
 def test_a_leading_plane_in_a_general_basis_is_followed_to_the_end(seed):
     # Along L tokens feel forces of 1e-20 and less, across it of order one: rounding must not
     # mix the two, in V's frame or in the tangent coordinates.

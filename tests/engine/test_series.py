@@ -6,16 +6,18 @@ import mpmath
 import numpy as np
 import pytest
 from support.common import EPS
+from support.marks import many
 
 from parkade.engine import legendre
 from parkade.engine.series import LANES, SERIES
 
 BETAS = [0.01, 1.0, 9.0, 64.0, 256.0]
+EXTREMES = [1e-3, 1.0, 64.0, many(1e3, 1e4)]
 
 fourier_table, legendre_table = SERIES[2].table, SERIES[3].table
 
 
-@pytest.mark.parametrize("beta", [1e-3, 1.0, 64.0, 1e4])
+@pytest.mark.parametrize("beta", EXTREMES)
 def test_fourier_coefficients_are_bessel_functions(beta):
     table = fourier_table(beta, 1e-15)
     count = table.shape[1]
@@ -76,7 +78,7 @@ def test_fourier_leaves_out_no_more_than_it_may(beta, tail):
             assert left(count - LANES) > tail * (1 - 1e-9) - 1e-18
 
 
-@pytest.mark.parametrize("beta", [1e-3, 1.0, 64.0, 1e4])
+@pytest.mark.parametrize("beta", EXTREMES)
 def test_legendre_coefficients_have_all_digits(beta):
     table = legendre_table(beta, 1e-15)
     top = legendre.degree(table.shape[1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from support.harmonics import place, systems, values
@@ -27,6 +29,16 @@ def steps(advance, system, x0, count, stores=False):
     return found
 
 
+@functools.cache
+def one_thread(d, n, name):
+    """A start, a system, and what one thread makes of them."""
+    x = place("adversarial", n, d)  # with lone tokens, which look at all before them
+    frozen = pk.sphere.uniform(2, d, seed=9)
+    model = pk.Attention(beta=9.0, V=values(name, d))
+    _, system = systems(model, n, frozen, np.array([3.0, 0.5]))
+    return x, system, steps(IMPLICIT.advance, system, x, 3)
+
+
 @pytest.mark.parametrize(
     ("d", "n", "name"),
     [(2, GROUP + BLOCK + 100, "diag"), (2, 2 * BLOCK, "random"), (3, BLOCK + 300, "I")],
@@ -34,11 +46,7 @@ def steps(advance, system, x0, count, stores=False):
 @pytest.mark.parametrize("cores", [1, 2, 7])
 def test_bits_do_not_depend_on_cores(monkeypatch, cores, d, n, name):
     monkeypatch.setattr(threads, "cores", lambda: cores)
-    x = place("adversarial", n, d)  # with lone tokens, which look at all before them
-    frozen = pk.sphere.uniform(2, d, seed=9)
-    model = pk.Attention(beta=9.0, V=values(name, d))
-    _, system = systems(model, n, frozen, np.array([3.0, 0.5]))
-    serial = steps(IMPLICIT.advance, system, x, 3)
+    x, system, serial = one_thread(d, n, name)
     shared = steps(IMPLICIT.advance_on_all_cores, system, x, 3)
     for one, other in zip(serial, shared, strict=True):
         assert np.array_equal(one, other)
@@ -76,9 +84,9 @@ def test_a_large_run_uses_the_pipeline_and_has_the_bits_of_one_among_many(monkey
 
     monkeypatch.setattr("parkade.engine.stages.pipeline", watched)
     model, x0 = pk.Attention(d=2, beta=16.0), pk.sphere.uniform(2 * BLOCK + 1, 2, seed=4)
-    alone = pk.simulate(model, x0, 5.0, method="implicit", times="final")
+    alone = pk.simulate(model, x0, 1.0, method="implicit", times="final")
     assert set(calls) == {3}
     calls.clear()
-    (among,) = pk.simulate_many(model, [x0], 5.0, method="implicit")
+    (among,) = pk.simulate_many(model, [x0], 1.0, method="implicit")
     assert not calls
     assert np.array_equal(alone.final, among.final)

@@ -15,6 +15,11 @@ def quick():
     return Effort(quick=True, seed=0, report=lambda fraction: None)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def pictures(plain_pictures):
+    """`tests/plots` looks at those of users."""
+
+
 @pytest.fixture(scope="session")
 def drawn():
     """Draws what an experiment found, and checks that no axes are empty."""

@@ -96,13 +96,14 @@ def test_angles_of_leaders_end_where_they_join(run, tree):
     assert final == pytest.approx(home, abs=2 * tree.radius)
 
 
-@pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
-def test_life_is_drawn_and_written(run, tmp_path, suffix):
+def test_life_is_drawn_and_written(run, tmp_path):
     figure = life.life(run)
     above, below = figure.axes
     assert above.get_xlim() == below.get_xlim()
-    path = style.save(figure, tmp_path / f"life.{suffix}")
-    assert path.stat().st_size > 5000
+    for suffix in ("png", "pdf", "svg"):
+        path = style.save(figure, tmp_path / f"life.{suffix}")
+        assert path.stat().st_size > 5000
+        figure.set_layout_engine("none")  # all files have the layout of the first
 
 
 def test_life_on_the_sphere_shows_the_tree(tmp_path):

@@ -55,10 +55,10 @@ def one_by_one(layers, x0, t_end, **options):
 def test_layers_are_runs_one_after_the_other(models, method):
     layers = pk.Layers(4.0 * np.arange(len(models)), models)
     options = {"method": method, "tol": 1e-9}
-    run = pk.simulate(layers, X0, 13.0, **options)
-    assert worst(run.final, one_by_one(layers, X0, 13.0, **options)) < 1e-7
+    run = pk.simulate(layers, X0[:6], 13.0, **options)
+    assert worst(run.final, one_by_one(layers, X0[:6], 13.0, **options)) < 1e-7
     # Dense output is right in every piece, also in a frame that rotates.
-    halfway = one_by_one(layers, X0, 6.0, **options)
+    halfway = one_by_one(layers, X0[:6], 6.0, **options)
     assert worst(run.at(6.0), halfway) < 1e-6
     assert run.model is layers
 
@@ -191,7 +191,9 @@ def test_a_stuck_piece_is_judged_by_its_own_end(monkeypatch):
     assert not any(watch.judge(400 + s, 40.0 + 2.0**s) for s in range(10, 100, 10))
 
 
-def test_a_run_that_never_settles_is_stopped():
+def test_a_run_that_never_settles_is_stopped(monkeypatch):
+    monkeypatch.setattr(pace, "_SECONDS", 0.0)
+    monkeypatch.setattr(pace, "_FEW", {"implicit": (3000, 3000)})
     restless = pk.Attention(V=SKEW, beta=1.0)
     x0 = pk.sphere.uniform(10, 3, seed=1)
     schedule = pk.Schedule([0, 5, 1e7], [1, 2, 1])

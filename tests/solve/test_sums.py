@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.common import EPS, random_model, worst
 from support.harmonics import ACCURACY, any_queries, place, systems, values
-from support.marks import both, masks
+from support.marks import both, masks, seeds
 from typer.testing import CliRunner
 
 import parkade as pk
@@ -34,7 +34,7 @@ def runs(model, x0, t_end, **options):
     return found
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@seeds(1, 10)
 @pytest.mark.parametrize(
     ("n", "beta", "t_end", "V"),
     [
@@ -83,7 +83,7 @@ def test_runs_with_frozen_tokens_end_where_direct_ones_do(method, d):
     assert worst(fast.final, direct.final) <= 1e-9
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@seeds(1, 10)
 @pytest.mark.parametrize(
     ("d", "n", "norm"), [(2, 100, 16.0), (2, 100, 64.0), (3, 60, 16.0)], ids=["16", "64", "S²"]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from matplotlib.lines import Line2D
 
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.exhibit import Exhibit
@@ -11,7 +12,8 @@ from parkade.experiments.output import Table
 
 
 def draw(finding, figure):
-    figure.subplots().plot([0, 1], [0, finding.numbers["x"]])
+    """A line. Axes and their labels would take most of the time of these experiments."""
+    figure.add_artist(Line2D([0, 1], [0, finding.numbers["x"]]))
 
 
 def fake_claim(name, verdict="agrees", fail=None):

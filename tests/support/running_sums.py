@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from parkade.engine.basis import DIMENSIONS
@@ -9,6 +11,12 @@ from parkade.engine.running import CHUNK, Chunk, Running
 from parkade.engine.series import SERIES
 
 N = 300
+
+
+@functools.cache
+def table(d, beta, tail):
+    """A table of `SERIES`, once for all tests."""
+    return SERIES[d].table(beta, tail)
 
 
 def unit(v):
@@ -55,7 +63,7 @@ class Sums:
 
     def __init__(self, d, beta, tail=1e-15):
         self.d, self.engine = d, DIMENSIONS[d]
-        self.table = SERIES[d].table(beta, tail)
+        self.table = table(d, beta, tail)
         self.state = np.zeros((4, self.table.shape[1]))
         self.running = Running(self.table, self.state, self.engine.make_scratch(self.table))
 

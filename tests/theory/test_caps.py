@@ -91,11 +91,10 @@ def test_expected_counts_of_random_tokens(d, delta, n):
 
 def naive_estimate(x, delta, n):
     """The mean over all choices, by exact binomials."""
-    m, total = len(x), 0.0
-    for i in range(m):
-        c = sum(pk.sphere.distance(x[i], x[j]) <= delta for j in range(m) if j != i)
-        total += sum(math.comb(m - 1 - c, k) / math.comb(m - 1, k) for k in range(n))
-    return total / m
+    m = len(x)
+    others = (pk.sphere.distance(x[:, None], x[None]) <= delta).sum(axis=1) - 1
+    shares = (math.comb(m - 1 - c, k) / math.comb(m - 1, k) for c in others for k in range(n))
+    return sum(shares) / m
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 29])

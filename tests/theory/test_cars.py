@@ -98,10 +98,10 @@ class TestSchedule:
     @pytest.mark.parametrize("shape", ["constant", "logarithmic"])
     def test_it_leaves_about_as_many_clusters(self, shape):
         """Means of eight runs have a standard error of about 0.35."""
-        plan = schedule(5, 1e4, n=100, shape=shape)
+        plan = schedule(5, 1e4, n=60, shape=shape)
         counts = []
         for seed in range(8):
-            x0 = pk.sphere.uniform(100, 2, seed=seed)
+            x0 = pk.sphere.uniform(60, 2, seed=seed)
             run = pk.simulate(pk.Attention(2, 1.0), x0, 1e4, schedule=plan)
             counts.append(run.merge_tree().count(1e4))
         assert np.mean(counts) == pytest.approx(5, abs=1.5)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from support.common import random_rotation
+from support.marks import many
 
 import parkade as pk
 from parkade import renyi_centers, strong_renyi_centers
@@ -90,7 +91,7 @@ def bowl(d, rng, flat=False):
 # --- the fast ones against the definition -------------------------------------------------
 
 
-@settings(max_examples=400)
+@settings(max_examples=many(150, 2000))
 @given(SEEDS, st.integers(1, 40), st.sampled_from([2, 3, 4, 8]), st.floats(-18, 0.4971))
 @example(0, 1, 2, 0.0)
 def test_tokens_at_many_scales(seed, n, d, exponent):
@@ -98,7 +99,7 @@ def test_tokens_at_many_scales(seed, n, d, exponent):
     agree(x, 10.0**exponent)
 
 
-@settings(max_examples=150)
+@settings(max_examples=many(80, 1000))
 @given(SEEDS, st.integers(1, 25), st.sampled_from([2, 3, 4, 8]), st.floats(-18, 1), st.booleans())
 def test_the_distance_of_a_model(seed, n, d, exponent, flat):
     rng = np.random.default_rng(seed)

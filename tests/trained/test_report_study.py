@@ -14,6 +14,8 @@ from parkade.experiments.trained.results import study
 from parkade.trained.study import ABLATIONS, ablate, iterations, survey
 from parkade.trained.texts import kind_for, texts
 
+pytestmark = pytest.mark.usefixtures("plain_pictures")
+
 
 @pytest.fixture(scope="module")
 def found(albert):

@@ -5,6 +5,13 @@ import pytest
 from parkade.experiments.claims import capture, frozen
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_separations():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(capture, "SEPARATIONS", (1.0, 2.5, 6.0))
+        yield
+
+
 @pytest.fixture(scope="module")
 def evidence(quick):
     return capture.measure(quick)

@@ -35,6 +35,7 @@ def test_tokens_without_a_preference_are_no_cloud(quick, monkeypatch):
     # The eigenspace is that of the smallest eigenvalue, which tokens keep away from.
     exact = theory.final_configuration
     monkeypatch.setattr(theory, "final_configuration", lambda V: exact(-np.asarray(V)))
+    monkeypatch.setattr(clouds, "TOKENS", 16)
     assert clouds.measure((-2.0, -1.0, -1.0), quick).verdict == "contradicts"
 
 

@@ -10,8 +10,12 @@ from parkade.experiments.statistics import Mean
 
 @pytest.fixture(scope="module")
 def few(quick):
-    """A quick effort with a quarter of the tokens; lives are computed once for both claims."""
+    """A quick effort with a quarter of the tokens, and half of the times.
+
+    Lives are computed once for both claims.
+    """
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coarsening, "SCALED", coarsening.SCALED[::2])
         patch.setattr(ensembles, "N", 50)
         patch.setattr(ensembles, "_kept", {})
         yield quick

@@ -12,10 +12,10 @@ from parkade.experiments.statistics import LEVEL
 
 @pytest.fixture(scope="module")
 def evidence(quick):
-    """With half of the tokens, of which nearly all are in clusters before late merges begin."""
+    """With a third of the tokens, of which most are in clusters before late merges begin."""
     with pytest.MonkeyPatch.context() as patch:
-        half = tuple(dataclasses.replace(series, n=series.n // 2) for series in forecast.SERIES)
-        patch.setattr(forecast, "SERIES", half)
+        third = tuple(dataclasses.replace(series, n=series.n // 3) for series in forecast.SERIES)
+        patch.setattr(forecast, "SERIES", third)
         return forecast.measure(quick)
 
 

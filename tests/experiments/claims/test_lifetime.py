@@ -14,10 +14,10 @@ CIRCLE = Series(2, 64.0, 200, few=2, many=2)
 
 @pytest.fixture(scope="module")
 def evidence(quick):
-    """With half of the tokens, of which nearly all are in clusters before late merges begin."""
+    """With a third of the tokens, of which most are in clusters before late merges begin."""
     with pytest.MonkeyPatch.context() as patch:
-        half = tuple(dataclasses.replace(series, n=series.n // 2) for series in lifetime.SERIES)
-        patch.setattr(lifetime, "SERIES", half)
+        third = tuple(dataclasses.replace(series, n=series.n // 3) for series in lifetime.SERIES)
+        patch.setattr(lifetime, "SERIES", third)
         return lifetime.measure(quick)
 
 

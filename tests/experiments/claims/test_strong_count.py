@@ -21,6 +21,7 @@ def test_counts_agree(evidence):
 def test_a_count_off_by_three_percent_is_contradicted(quick, monkeypatch):
     right = theory.expected_strong_centers
     monkeypatch.setattr(theory, "expected_strong_centers", lambda *a: 1.03 * right(*a))
+    monkeypatch.setattr(strong_count, "DIMENSIONS", {2: strong_count.DIMENSIONS[2]})
     assert strong_count.measure(quick).verdict == "contradicts"
 
 

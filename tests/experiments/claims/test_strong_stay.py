@@ -10,7 +10,9 @@ from parkade.experiments.claims import strong_stay
 
 @pytest.fixture(scope="module")
 def evidence(quick):
-    return strong_stay.measure(quick)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strong_stay, "TOKENS", (50, 100, 150))
+        return strong_stay.measure(quick)
 
 
 def test_centers_stay(evidence):

@@ -7,6 +7,7 @@ import pytest
 
 from parkade import theory
 from parkade.experiments.claims import table
+from parkade.experiments.reproduce import reproduce
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +55,13 @@ def test_claim_and_figure_measure_it_once(quick, monkeypatch):
     monkeypatch.setattr(table, "TABLE_1", {"V = I": (1, 1, 1)})
     assert table.measure(quick) is table.measure(quick)
     assert table.measure(dataclasses.replace(quick, seed=1)) is not table.measure(quick)
+
+
+def test_the_figure_has_the_rows(evidence, tmp_path, monkeypatch):
+    monkeypatch.setitem(table._kept, (True, 0), evidence)
+    (made,) = reproduce("table1", tmp_path, quick=True)
+    assert [path.name for path in made.paths] == ["table1.png", "table1.pdf", "table1.csv"]
+    rows = (tmp_path / "table1.csv").read_text(encoding="utf-8").splitlines()
+    assert len(rows) == 6
+    assert rows[2].startswith("V = diag(1, 1, −1);1;2;one point;conjecture;")
+    assert all(row.endswith(";100% of runs") for row in rows[1:])

@@ -9,7 +9,7 @@ from parkade.experiments.claims import two_points
 def dimensions():
     """Those whose engines other tests need as well."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(two_points, "DIMENSIONS", (2, 3, 5))
+        patch.setattr(two_points, "DIMENSIONS", (2, 5))
         yield
 
 
@@ -21,8 +21,8 @@ def evidence(quick):
 def test_with_identities_it_holds(quick, presentable):
     evidence = two_points.CLAIM.measure(quick)
     assert evidence.verdict == "agrees"
-    assert evidence.numbers["ends"]["identity"]["reached"] == 24
-    assert 0 < evidence.numbers["both signs"]["identity"] < 24
+    assert evidence.numbers["ends"]["identity"]["reached"] == 16
+    assert 0 < evidence.numbers["both signs"]["identity"] < 16
     assert not evidence.numbers["exceptions"]
     presentable(two_points.CLAIM, evidence)
 
@@ -39,5 +39,5 @@ def test_random_queries_and_keys_refute_it(evidence, presentable):
 def test_without_other_queries_and_keys_it_would_stand(quick, monkeypatch):
     monkeypatch.setattr(two_points, "random_attention", lambda d, rng: (1.0, 1.0))
     monkeypatch.setattr(two_points, "rests", lambda model, tokens: False)
-    monkeypatch.setattr(two_points, "DIMENSIONS", (2, 3))
+    monkeypatch.setattr(two_points, "DIMENSIONS", (2,))
     assert two_points.measure(["random"], quick).verdict == "agrees"

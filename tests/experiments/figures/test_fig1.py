@@ -20,5 +20,13 @@ def test_every_panel_is_seen(quick, drawn):
         assert title[2] == f"seen: {seen}"
 
 
+def test_later_all_tokens_are_at_one_point(quick, monkeypatch):
+    monkeypatch.setattr(fig1, "PANELS", {"V = I": PANELS["V = I"]})
+    early, late = (FIGURES[name].measure(quick) for name in ("fig1", "fig1-late"))
+    assert early.numbers == {"V = I": "2 points"}
+    assert late.numbers == {"V = I": "1 point"}
+    assert late.parameters["T"] == "1e9"
+
+
 def test_times_are_written_briefly():
     assert [fig1._time(t) for t in (5000.0, 1e9, 1e60)] == ["5000", "1e9", "1e60"]

@@ -16,9 +16,9 @@ def test_what_centers_capture_is_counted_token_by_token(tmp_path, monkeypatch):
     assert [path.name for path in made.paths] == ["share.png", "share.pdf", "share.csv"]
     rows = [row.split(",") for row in (tmp_path / "share.csv").read_text("utf-8").splitlines()]
     assert [row[0] for row in rows] == ["n", "50", "200"]
-    runs, last = int(rows[2][1]), float(rows[2][-1].split()[0])
+    runs, last = int(rows[1][1]), float(rows[1][-1].split()[0])
     model, found = pk.Attention(d=2, beta=64.0), []
-    recipe = {"n": 200, "runs": runs, "seed": 0, "times": [0.0, 50.0], "t_end": 50.0}
+    recipe = {"n": 50, "runs": runs, "seed": 0, "times": [0.0, 50.0], "t_end": 50.0}
     for tokens in pk.ensemble(model, measure="trajectory", **recipe).tokens.values:
         start, end = tokens
         who = pk.strong_renyi_centers(start, 0.5)
