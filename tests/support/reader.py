@@ -111,6 +111,15 @@ class Reader:
         if wait:
             self.idle()
 
+    def turn(self, link, viewport):
+        """Open a link in the page as the last reader left it, which knows no more of that reader."""
+        if self.page.viewport_size != viewport:
+            self.page.set_viewport_size(viewport)
+        self.page.mouse.up()  # a test may have ended while it pressed the button
+        self.page.mouse.move(0, 0)
+        self.get("document.activeElement?.blur()")
+        self.open(link)
+
     def idle(self):
         """Wait until nothing is computed and all is drawn."""
         self.page.evaluate(_IDLE % PATIENCE)

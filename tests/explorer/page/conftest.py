@@ -137,6 +137,35 @@ def kept(tabs, server):
 
 
 @pytest.fixture(scope="package")
+def standing(browser, server):
+    """A reader whose page stays open, for `turned`."""
+    reader = Reader(browser.new_context(**USUAL), server)
+    reader.failures = 0
+    yield reader
+    reader.context.close()
+
+
+@pytest.fixture
+def turned(standing, server, request):
+    """Turns an open page to a link: turned(link) is opened(link) for a third of its CPU.
+
+    For tests that do not care what was there before, and leave nothing but another address. After
+    a test that failed, the page is opened anew.
+    """
+    standing.begin(server)
+    if request.session.testsfailed > standing.failures:
+        standing.failures = request.session.testsfailed
+        standing.leave(f"{server}/static/icon.svg", USUAL["viewport"])
+
+    def turn(link):
+        standing.turn(link, USUAL["viewport"])
+        return standing
+
+    yield turn
+    assert not standing.wrong
+
+
+@pytest.fixture(scope="package")
 def blank(tmp_path_factory):
     """The address of a file with nothing in it."""
     file = tmp_path_factory.mktemp("blank") / "blank.html"

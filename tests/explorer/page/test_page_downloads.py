@@ -25,9 +25,9 @@ def on_figure(tokens):
     return 0.385 * 760 * tokens * [1, -1] + [480, 450]
 
 
-def test_png(opened, small):
+def test_png(turned, small):
     """Twice the size of a figure, with the tokens in their colours."""
-    reader = opened(f"{small}&color=position&show=&t=0")
+    reader = turned(f"{small}&color=position&show=&t=0")
     name, data = download(reader, "png")
     assert name == "parkade-n12-d2-beta16-T100-seed1.png"
     picture = pixels(data)
@@ -38,9 +38,9 @@ def test_png(opened, small):
     assert len(np.unique(picture @ [1, 256, 65536])) > 100
 
 
-def test_svg(opened, small):
+def test_svg(turned, small):
     """Real vectors: a disc for each token where it is, and words as words."""
-    reader = opened(f"{small}&color=position&show=&t=0")
+    reader = turned(f"{small}&color=position&show=&t=0")
     name, data = download(reader, "svg")
     assert name == "parkade-n12-d2-beta16-T100-seed1.svg"
     root = ET.fromstring(data)
@@ -63,9 +63,9 @@ def test_svg(opened, small):
     assert b"<script" not in data
 
 
-def test_npz(opened, tmp_path):
+def test_npz(turned, tmp_path):
     """`pk.load` gives the run that `pk.simulate` makes."""
-    reader = opened("n=12&d=3&beta=4&V=1,1,-1&mask=full&seed=5&T=30")
+    reader = turned("n=12&d=3&beta=4&V=1,1,-1&mask=full&seed=5&T=30")
     name, data = download(reader, "npz")
     assert name == "parkade-full-n12-d3-beta4-T30-seed5.npz"
     file = tmp_path / name

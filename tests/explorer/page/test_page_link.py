@@ -15,9 +15,9 @@ from support.reader import same
         "n=10&d=2&beta=16&c=2&V=0.5,-1;1,0.5&Q=random:2&K=-1&mask=full&frozen=strong&T=20",
     ],
 )
-def test_round_trip(opened, settings):
+def test_round_trip(turned, opened, settings):
     """A link reproduces settings, time, rotation, toggles and token, for somebody else."""
-    reader = opened(settings)
+    reader = turned(settings)
     reader.go(4.5)
     reader.drag(50, 20)
     reader.page.mouse.move(500, 400)
@@ -48,8 +48,8 @@ def test_round_trip(opened, settings):
     assert other.link == link
 
 
-def test_a_short_link_for_the_defaults(opened):
-    reader = opened("n=32")
+def test_a_short_link_for_the_defaults(turned):
+    reader = turned("n=32")
     assert reader.link == "t=1000"
     reader.type("beta", 4)
     assert reader.link == "beta=4&t=1000"

@@ -308,8 +308,8 @@ def test_it_writes_itself(from_disk, file, tmp_path):
     compare(of(again), SETTINGS)
 
 
-def test_the_explorer_makes_one(opened, from_disk, tmp_path):
-    live = opened("n=12&d=3&beta=9&T=100&t=2")
+def test_the_explorer_makes_one(turned, from_disk, tmp_path):
+    live = turned("n=12&d=3&beta=9&T=100&t=2")
     name, data = download(live, "live")
     assert name == "parkade-n12-d3-beta9-T100-seed1.html"
     (tmp_path / name).write_bytes(data)
