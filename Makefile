@@ -62,8 +62,8 @@ test: $(VENV)/parkade ## linters, types and every test
 	$(BIN)/pytest -n auto --dist worksteal
 
 FUZZ ?= 2000
-fuzz: $(VENV)/test ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000), and more seeds
-	PARKADE_FUZZ=$(FUZZ) $(BIN)/pytest tests/fuzz tests/engine/test_implicit.py -n auto --dist worksteal
+fuzz: browser ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000), and more seeds
+	PARKADE_FUZZ=$(FUZZ) $(BIN)/pytest tests/fuzz tests/engine/test_implicit.py tests/explorer/page/test_planner.py -n auto --dist worksteal
 
 parity: browser ## engines in the browser against native ones, for hundreds of models
 	PARKADE_PARITY=1 $(BIN)/pytest tests/explorer/page/test_engine.py -n auto --dist load

@@ -99,12 +99,12 @@ def opened(browser, server, tabs):
     """Makes readers, which know nothing of each other: opened(link, **options) opens a page.
 
     With `clock`, the page's time can be held and moved, and frames are rare: each is drawn, however
-    fast time is moved. Other options are those of Playwright's contexts. Unless told otherwise, the
+    fast time is moved. `routes` answer in the place of the server, by pattern. Other options are those of Playwright's contexts. Unless told otherwise, the
     reader prefers reduced motion, so that a page shows the end of its run and rests.
     """
     readers, tab = [], tabs[0]
 
-    def make(link="", *, origin=server, wait=True, clock=False, **options):
+    def make(link="", *, origin=server, wait=True, clock=False, routes=None, **options):
         usual = origin == server and not (clock or options)
         if usual and tab not in readers:
             reader = tab
@@ -115,6 +115,8 @@ def opened(browser, server, tabs):
         if clock:
             reader.page.clock.install()
             reader.page.add_init_script(SLOW_SCREEN)
+        for pattern, answer in (routes or {}).items():
+            reader.page.route(pattern, answer)
         reader.open(link, wait)
         return reader
 
