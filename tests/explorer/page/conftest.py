@@ -99,8 +99,9 @@ def opened(browser, server, tabs):
     """Makes readers, which know nothing of each other: opened(link, **options) opens a page.
 
     With `clock`, the page's time can be held and moved, and frames are rare: each is drawn, however
-    fast time is moved. `routes` answer in the place of the server, by pattern. Other options are those of Playwright's contexts. Unless told otherwise, the
-    reader prefers reduced motion, so that a page shows the end of its run and rests.
+    fast time is moved. `routes` answer in the place of the server, by pattern. Other options are
+    those of Playwright's contexts. Unless told otherwise, the reader prefers reduced motion, so
+    that a page shows the end of its run and rests.
     """
     readers, tab = [], tabs[0]
 
