@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
-from support.explorer import explore
+from support.explorer import explore, explore_together
 from support.reader import Reader
 
 # The first one is Chromium without windows: the same pages for half of the CPU.
@@ -50,9 +51,12 @@ USUAL = {
 
 
 @pytest.fixture(scope="package")
-def server():
-    """The origin of a server."""
-    with explore() as (_, origin):
+def server(tmp_path_factory):
+    """The origin of a server, which is that of all workers: each would load the engines again."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # a folder of this run, in which each worker has its own
+    with explore_together(folder) as origin:
         yield origin
 
 

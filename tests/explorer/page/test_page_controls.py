@@ -198,8 +198,8 @@ def test_a_new_value_ends_the_run_before(opened, server):
     assert reader.on("progress").is_hidden()
 
 
-def test_cancel(opened, small):
-    reader = opened(small)
+def test_cancel(turned, small):
+    reader = turned(small)
     before = reader.scene()
     reader.page.evaluate("link => { location.hash = link; }", ENDLESS_LINK)
     reader.on("cancel").click()

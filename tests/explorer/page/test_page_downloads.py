@@ -114,10 +114,11 @@ _FILM = """async data => {
 }"""
 
 
-def test_webm(opened, small):
-    reader = opened(f"{small}&color=position&show=")
+def test_webm(turned, small):
+    reader = turned(f"{small}&color=position&show=")
     reader.on("speed").select_option("4")
     name, data = download(reader, "video")
+    reader.on("speed").select_option("1")
     assert name == "parkade-n12-d2-beta16-T100-seed1.webm"
     assert data[:4] == b"\x1a\x45\xdf\xa3"
     film = reader.page.evaluate(_FILM, base64.b64encode(data).decode())
@@ -133,10 +134,11 @@ def test_webm(opened, small):
     assert reader.on("recording").is_hidden()
 
 
-def test_gif(opened, small):
-    reader = opened(small)
+def test_gif(turned, small):
+    reader = turned(small)
     reader.on("speed").select_option("4")
     name, data = download(reader, "gif")
+    reader.on("speed").select_option("1")
     assert name == "parkade-n12-d2-beta16-T100-seed1.gif"
     first, last, delays = gif_frames(data)
     assert 40 < len(delays) < 60  # 12.5 a second for a quarter of fifteen
@@ -158,8 +160,8 @@ def gif_frames(data):
         return first, np.asarray(film.convert("RGB")).astype(int), delays
 
 
-def test_a_film_can_be_stopped(opened, small):
-    reader = opened(small)
+def test_a_film_can_be_stopped(turned, small):
+    reader = turned(small)
     saved = []
     reader.page.on("download", lambda file: saved.append(file))
     reader.on("downloads").locator("summary").click()

@@ -122,9 +122,9 @@ def test_the_server_is_gone(opened, short_lived, small):
     reader.forgive("net::ERR_CONNECTION_RESET", certain=False)  # what was under way
 
 
-def test_the_server_breaks_off(opened, small):
+def test_the_server_breaks_off(turned, small):
     """An answer that ends too early, and one that makes no sense."""
-    reader = opened(small)
+    reader = turned(small)
     answers = ['{"progress": 0.5}\n', '{"error": "stopped after 60 s"}\n', "<html>"]
     told = []
     reader.page.route("**/api/run", lambda route: route.fulfill(body=answers[len(told)]))

@@ -92,8 +92,8 @@ def test_undo_and_redo(opened, small):
     assert reader.on("redo").is_disabled()
 
 
-def test_undo_of_a_preset(opened, small):
-    reader = opened(small)
+def test_undo_of_a_preset(turned, small):
+    reader = turned(small)
     reader.on("preset").select_option("full")
     reader.idle()
     reader.on("undo").click()
@@ -127,9 +127,9 @@ def test_copying(opened, small, server):
     expect(reader.on("toast")).to_have_text("The link to this view is in the address bar.")
 
 
-def test_links_that_make_no_sense(opened, small):
+def test_links_that_make_no_sense(turned, small):
     """What cannot be read of a view is left alone."""
-    reader = opened(f"{small}&t=abc&turn=1,2&zoom=-3&pan=x,y&color=red&token=99&nothing=1&show=x")
+    reader = turned(f"{small}&t=abc&turn=1,2&zoom=-3&pan=x,y&color=red&token=99&nothing=1&show=x")
     view = reader.view
     assert (view["turn"], view["zoom"], view["pan"]) == (None, 1, [0, 0])
     assert (view["color"], view["token"], view["trails"]) == ("cluster", None, False)
