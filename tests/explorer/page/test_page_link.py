@@ -136,6 +136,14 @@ def test_links_that_make_no_sense(turned, small):
     assert reader.get("parkade.t") == 100
 
 
+def test_an_address_without_a_time_means_the_end(turned, small):
+    """In a page that is open as well, of the same run or of another one."""
+    reader = turned(f"{small}&t=3")
+    for link, end in [(small, 100), (f"{small}&t=3", 3), ("n=10&d=2&beta=16&T=50", 50)]:
+        reader.open(link)
+        assert reader.get("parkade.t") == pytest.approx(end)
+
+
 def test_a_link_to_nowhere(opened, small):
     """A zoom or a shift that leaves nothing to see is taken back."""
     view = opened(f"{small}&zoom=1e9").view
