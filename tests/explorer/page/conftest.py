@@ -158,8 +158,8 @@ def standing(browser, server):
 def turned(standing, server, request):
     """Turns an open page to a link: turned(link) is opened(link) for a third of its CPU.
 
-    For tests that do not care what was there before, and leave nothing but another address. After
-    a test that failed, the page is opened anew.
+    For tests that do not care what was there before (redo does), and leave nothing but another
+    address. After a test that failed, the page is opened anew.
     """
     standing.begin(server)
     if request.session.testsfailed > standing.failures:

@@ -92,8 +92,8 @@ def test_undo_and_redo(opened, small):
     assert reader.on("redo").is_disabled()
 
 
-def test_undo_of_a_preset(turned, small):
-    reader = turned(small)
+def test_undo_of_a_preset(opened, small):
+    reader = opened(small)
     reader.on("preset").select_option("full")
     reader.idle()
     reader.on("undo").click()
