@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 
 import hypothesis
 import pytest
 
+from parkade.base import garbage
 from parkade.engine.threads import cores
 
 hypothesis.settings.register_profile(
     "fixed", derandomize=True, deadline=None, database=None, print_blob=False
 )
 hypothesis.settings.load_profile("fixed")
+
+
+gc.disable()  # until all tests are collected: that makes millions of objects, and no garbage
+
+
+def pytest_collection_finish():
+    """Look for garbage again: not among what stays, and not often."""
+    gc.freeze()
+    garbage.look_less_often()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -439,7 +439,7 @@ def test_failed_write_leaves_no_file(here: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_ctrl_c_stops_a_long_run(tmp_path: Path) -> None:
-    process(*SMALL, "--d", "2", "--method", "explicit")  # compile outside the test
+    invoke(*SMALL, "--d", 2, "--method", "explicit")  # compile before
     command = [sys.executable, "-m", "parkade", "simulate", "--n", "300", "--d", "2", "--beta"]
     command += ["500", "--t-end", "1e5", "--times", "final", "--method", "explicit", "--progress"]
     with subprocess.Popen(
@@ -453,7 +453,7 @@ def test_ctrl_c_stops_a_long_run(tmp_path: Path) -> None:
         shown = b""
         while b"simulating" not in shown and running.poll() is None:
             shown += os.read(running.stderr.fileno(), 1024)
-        time.sleep(1)
+        time.sleep(0.3)
         assert running.poll() is None
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)

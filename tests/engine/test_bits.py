@@ -29,17 +29,16 @@ def digests(*words, **variables):
 
 
 def test_whoever_loads_the_code_gets_the_bits_of_whoever_compiled_it():
-    """Compiled (`tests/compile.py`), loaded, in another order, and after inner functions.
+    """Compiled (`tests/compile.py`), loaded in the opposite order, and after inner functions.
 
     `test_store` has a process that compiles, and is killed, and one that then loads.
     """
     if not KEPT.exists():
         pytest.skip("tests/compile.py notes the bits of the process that compiles")
     compiled = json.loads(KEPT.read_text())
-    loaded = digests(*NAMES)
+    loaded = digests(*NAMES[::-1])
     assert compiled  # of some kinds, if others were compiled before
     assert compiled.items() <= loaded.items()
-    assert digests(*NAMES[::-1]) == loaded
     assert after_inner_functions().items() >= loaded.items()
 
 

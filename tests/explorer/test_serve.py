@@ -25,7 +25,7 @@ from parkade.explorer.app import create_app
 from parkade.explorer.run_queue import RunQueue
 from parkade.explorer.settings import Settings
 
-LOAD = float(os.environ.get("PARKADE_LOAD", "3"))
+LOAD = float(os.environ.get("PARKADE_LOAD", "1.5"))
 """Seconds of the load test."""
 
 
@@ -156,7 +156,7 @@ def resident(pid):
 def test_many_clients():
     """Fifty at once, some of whom leave early: all others are served, and memory stays."""
     with explore() as (run, address):
-        served, left, errors = asyncio.run(crowd(address, 1.0))
+        served, left, errors = asyncio.run(crowd(address, 0.5))
         before = resident(run.pid)
         served, left, errors = asyncio.run(crowd(address, LOAD))
         after = resident(run.pid)

@@ -86,9 +86,8 @@ def test_swept(tmp_path, executor):
     """Worker processes get the part with the model."""
     options = {"n": 10, "runs": 4, "t_end": 20.0, "measure": ["clusters", "merges", "consumption"]}
     models = {"calm": drifting(0.01), "windy": drifting(1.0)}
-    found = pk.ensemble(
-        models, **options, store=tmp_path, executor=executor, workers=2 if executor else None
-    )
+    workers = 1 if executor == "processes" else 2
+    found = pk.ensemble(models, **options, store=tmp_path, executor=executor, workers=workers)
     assert list(found.model.values) == ["calm", "windy"]
     last = found.clusters.isel(time=-1).mean("run")
     assert float(last.sel(model="windy")) < float(last.sel(model="calm"))

@@ -33,7 +33,7 @@ def compile_parts(kind):
         _series(kind.d, kind.any_query)
     elif (kind.method, kind.d, kind.mask) == ("implicit", 2, "causal"):
         bits.preload()
-    elif kind.method == "explicit" and kind.sums == "direct":
+    elif kind.method == "explicit" and kind.sums == "direct" and kind.d not in (6, 7):
         system = prepare(pk.Attention(kind.d))
         velocity(system, np.eye(1, kind.d))
         if kind.d != 5:

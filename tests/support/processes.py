@@ -39,8 +39,9 @@ def in_fork(function):
 
 
 def in_pool(method):
+    """Four runs by workers; forked ones share what they inherit, others have nothing in common."""
     context = multiprocessing.get_context(method)
-    with ProcessPoolExecutor(2, mp_context=context) as pool:
+    with ProcessPoolExecutor(2 if method == "fork" else 1, mp_context=context) as pool:
         return [future.result() for future in [pool.submit(run) for _ in range(4)]]
 
 

@@ -31,7 +31,7 @@ from parkade.cli import app
 from parkade.cli.sweep import read_recipe
 from parkade.sweeps.store import Store
 
-KILLS = int(os.environ.get("PARKADE_KILLS", "3"))
+KILLS = int(os.environ.get("PARKADE_KILLS", "2"))
 """How often the main process is killed; the full test uses 20."""
 
 # Batches of two short runs: most of the time is spent writing files.
@@ -90,9 +90,18 @@ def begin(file, *options, program=(), **settings):
     return process, store
 
 
+# It takes as long to import xarray as to do all else.
+WITHOUT_XARRAY = """
+import sys
+sys.modules["xarray"] = None
+from parkade.cli import main
+main()
+"""
+
+
 def sweep(file, *options, **settings):
     """Run the command to its end."""
-    command = [sys.executable, "-m", "parkade", "sweep", str(file), *options]
+    command = [sys.executable, "-c", WITHOUT_XARRAY, "sweep", str(file), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, **settings)
     done.stderr = without_patience(done.stderr)
     return done
@@ -478,37 +487,45 @@ def test_other_versions_are_noticed(tmp_path, monkeypatch):
 
 
 DASK = """
-import os, signal, subprocess, sys, threading, time
-import parkade as pk
+import os, subprocess, sys, threading, time
 import slow
 from distributed import Client, LocalCluster
+from parkade.cli import app
 from parkade.cli.sweep import read_recipe
 from parkade.sweeps.ensemble import complete
 from parkade.sweeps.store import Store
 from pathlib import Path
 
-if __name__ == "__main__":
-    file = Path(sys.argv[1])
-    store = Store(file.with_suffix(""), read_recipe(file))
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, protocol="tcp"
-    ) as cluster, Client(cluster) as client:
-        victim = next(iter(client.run(os.getpid).values()))
-        client.run(exec, Path(slow.__file__).read_text(), {})
+file = Path(sys.argv[1])
+store = Store(file.with_suffix(""), read_recipe(file))
+with LocalCluster(n_workers=0, dashboard_address=None, protocol="tcp") as cluster:
+    # Without a nanny, which would start another one for the victim.
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
+    command += ["--no-nanny", "--no-dashboard", "--nthreads", "1"]
+    workers = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(2)]
+    victim = workers[0]
 
-        def strike():
-            while not store.done():
-                time.sleep(0.002)
-            os.kill(victim, signal.SIGKILL)
+    def strike():
+        while not store.done():
+            time.sleep(0.002)
+        victim.kill()
 
-        killer = threading.Thread(target=strike)
-        killer.start()
-        complete(store, client.get_executor())
-        killer.join()
-        command = [sys.executable, "-m", "parkade", "sweep", sys.argv[2]]
-        command += ["--scheduler", cluster.scheduler_address]
-        subprocess.run(command, check=True)
-        print("victim", victim, "pids", *client.run(os.getpid).values())
+    try:
+        with Client(cluster) as client:
+            client.wait_for_workers(2, timeout=60)
+            client.run(exec, Path(slow.__file__).read_text(), {})
+            killer = threading.Thread(target=strike)
+            killer.start()
+            complete(store, client.get_executor())
+            killer.join()
+            victim.wait()
+            options = ["--scheduler", cluster.scheduler_address]
+            app(["sweep", sys.argv[2], *options], prog_name="parkade", standalone_mode=False)
+            print("victim", victim.pid, "pids", *client.run(os.getpid).values())
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
 """
 
 

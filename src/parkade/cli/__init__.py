@@ -25,8 +25,10 @@ def main() -> None:
     import os
     import sys
 
+    from parkade.base import garbage
     from parkade.cli import guard, streams
 
+    garbage.look_less_often()
     streams.prepare()
     sys.unraisablehook = guard.unraisable
     from parkade.cli.commands import app

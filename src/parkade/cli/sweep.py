@@ -20,8 +20,7 @@ from parkade.cli.guard import guarded, interruptible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import xarray
-
+    from parkade.sweeps.results import Results
     from parkade.sweeps.store import Store
 
 EXAMPLES = (
@@ -102,7 +101,7 @@ def sweep(
     begun = time.perf_counter()
     try:
         with interruptible(""):
-            dataset, made = _run(kept, pool, workers, scheduler, plot is not None)
+            results, made = _run(kept, pool, workers, scheduler, plot is not None)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"{len(kept.done())} of {recipe.batches} batches are kept in {kept.path}; run the same "
@@ -112,7 +111,7 @@ def sweep(
     if plot is not None:
         from parkade import plots
 
-        plots.save(plots.phase_diagram(dataset).figure, plot)  # type: ignore[arg-type]  # no SubFigure
+        plots.save(plots.phase_diagram(results.to_xarray()).figure, plot)  # type: ignore[arg-type]  # no SubFigure
     facts = {**_status(kept), "batches_made": made, "seconds": seconds}
     if as_json:
         print(json.dumps({**facts, "plot": str(plot) if plot else None}, ensure_ascii=False))
@@ -164,21 +163,21 @@ def read_recipe(path: Path) -> Any:
 
 def _run(
     kept: Store, pool: str, workers: int | None, scheduler: str | None, clusters: bool
-) -> tuple[xarray.Dataset, int]:
+) -> tuple[Results, int]:
     """Run the missing batches; return the variables needed and the number of batches run."""
     from parkade.sweeps.ensemble import finish, warn
 
     names = ["trusted_until", *(["clusters"] if clusters else [])]
     with _executor(pool, scheduler) as executor:
-        dataset, made = finish(
+        results, made = finish(
             kept, executor, workers, variables=names, say=_say, progress=sys.stderr.isatty()
         )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn(dataset, kept.recipe)
+        warn(results)
     for warning in caught:
         _say(str(warning.message))
-    return dataset, made
+    return results, made
 
 
 def _say(sentence: str) -> None:

@@ -24,8 +24,8 @@ from parkade.solve.warmup import compiled_ahead
 # of them needs, are compiled on the way.
 _ENGINES = (
     Kind("explicit", 3, "direct"), Kind("implicit", 2, "harmonic"), Kind("explicit", 2, "harmonic"),
-    Kind("implicit", 6, "direct"), Kind("implicit", 2, "direct"), Kind("implicit", 4, "direct"),
-    Kind("implicit", 8, "direct"), Kind("explicit", 4, "direct"),
+    Kind("implicit", 4, "direct"), Kind("implicit", 2, "direct"), Kind("implicit", 8, "direct"),
+    Kind("explicit", 4, "direct"),
     Kind("implicit", 8, "direct", parts=True), Kind("splitting", 8, "direct", parts=True),
 )  # fmt: skip
 

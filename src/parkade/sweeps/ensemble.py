@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import tempfile
 import warnings
@@ -27,7 +26,7 @@ from parkade.model.model import Model
 from parkade.solve.options import SumsOption
 from parkade.sweeps import request
 from parkade.sweeps.batch import Order, run_batch
-from parkade.sweeps.recipe import Recipe
+from parkade.sweeps.results import Results
 from parkade.sweeps.store import Store
 from parkade.sweeps.workers import check_sendable, pool_of, run_all
 
@@ -182,12 +181,12 @@ def ensemble(
     ):
         kept = Store(folder, recipe)
         kept.check_memory()
-        dataset, _ = finish(
+        results, _ = finish(
             kept, executor, workers, say=functools.partial(warnings.warn, stacklevel=3),
             progress=progress, temporary=store is None, report=report,
         )  # fmt: skip
-    warn(dataset, recipe)
-    return dataset
+    warn(results)
+    return results.to_xarray()
 
 
 def finish(
@@ -198,7 +197,7 @@ def finish(
     variables: Iterable[str] | None = None,
     say: Callable[[str], None],
     **options: Any,
-) -> tuple[xarray.Dataset, int]:
+) -> tuple[Results, int]:
     """Run missing and damaged batches; return the whole ensemble and the number of batches run."""
     made = complete(store, executor, workers, **options)
     try:
@@ -275,7 +274,7 @@ def load_ensemble(
     ...     pk.load_ensemble(folder).identical(made)
     True
     """
-    return Store.open(Path(store)).read(partial=partial, variables=variables)
+    return Store.open(Path(store)).read(partial=partial, variables=variables).to_xarray()
 
 
 def _kept(store: Store) -> str:
@@ -283,9 +282,10 @@ def _kept(store: Store) -> str:
     return f"; {done} of {total} batches are kept in {store.path}: run it again to continue"
 
 
-def warn(dataset: xarray.Dataset, recipe: Recipe) -> None:
+def warn(results: Results) -> None:
     """Warn about untrusted runs and mixed versions in a finished ensemble."""
-    late = int((dataset.trusted_until < recipe.t_end).sum())
+    recipe = results.recipe
+    late = int((results.arrays["trusted_until"] < recipe.t_end).sum())
     if late:
         warnings.warn(
             f"in {late} of {recipe.total} runs rounding, not the model, may move tokens by more "
@@ -293,7 +293,7 @@ def warn(dataset: xarray.Dataset, recipe: Recipe) -> None:
             TrustWarning,
             stacklevel=3,
         )
-    if isinstance(json.loads(dataset.attrs["versions"]), list):
+    if len(results.versions) > 1:
         warnings.warn(
             "the batches were made with different versions and may differ in the last bits; see "
             "the attribute versions",

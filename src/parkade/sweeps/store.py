@@ -12,21 +12,18 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade.analysis.centers import KINDS
 from parkade.base import check
 from parkade.base.errors import DamagedError, InputError, ParkadeError, StoreError
 from parkade.base.files import atomic_write, directory, from_json, sweep, to_json
 from parkade.sweeps import netcdf, probe
-from parkade.sweeps.measures import PLATEAUS, Variable
+from parkade.sweeps.measures import Variable
 from parkade.sweeps.recipe import Recipe
-
-if TYPE_CHECKING:
-    import xarray
+from parkade.sweeps.results import Results
 
 RECIPE = "recipe.json"
 _BATCH = re.compile(r"batch-(\d{6,})\.nc")
@@ -117,12 +114,8 @@ class Store:
         check.fits_in_memory(size, "the ensemble", remedy)
         return shapes
 
-    def read(
-        self, *, partial: bool = False, variables: Iterable[str] | None = None
-    ) -> xarray.Dataset:
-        """All runs as one Dataset; if `partial`, with NaN for missing ones."""
-        import xarray
-
+    def read(self, *, partial: bool = False, variables: Iterable[str] | None = None) -> Results:
+        """The measures of all runs; if `partial`, with NaN for missing ones."""
         recipe, done = self.recipe, self.done()
         missing = recipe.batches - len(done)
         if missing and not partial:
@@ -134,10 +127,9 @@ class Store:
         if variables is not None:
             names = [check.choice("variables", name, tuple(chosen)) for name in variables]
             chosen = {name: chosen[name] for name in names}
-        shapes = self._shapes(chosen)
         arrays: dict[str, NDArray[Any]] = {
             name: np.full(shape, np.nan) if missing else np.empty(shape, chosen[name].dtype)
-            for name, shape in shapes.items()
+            for name, shape in self._shapes(chosen).items()
         }
 
         def place(batch: int) -> dict[str, NDArray[Any]]:
@@ -147,23 +139,7 @@ class Store:
         found = self._decode(done, place)
         if found.bad:
             raise _unreadable(self.path, found.bad)
-        every = [json.loads(text) for text in sorted(found.versions)]
-        inner = {dim for variable in chosen.values() for dim in variable.dims}
-        dataset = xarray.Dataset(
-            coords=_coordinates(recipe, inner),
-            attrs={
-                "recipe": recipe.to_json(),
-                "versions": json.dumps(every[0] if len(every) == 1 else every),
-            },
-        )
-        for name, variable in chosen.items():
-            dims = (*recipe.points, "run", *variable.dims)
-            shape = (*recipe.shape, *shapes[name][1:])
-            array = xarray.DataArray(arrays[name].reshape(shape), dims=dims)
-            order = [*recipe.points, *(d for d in dims if d == recipe.observer), "run", ...]
-            dataset[name] = array.transpose(*order)
-            dataset[name].attrs["long_name"] = variable.about
-        return dataset
+        return Results(recipe, arrays, [json.loads(text) for text in sorted(found.versions)])
 
     def check(self) -> Findings:
         """Read the recipe and every batch, and find the bad ones."""
@@ -256,20 +232,6 @@ def _unreadable(folder: Path, bad: dict[str, ParkadeError]) -> ParkadeError:
         "again to recompute them",
         bad,
     )
-
-
-def _coordinates(recipe: Recipe, inner: set[str]) -> dict[str, Any]:
-    """Labels of all dimensions; `inner` are the dimensions of single runs."""
-    known = {
-        "time": np.array(recipe.times),
-        "token": np.arange(recipe.sizes["token"]),
-        "axis": np.arange(recipe.sizes["axis"]),
-        "kind": list(KINDS),
-        "plateau": list(PLATEAUS),
-        recipe.observer: list(recipe.axes[recipe.observer].labels),
-    }
-    outer = {name: list(axis.labels) for name, axis in recipe.points.items()}
-    return {**outer, "run": np.arange(recipe.runs), **{d: known[d] for d in known if d in inner}}
 
 
 def _recorded(folder: Path) -> Recipe | None:

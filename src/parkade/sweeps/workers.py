@@ -21,7 +21,7 @@ from concurrent.futures import (
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from parkade.base import check
+from parkade.base import check, garbage
 from parkade.base.errors import InputError, ParkadeError, WorkerLostError
 from parkade.model.model import Model
 
@@ -131,6 +131,7 @@ def _processes(count: int) -> Iterator[Submit]:
 
 def _serve() -> None:
     """Set up a worker process: it ignores Ctrl-C, and exits when its parent does."""
+    garbage.look_less_often()
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

@@ -37,7 +37,7 @@ SEPARATIONS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0)
 
 def measure(effort: Effort) -> Evidence:
     """Freeze centres as close as the theorem allows, and see where the other tokens go."""
-    tries, outside = effort.choose((3, 5), (12, 30))
+    tries, outside = effort.choose((3, 5), (8, 15))
     cases = [(s, p, k) for s in SETTINGS for p in PACKINGS for k in range(tries)]
     total = len(cases) + len(SEPARATIONS) * outside
     farthest, latest = 0.0, 0.0

@@ -4,8 +4,8 @@ The paper shows clouds and does not define them. This definition was fixed befor
 
 - no collapse: in every run at least 3/4 of the tokens are farther than 1e-3 from the others;
 - nearness: the mean angle between tokens and L is less than that of uniform tokens;
-- two clouds: every run has tokens on both sides of L^⊥ (random sides would fail in sixty looks
-  with a probability of 3e-8), and fewer tokens with |⟨x, ξ⟩| < ¼ than uniform tokens on S²,
+- two clouds: every run has tokens on both sides of L^⊥ (random sides would fail in forty looks
+  with a probability of 2e-8), and fewer tokens with |⟨x, ξ⟩| < ¼ than uniform tokens on S²,
   of which a quarter are there.
 
 All of it at the paper's t = 5000 and again at t = 1e9. "Less" and "fewer" are tested over
@@ -41,7 +41,7 @@ BAND = 1 / 4
 
 def measure(V: Sequence[float], effort: Effort) -> Evidence:
     """Test whether the tokens form a cloud, or two, for this V."""
-    runs = effort.choose(6, 30)
+    runs = effort.choose(6, 20)
     final = theory.final_configuration(V)
     basis, line = final.basis, final.dim == 1
     rng = effort.generator(int(line))

@@ -50,15 +50,24 @@ class Ending:
 
 def follow(model: Attention, start: Array, points: Array, t_end: float) -> Ending:
     """Run until `t_end`, or to the end of `EARLY` if the tokens keep moving; see how it ends."""
-    run = simulate(model, start, EARLY[-1], times=EARLY, tol=TOL, method="implicit")
-    path = np.array(EARLY), np.array([distance(x, points) for x in run.tokens])
-    speeds = [float(np.linalg.norm(model.velocity(x), axis=1).max()) for x in run.tokens]
-    if min(speeds) > FAST:
-        return Ending("moving", float(path[1][-1]), 0.0, run.final, path)
-    run = simulate(
-        model, start, t_end, times=np.geomspace(1, t_end, 100), tol=TOL, method="implicit"
+    times = np.geomspace(1, t_end, 100)
+    until = EARLY[-1]
+    first = simulate(
+        model, start, until, times=[*times[times < EARLY[0]], *EARLY], tol=TOL, method="implicit"
     )
-    path = run.times, np.array([distance(x, points) for x in run.tokens])
+    late = first.tokens[-len(EARLY) :]
+    speeds = [float(np.linalg.norm(model.velocity(x), axis=1).max()) for x in late]
+    if min(speeds) > FAST:
+        seen = np.array([distance(x, points) for x in late])
+        return Ending("moving", float(seen[-1]), 0.0, first.final, (np.array(EARLY), seen))
+    later = times[times > until]
+    run = simulate(
+        model, first.final, t_end - until, times=later - until, tol=TOL, method="implicit"
+    )
+    path = (
+        np.concatenate([first.times, later]),
+        np.array([distance(x, points) for x in [*first.tokens, *run.tokens]]),
+    )
     off = float(path[1][-1])
     if off <= WITHIN:
         return Ending("reached", off, 0.0, run.final, path)

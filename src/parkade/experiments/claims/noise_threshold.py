@@ -122,7 +122,7 @@ def chance(point: Point) -> float:
 def measure(effort: Effort) -> Evidence:
     """Start uniform tokens below and above the threshold."""
     cases = effort.choose(CASES[:2], CASES)
-    runs = effort.choose(30, 300)
+    runs = effort.choose(15, 300)
     points = []
     for i, (d, beta) in enumerate(cases):
         critical = threshold(d, beta)

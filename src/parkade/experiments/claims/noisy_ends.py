@@ -61,7 +61,8 @@ def wander(kappa: float, s: int, effort: Effort, n: int, beta: float) -> Wander:
 
 def all_of(starts: int, effort: Effort, n: int, beta: float) -> dict[float, list[Wander]]:
     """Runs for every κ, from the same starts."""
-    return {kappa: [wander(kappa, s, effort, n, beta) for s in range(starts)] for kappa in KAPPAS}
+    kappas = effort.choose(KAPPAS[:1], KAPPAS)  # time goes with κ
+    return {kappa: [wander(kappa, s, effort, n, beta) for s in range(starts)] for kappa in kappas}
 
 
 def medians(found: dict[float, list[Wander]]) -> list[float]:

@@ -25,7 +25,7 @@ from parkade.model.attention import Attention
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DIMENSIONS = (3, 4, 6)
+DIMENSIONS = (3, 4, 8)
 BETAS = (1.0, 4.0, 16.0)
 TOKENS = 12
 

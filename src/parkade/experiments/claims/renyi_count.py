@@ -31,7 +31,7 @@ still fits."""
 
 def measure(effort: Effort) -> Evidence:
     """Add tokens until there is no place for another centre, and count the centres."""
-    samples = effort.choose(2000, 10_000)
+    samples = effort.choose(2000, 5000)
     few = np.empty((len(DELTAS), samples))  # centres among the first TOKENS
     full = np.empty((len(DELTAS), samples))
     for i, delta in enumerate(DELTAS):

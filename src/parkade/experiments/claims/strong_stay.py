@@ -32,7 +32,7 @@ least 1000 times as long. Only the guarantee decides which are compared, so ther
 
 def measure(effort: Effort) -> Evidence:
     """Follow every token to which the lemma applies."""
-    starts = effort.choose(2, 12)
+    starts = effort.choose(2, 6)
     runs = [(beta, n, s) for beta in BETAS for n in TOKENS for s in range(starts)]
     rows = []
     for i, (beta, n, s) in enumerate(runs):

@@ -29,7 +29,7 @@ from parkade.model.attention import Attention
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DIMENSIONS = (2, 3, 6)
+DIMENSIONS = (2, 3, 8)
 BETAS = (1.0, 4.0, 16.0)
 TOKENS = 12
 

@@ -1,0 +1,66 @@
+"""What all runs of an ensemble have measured, as arrays or as one labelled Dataset."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkade.analysis.centers import KINDS
+from parkade.sweeps import netcdf
+from parkade.sweeps.measures import PLATEAUS
+from parkade.sweeps.recipe import Recipe
+
+if TYPE_CHECKING:
+    import xarray
+
+
+class Results(NamedTuple):
+    """The measures of an ensemble.
+
+    `parkade sweep` needs no more: xarray takes longer to import than short sweeps take.
+    """
+
+    recipe: Recipe
+    arrays: dict[str, NDArray[Any]]
+    """By the names of variables, with a leading axis of simulations."""
+    versions: list[dict[str, str]]
+    """All that batches were made with."""
+
+    def to_xarray(self) -> xarray.Dataset:
+        """One Dataset, with the parameters of the grid as dimensions."""
+        import xarray
+
+        recipe, versions = self.recipe, self.versions
+        known = netcdf.variables(recipe)
+        dataset = xarray.Dataset(
+            coords=_coordinates(recipe, {dim for name in self.arrays for dim in known[name].dims}),
+            attrs={
+                "recipe": recipe.to_json(),
+                "versions": json.dumps(versions[0] if len(versions) == 1 else versions),
+            },
+        )
+        for name, values in self.arrays.items():
+            dims = (*recipe.points, "run", *known[name].dims)
+            shape = (*recipe.shape, *values.shape[1:])
+            array = xarray.DataArray(values.reshape(shape), dims=dims)
+            order = [*recipe.points, *(d for d in dims if d == recipe.observer), "run", ...]
+            dataset[name] = array.transpose(*order)
+            dataset[name].attrs["long_name"] = known[name].about
+        return dataset
+
+
+def _coordinates(recipe: Recipe, inner: set[str]) -> dict[str, Any]:
+    """Labels of all dimensions; `inner` are the dimensions of single runs."""
+    known = {
+        "time": np.array(recipe.times),
+        "token": np.arange(recipe.sizes["token"]),
+        "axis": np.arange(recipe.sizes["axis"]),
+        "kind": list(KINDS),
+        "plateau": list(PLATEAUS),
+        recipe.observer: list(recipe.axes[recipe.observer].labels),
+    }
+    outer = {name: list(axis.labels) for name, axis in recipe.points.items()}
+    return {**outer, "run": np.arange(recipe.runs), **{d: known[d] for d in known if d in inner}}
