@@ -62,10 +62,11 @@ test: $(VENV)/parkade ## linters, types and every test
 	$(BIN)/pytest -n auto --dist worksteal
 
 FUZZ ?= 2000
-fuzz: $(VENV)/test ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000), and more seeds
+fuzz: browser ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000), and more seeds elsewhere
 	PARKADE_FUZZ=$(FUZZ) $(BIN)/pytest tests/fuzz tests/engine/test_implicit.py tests/engine/test_general.py \
 	  tests/engine/test_harmonic.py tests/engine/test_series.py tests/solve/test_noise.py tests/solve/test_sums.py \
-	  tests/theory/test_final.py tests/theory/test_forecast.py tests/theory/test_parking.py -n auto --dist worksteal
+	  tests/theory/test_final.py tests/theory/test_forecast.py tests/theory/test_parking.py \
+	  tests/explorer/page/test_planner.py -n auto --dist worksteal
 
 parity: browser ## engines in the browser against native ones, for hundreds of models
 	PARKADE_PARITY=1 $(BIN)/pytest tests/explorer/page/test_engine.py -n auto --dist load

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -71,20 +72,61 @@ class Client:
 @contextlib.contextmanager
 def explore(**variables):
     """The command `parkade explore` as a process, and the origin of its page."""
+    with started(variables) as process:
+        try:
+            yield process, origin_of(process)
+        finally:
+            process.kill()
+
+
+def started(variables):
+    """The process of a server that has just been started."""
     command = [sys.executable, "-m", "parkade", "explore", "--no-browser", "--port", "0"]
-    with subprocess.Popen(
+    return subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | variables,
-    ) as process:
-        try:
-            found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-            assert found, process.stderr.read()
-            yield process, found[0]
-        finally:
-            process.kill()
+    )
+
+
+def origin_of(process):
+    """The origin of the page of a server, which is waited for."""
+    found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+    assert found, process.stderr.read()
+    return found[0]
+
+
+_shared = []
+"""Servers that this process has started for others as well, which may need them longer."""
+
+
+@contextlib.contextmanager
+def explore_together(folder):
+    """The origin of one server for all processes that ask here: the last one to leave ends it."""
+    import fcntl
+
+    def count(more):
+        with open(folder / "server", "a+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            users, pid, origin = (file.read() or "0 0 none").split()
+            users = int(users) + more
+            if users and pid == "0":
+                _shared.append(started({}))
+                pid, origin = _shared[-1].pid, origin_of(_shared[-1])
+            elif not users:
+                os.kill(int(pid), signal.SIGKILL)
+                pid = 0
+            file.truncate(0)
+            file.write(f"{users} {pid} {origin}")
+        return origin
+
+    try:
+        yield count(+1)
+    finally:
+        count(-1)
 
 
 def refused(response, status, sentence, field=None):

@@ -30,6 +30,7 @@ from parkade.explorer.bundle import PAGE, bundle
 from parkade.explorer.equation import equation
 from parkade.explorer.limits import Limits
 from parkade.explorer.presets import presets
+from parkade.explorer.recent import Recent
 from parkade.explorer.responses import (
     TaskResponse,
     error_response,
@@ -54,6 +55,14 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
     """The ASGI application, with these limits and this queue or the default ones."""
     allowed = limits or Limits()
     runs = queue or RunQueue()
+    recent = Recent()
+
+    def once(output: Output) -> Output:
+        def found(settings: Settings, *more: Any) -> bytes:
+            key = output, tuple(settings.to_dict().values())
+            return recent.get(key, lambda: output(settings, *more))
+
+        return found
 
     def computed(output: Output, media: str, name: str | None = None) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> ASGIApp:
@@ -87,8 +96,8 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
             Route("/api/schema", _schema),
             Route("/api/presets", _presets),
             Route("/api/recorded/{name}", _recorded),
-            Route("/api/run", computed(_scene, "application/x-ndjson"), methods=["POST"]),
-            Route("/api/stairs", computed(_stairs, "application/x-ndjson"), methods=["POST"]),
+            Route("/api/run", computed(once(_scene), "application/x-ndjson"), methods=["POST"]),
+            Route("/api/stairs", computed(once(_stairs), "application/x-ndjson"), methods=["POST"]),
             Route("/api/download/npz", npz, methods=["POST"]),
             Route("/api/download/html", html, methods=["POST"]),
             Route("/api/download/live", live, methods=["POST"]),

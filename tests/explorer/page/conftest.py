@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
-from support.explorer import explore
+from support.explorer import explore, explore_together
 from support.reader import Reader
 
 # The first one is Chromium without windows: the same pages for half of the CPU.
@@ -41,6 +42,7 @@ FLAGS = [
     "--enable-unsafe-swiftshader",
     f"--disable-features={','.join(NOT_NEEDED)}",
 ]
+SLOW_SCREEN = "requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 80);"
 USUAL = {
     "viewport": {"width": 1280, "height": 800},
     "reduced_motion": "reduce",
@@ -49,9 +51,12 @@ USUAL = {
 
 
 @pytest.fixture(scope="package")
-def server():
-    """The origin of a server."""
-    with explore() as (_, origin):
+def server(tmp_path_factory):
+    """The origin of a server, which is that of all workers: each would load the engines again."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # a folder of this run, in which each worker has its own
+    with explore_together(folder) as origin:
         yield origin
 
 
@@ -97,13 +102,14 @@ def tabs(browser):
 def opened(browser, server, tabs):
     """Makes readers, which know nothing of each other: opened(link, **options) opens a page.
 
-    With `clock`, the page's time can be held and moved. Other options are those of Playwright's
-    contexts. Unless told otherwise, the reader prefers reduced motion, so that a page shows the
-    end of its run and rests.
+    With `clock`, the page's time can be held and moved, and frames are rare: each is drawn, however
+    fast time is moved. `routes` answer in the place of the server, by pattern. Other options are
+    those of Playwright's contexts. Unless told otherwise, the reader prefers reduced motion, so
+    that a page shows the end of its run and rests.
     """
     readers, tab = [], tabs[0]
 
-    def make(link="", *, origin=server, wait=True, clock=False, **options):
+    def make(link="", *, origin=server, wait=True, clock=False, routes=None, **options):
         usual = origin == server and not (clock or options)
         if usual and tab not in readers:
             reader = tab
@@ -113,6 +119,9 @@ def opened(browser, server, tabs):
         readers.append(reader)
         if clock:
             reader.page.clock.install()
+            reader.page.add_init_script(SLOW_SCREEN)
+        for pattern, answer in (routes or {}).items():
+            reader.page.route(pattern, answer)
         reader.open(link, wait)
         return reader
 
@@ -137,6 +146,35 @@ def kept(tabs, server):
 
 
 @pytest.fixture(scope="package")
+def standing(browser, server):
+    """A reader whose page stays open, for `turned`."""
+    reader = Reader(browser.new_context(**USUAL), server)
+    reader.failures = 0
+    yield reader
+    reader.context.close()
+
+
+@pytest.fixture
+def turned(standing, server, request):
+    """Turns an open page to a link: turned(link) is opened(link) for a third of its CPU.
+
+    For tests that do not care what was there before (redo does), and leave nothing but another
+    address. After a test that failed, the page is opened anew.
+    """
+    standing.begin(server)
+    if request.session.testsfailed > standing.failures:
+        standing.failures = request.session.testsfailed
+        standing.leave(f"{server}/static/icon.svg", USUAL["viewport"])
+
+    def turn(link):
+        standing.turn(link, USUAL["viewport"])
+        return standing
+
+    yield turn
+    assert not standing.wrong
+
+
+@pytest.fixture(scope="package")
 def blank(tmp_path_factory):
     """The address of a file with nothing in it."""
     file = tmp_path_factory.mktemp("blank") / "blank.html"
@@ -152,7 +190,7 @@ def from_disk(browser, tabs, blank):
     def make(file, link="", *, instead=False, **options):
         if instead:
             reader = readers.pop()
-            check(reader)
+            reader.check_file()
             if reader.origin == file.as_uri():
                 reader.page.goto(blank)  # another link alone would not open it again
             reader.begin(file.as_uri())
@@ -167,21 +205,32 @@ def from_disk(browser, tabs, blank):
         reader.idle()
         return reader
 
-    def check(reader):
-        # Nothing is asked for but the file itself, and what it carries or makes itself.
-        others = [url for url in reader.asked if not url.startswith(("data:", "blob:"))]
-        assert {url.partition("#")[0] for url in others} == {reader.origin}
-        assert not [line for line in reader.wrong if not line.startswith("request: file:")]
-
     yield make
     for reader in readers:
         try:
-            check(reader)
+            reader.check_file()
         finally:
             if reader is tab:
                 reader.leave(blank, USUAL["viewport"])
             else:
                 reader.context.close()
+
+
+@pytest.fixture(scope="module")
+def left_open(browser):
+    """Opens files as `from_disk` does, for all tests of a module: each must check what it needs."""
+    contexts = []
+
+    def make(file):
+        contexts.append(browser.new_context(offline=True, **USUAL))
+        reader = Reader(contexts[-1], file.as_uri())
+        reader.page.goto(file.as_uri())
+        reader.idle()
+        return reader
+
+    yield make
+    for context in contexts:
+        context.close()
 
 
 @pytest.fixture(scope="package")

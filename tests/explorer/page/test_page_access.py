@@ -127,9 +127,9 @@ def test_phone(opened):
     assert reader.get("parkade.scene.mask") == "full"
 
 
-def test_desktop(opened, small):
+def test_desktop(turned, small):
     """No scrolling of the page, and everything inside it."""
-    reader = opened(small)
+    reader = turned(small)
     for size in [(1280, 800), (1024, 768), (1920, 1080)]:
         reader.page.set_viewport_size({"width": size[0], "height": size[1]})
         reader.idle()
@@ -191,8 +191,8 @@ def test_by_keyboard_only(opened, small):
     assert reader.on("help").is_hidden()
 
 
-def test_help(opened, small):
-    reader = opened(small)
+def test_help(turned, small):
+    reader = turned(small)
     reader.on("timeline").focus()
     reader.press("?")
     assert reader.on("help").is_visible()
@@ -226,8 +226,8 @@ def test_every_control_has_a_name(opened):
     assert len(set(boxes)) == len(boxes) >= 18
 
 
-def test_what_a_screen_reader_hears(opened, small):
-    reader = opened(small)
+def test_what_a_screen_reader_hears(turned, small):
+    reader = turned(small)
     assert reader.on("summary").get_attribute("aria-live") == "polite"
     expect(reader.on("summary")).to_have_text("t = 100: 4 clusters")
     reader.press("Home")
@@ -261,9 +261,9 @@ def test_a_screen_reader_is_not_flooded(opened, small):
     assert reader.get("parkade.playing")
 
 
-def test_escape_closes_the_menu(opened, small):
-    """The focus goes back to where the menu was opened, not into what is hidden."""
-    reader = opened(small)
+def test_escape_closes_the_menu(turned, small):
+    """The focus goes back to where the menu was turned, not into what is hidden."""
+    reader = turned(small)
     summary = reader.on("downloads").locator("summary")
     summary.focus()
     reader.press("Enter")

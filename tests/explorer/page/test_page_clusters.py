@@ -39,8 +39,8 @@ def named(reader):
     return names, int(told.split()[0])
 
 
-def test_without_noise(opened):
-    reader = opened("n=32&T=1000")
+def test_without_noise(turned):
+    reader = turned("n=32&T=1000")
     scene = reader.scene()
     merges = [merge["t"] for merge in scene["merges"]]
     # Between two frames, in the middle of a merge, and while they form.
@@ -57,9 +57,9 @@ def test_without_noise(opened):
     reader.press("Escape")
 
 
-def test_the_notes(opened):
+def test_the_notes(turned):
     """What is written on the picture counts the same, also after the last plateau has ended."""
-    reader = opened("n=64&beta=25&T=10000&heads=8&rank=2")
+    reader = turned("n=64&beta=25&T=10000&heads=8&rank=2")
     assert reader.scene()["plateaus"][-1]["end"] < 9000
     assert reader.text("clusters") == "2 clusters"
     _, data = download(reader, "svg")
@@ -67,9 +67,9 @@ def test_the_notes(opened):
     assert [word for word in words if re.match("[A-Z][a-z]+ clusters?", word)] == ["Two clusters"]
 
 
-def test_no_name_covers_another(opened):
+def test_no_name_covers_another(turned):
     """While many clusters form, most of them with close ones."""
-    reader = opened("n=64&d=2&beta=16&T=1000&show=names")
+    reader = turned("n=64&d=2&beta=16&T=1000&show=names")
     for t in (4.5, 5.2, 6.0, 7.0):
         reader.go(t)
         _, data = download(reader, "svg")
@@ -83,15 +83,15 @@ def test_no_name_covers_another(opened):
                     assert abs(left - x) > 20 or abs(up - y) > 10, t
 
 
-def test_on_the_circle(opened):
-    reader = opened("n=200&d=2&beta=64&T=1000")
+def test_on_the_circle(turned):
+    reader = turned("n=200&d=2&beta=64&T=1000")
     for t, count, labels, by_merges in counts(reader, [0, 0.005, 0.05, 0.5, 5, 50, 500]):
         assert count == labels == by_merges, t
 
 
-def test_with_noise(opened):
+def test_with_noise(turned):
     """The count is of this moment: tokens that met once may be apart again."""
-    reader = opened("n=24&noise=0.01&T=60")
+    reader = turned("n=24&noise=0.01&T=60")
     scene = reader.scene()
     assert scene["merges"] is None
     rows = counts(reader, scene["times"])

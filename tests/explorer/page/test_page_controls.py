@@ -40,8 +40,8 @@ def check(reader, **changes):
 NUMBERS = [("n", 20), ("d", 5), ("beta", 2.5), ("c", 1.5), ("T", 1e60), ("seed", 7)]
 
 
-def test_numbers(opened, small):
-    reader = opened(small)
+def test_numbers(turned, small):
+    reader = turned(small)
     before = check(reader)
     for name, value in NUMBERS:
         typed = f"{value:g}".replace("e+", "e")
@@ -56,8 +56,8 @@ def test_numbers(opened, small):
     check(reader)
 
 
-def test_numbers_as_people_write_them(opened, small):
-    reader = opened(small)
+def test_numbers_as_people_write_them(turned, small):
+    reader = turned(small)
     reader.type("T", "10^12")
     check(reader, T=1e12)
     reader.type("beta", "2,5")
@@ -76,8 +76,8 @@ SLIDERS = [
 ]
 
 
-def test_sliders(opened, small):
-    reader = opened(small)
+def test_sliders(turned, small):
+    reader = turned(small)
     for name, share, value in SLIDERS:
         reader.on(f"{name}-slider").fill(str(share))
         reader.idle()
@@ -94,9 +94,9 @@ def test_sliders(opened, small):
         reader.open(small)
 
 
-def test_a_slider_that_is_dragged(opened, small):
+def test_a_slider_that_is_dragged(turned, small):
     """While it moves, runs come and go; where it is let go, that is the run."""
-    reader = opened(small)
+    reader = turned(small)
     box = reader.on("beta-slider").bounding_box()
     y = box["y"] + box["height"] / 2
     reader.page.mouse.move(box["x"] + 20, y)
@@ -118,9 +118,9 @@ def test_a_slider_that_is_dragged(opened, small):
 
 
 @pytest.mark.parametrize("name", ["V", "Q", "K"])
-def test_matrices(opened, small, name):
+def test_matrices(turned, small, name):
     """The identity, eigenvalues, all entries, and random."""
-    reader = opened(small)
+    reader = turned(small)
 
     def choose(kind):
         reader.on(name).select_option(kind)
@@ -143,9 +143,9 @@ def test_matrices(opened, small, name):
     check(reader)
 
 
-def test_matrices_as_text(opened, small):
+def test_matrices_as_text(turned, small):
     """One number for all eigenvalues; beyond eight dimensions a line of text."""
-    reader = opened(f"{small}&V=0.5")
+    reader = turned(f"{small}&V=0.5")
     check(reader, V="0.5")
     assert [reader.on(f"V-{i}").input_value() for i in range(2)] == ["0.5", "0.5"]
     reader.type("d", 9)
@@ -159,8 +159,8 @@ def test_matrices_as_text(opened, small):
     assert reader.on("V-2-slider").input_value() == "0.5"
 
 
-def test_mask_and_frozen(opened, small):
-    reader = opened(f"{small}&c=2")
+def test_mask_and_frozen(turned, small):
+    reader = turned(f"{small}&c=2")
     reader.on("mask-full").check()
     reader.idle()
     check(reader, c=2, mask="full")
@@ -198,8 +198,8 @@ def test_a_new_value_ends_the_run_before(opened, server):
     assert reader.on("progress").is_hidden()
 
 
-def test_cancel(opened, small):
-    reader = opened(small)
+def test_cancel(turned, small):
+    reader = turned(small)
     before = reader.scene()
     reader.page.evaluate("link => { location.hash = link; }", ENDLESS_LINK)
     reader.on("cancel").click()

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageSequence
 from playwright.sync_api import expect
 from support.reader import download, has, pixels
 
@@ -25,9 +25,9 @@ def on_figure(tokens):
     return 0.385 * 760 * tokens * [1, -1] + [480, 450]
 
 
-def test_png(opened, small):
+def test_png(turned, small):
     """Twice the size of a figure, with the tokens in their colours."""
-    reader = opened(f"{small}&color=position&show=&t=0")
+    reader = turned(f"{small}&color=position&show=&t=0")
     name, data = download(reader, "png")
     assert name == "parkade-n12-d2-beta16-T100-seed1.png"
     picture = pixels(data)
@@ -35,12 +35,12 @@ def test_png(opened, small):
     places = 2 * on_figure(reader.scene()["frames"][0])
     for k, color in [(11, [173, 220, 48]), (0, reader.color("ink"))]:
         assert has(picture, *places[k], np.array(color), 2, 20)
-    assert len(np.unique(picture @ [1, 256, 65536])) > 100
+    assert len(np.unique(picture[::4, ::4] @ [1, 256, 65536])) > 100
 
 
-def test_svg(opened, small):
+def test_svg(turned, small):
     """Real vectors: a disc for each token where it is, and words as words."""
-    reader = opened(f"{small}&color=position&show=&t=0")
+    reader = turned(f"{small}&color=position&show=&t=0")
     name, data = download(reader, "svg")
     assert name == "parkade-n12-d2-beta16-T100-seed1.svg"
     root = ET.fromstring(data)
@@ -63,9 +63,9 @@ def test_svg(opened, small):
     assert b"<script" not in data
 
 
-def test_npz(opened, tmp_path):
+def test_npz(turned, tmp_path):
     """`pk.load` gives the run that `pk.simulate` makes."""
-    reader = opened("n=12&d=3&beta=4&V=1,1,-1&mask=full&seed=5&T=30")
+    reader = turned("n=12&d=3&beta=4&V=1,1,-1&mask=full&seed=5&T=30")
     name, data = download(reader, "npz")
     assert name == "parkade-full-n12-d3-beta4-T30-seed5.npz"
     file = tmp_path / name
@@ -114,10 +114,11 @@ _FILM = """async data => {
 }"""
 
 
-def test_webm(opened, small):
-    reader = opened(f"{small}&color=position&show=")
+def test_webm(turned, small):
+    reader = turned(f"{small}&color=position&show=")
     reader.on("speed").select_option("4")
     name, data = download(reader, "video")
+    reader.on("speed").select_option("1")
     assert name == "parkade-n12-d2-beta16-T100-seed1.webm"
     assert data[:4] == b"\x1a\x45\xdf\xa3"
     film = reader.page.evaluate(_FILM, base64.b64encode(data).decode())
@@ -133,16 +134,16 @@ def test_webm(opened, small):
     assert reader.on("recording").is_hidden()
 
 
-def test_gif(opened, small):
-    reader = opened(small)
+def test_gif(turned, small):
+    reader = turned(small)
     reader.on("speed").select_option("4")
     name, data = download(reader, "gif")
+    reader.on("speed").select_option("1")
     assert name == "parkade-n12-d2-beta16-T100-seed1.gif"
-    frames, delays = gif_frames(data)
-    assert 40 < len(frames) < 60  # 12.5 a second for a quarter of fifteen
+    first, last, delays = gif_frames(data)
+    assert 40 < len(delays) < 60  # 12.5 a second for a quarter of fifteen
     assert set(delays[:-1]) == {8}
     assert delays[-1] == 120
-    first, last = frames[0], frames[-1]
     assert first.shape == (540, 480, 3)
     assert np.abs(first[3, 3] - reader.color("paper")).max() <= 8
     assert len(np.unique(last @ [1, 256, 65536])) > 50
@@ -150,20 +151,17 @@ def test_gif(opened, small):
 
 
 def gif_frames(data):
-    """The pictures of an animated GIF and how long each stays, as any viewer reads them."""
+    """The first and the last picture of an animated GIF, and how long each of all stays."""
     assert data[:6] == b"GIF89a"
     assert struct.unpack("<HH", data[6:10]) == (480, 540)
     with Image.open(io.BytesIO(data)) as film:
-        frames, delays = [], []
-        for i in range(film.n_frames):
-            film.seek(i)
-            frames.append(np.asarray(film.convert("RGB")).astype(int))
-            delays.append(film.info["duration"] // 10)
-    return frames, delays
+        first = np.asarray(film.convert("RGB")).astype(int)
+        delays = [frame.info["duration"] // 10 for frame in ImageSequence.Iterator(film)]
+        return first, np.asarray(film.convert("RGB")).astype(int), delays
 
 
-def test_a_film_can_be_stopped(opened, small):
-    reader = opened(small)
+def test_a_film_can_be_stopped(turned, small):
+    reader = turned(small)
     saved = []
     reader.page.on("download", lambda file: saved.append(file))
     reader.on("downloads").locator("summary").click()

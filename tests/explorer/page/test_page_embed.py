@@ -41,8 +41,8 @@ def test_a_frame_has_the_picture_and_the_time_line(from_disk, tmp_path, run):
     assert reader.get("parkade.t") == 1e6
 
 
-def test_a_saved_page_keeps_the_view(opened, from_disk, tmp_path):
-    live = opened("n=12&d=3&beta=4&T=50&t=3&token=2&zoom=1.5&turn=0.8,0.6,0,0&show=names")
+def test_a_saved_page_keeps_the_view(turned, from_disk, tmp_path):
+    live = turned("n=12&d=3&beta=4&T=50&t=3&token=2&zoom=1.5&turn=0.8,0.6,0,0&show=names")
     _, data = download(live, "html")
     file = tmp_path / "kept.html"
     file.write_bytes(data)
@@ -57,9 +57,9 @@ def test_a_saved_page_keeps_the_view(opened, from_disk, tmp_path):
     assert reader.get("parkade.t") == pytest.approx(7)
 
 
-def test_tables(opened, tmp_path, run):
+def test_tables(turned, tmp_path, run):
     """They are those of the command line, and of the merge tree."""
-    reader = opened("n=40&d=2&beta=36&T=1e6&seed=1")
+    reader = turned("n=40&d=2&beta=36&T=1e6&seed=1")
     run.save(tmp_path / "run.npz")
     for name in ["merges", "plateaus"]:
         command = ["timeline", str(tmp_path / "run.npz"), "--csv", name]

@@ -24,8 +24,8 @@ WRONG = [
 ]
 
 
-def test_wrong_values(opened, small):
-    reader = opened(f"{small}&V=1,0.5")
+def test_wrong_values(turned, small):
+    reader = turned(f"{small}&V=1,0.5")
     scene, picture = reader.get("parkade.scene.settings"), reader.picture()
     state = reader.page.locator("html")
     for name, value, sentence in WRONG:
@@ -58,8 +58,8 @@ def test_all_that_is_wrong_is_told(opened):
     reader.forgive(REFUSED)
 
 
-def test_the_last_scene_stays_alive(opened, small):
-    reader = opened(small)
+def test_the_last_scene_stays_alive(turned, small):
+    reader = turned(small)
     reader.type("beta", -1)
     reader.forgive(REFUSED)
     picture = reader.picture()
@@ -68,9 +68,9 @@ def test_the_last_scene_stays_alive(opened, small):
     assert not same(reader.picture(), picture)
 
 
-def test_too_much_work(opened):
+def test_too_much_work(turned):
     """What would take for ever is refused with a time that would not."""
-    reader = opened("n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=10")
+    reader = turned("n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=10")
     reader.type("T", "1e50")
     reader.forgive(REFUSED, certain=False)  # or told by the stream, if it had begun
     told = reader.text("T-error")
@@ -81,8 +81,8 @@ def test_too_much_work(opened):
     assert 1 <= int(power.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789"))) < 50
 
 
-def test_nothing_left_to_move(opened):
-    reader = opened("n=3&d=2&beta=100&c=0.1&T=5")
+def test_nothing_left_to_move(turned):
+    reader = turned("n=3&d=2&beta=100&c=0.1&T=5")
     reader.on("frozen-renyi").check()
     reader.idle()
     reader.forgive(REFUSED, certain=False)  # or told by the stream, if it had begun
@@ -122,9 +122,9 @@ def test_the_server_is_gone(opened, short_lived, small):
     reader.forgive("net::ERR_CONNECTION_RESET", certain=False)  # what was under way
 
 
-def test_the_server_breaks_off(opened, small):
+def test_the_server_breaks_off(turned, small):
     """An answer that ends too early, and one that makes no sense."""
-    reader = opened(small)
+    reader = turned(small)
     answers = ['{"progress": 0.5}\n', '{"error": "stopped after 60 s"}\n', "<html>"]
     told = []
     reader.page.route("**/api/run", lambda route: route.fulfill(body=answers[len(told)]))

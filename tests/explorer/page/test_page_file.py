@@ -13,8 +13,8 @@ from support.reader import Reader, download, near, same
 import parkade as pk
 
 
-def test_the_downloaded_page(opened, from_disk, tmp_path):
-    live = opened("n=16&c=2&V=1,1,-1&T=50&t=2")
+def test_the_downloaded_page(turned, from_disk, tmp_path):
+    live = turned("n=16&c=2&V=1,1,-1&T=50&t=2")
     name, data = download(live, "html")
     assert name == "parkade-n16-d3-beta9-T50-seed1.html"
     file = tmp_path / name

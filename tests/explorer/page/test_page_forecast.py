@@ -18,8 +18,8 @@ def amount(reader):
     return int((away < 40).sum())
 
 
-def test_it_is_drawn_and_can_be_switched_off(opened):
-    reader = opened(LIFE)
+def test_it_is_drawn_and_can_be_switched_off(turned):
+    reader = turned(LIFE)
     shown, whole = amount(reader), reader.picture("timeline")
     assert shown > 100
     assert reader.on("show-forecast").get_attribute("aria-pressed") == "true"
@@ -34,15 +34,15 @@ def test_it_is_drawn_and_can_be_switched_off(opened):
     assert "show" not in reader.link
 
 
-def test_it_says_how_many_were_right(opened):
-    reader = opened(LIFE)
+def test_it_says_how_many_were_right(turned):
+    reader = turned(LIFE)
     told = reader.get("parkade.scene.forecast")
     title = reader.on("show-forecast").get_attribute("title")
     assert f"{told['right']} of {told['seen']} partner" in title
 
 
-def test_a_merge_shows_what_was_seen_and_forecast(opened):
-    reader = opened(LIFE)
+def test_a_merge_shows_what_was_seen_and_forecast(turned):
+    reader = turned(LIFE)
     merge = reader.get("parkade.scene.merges.at(-1)")
     box = reader.on("timeline").bounding_box()
     place = 42 + reader.get(f"parkade.scene.moment({merge['t']})") * (box["width"] - 56)
@@ -55,8 +55,8 @@ def test_a_merge_shows_what_was_seen_and_forecast(opened):
     expect(reader.on("time-tip")).to_be_hidden()
 
 
-def test_nothing_is_shown_where_there_is_none(opened):
-    reader = opened("n=12&d=2&beta=16&T=100&mask=full")
+def test_nothing_is_shown_where_there_is_none(turned):
+    reader = turned("n=12&d=2&beta=16&T=100&mask=full")
     assert not reader.on("show-forecast").is_visible()
     assert amount(reader) == 0
 

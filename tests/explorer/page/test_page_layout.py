@@ -64,9 +64,9 @@ def wrong(reader, sizes):
     return {size: told for size, told in found.items() if told}
 
 
-def test_sizes(opened):
+def test_sizes(turned):
     """A preset with a text, and eight heads with a long formula; then the tour."""
-    reader = opened("n=64&beta=25&T=10000&heads=8&rank=2")
+    reader = turned("n=64&beta=25&T=10000&heads=8&rank=2")
     assert reader.text("about").startswith("Each head sees")
     assert wrong(reader, SIZES) == {}
     reader.page.set_viewport_size({"width": 1280, "height": 800})
@@ -83,18 +83,18 @@ _CUT = """() => [...document.querySelectorAll('label, button, .key, summary, h2'
   && e.clientWidth > 0 && getComputedStyle(e).display !== 'inline').map(e => e.outerHTML)"""
 
 
-def test_keys_of_a_phone(opened, small):
+def test_keys_of_a_phone(turned, small):
     """The mark of the first token is explained there too, and no label is cut off."""
-    reader = opened(small)
+    reader = turned(small)
     reader.page.set_viewport_size({"width": 360, "height": 740})
     reader.idle()
     assert reader.page.evaluate(_CUT) == []
     assert reader.page.get_by_text("first token", exact=True).is_visible()
 
 
-def test_names_on_a_phone(opened):
+def test_names_on_a_phone(turned):
     """None is cut off, and none lies on its own token to avoid that."""
-    reader = opened("n=200&d=2&beta=64&T=30&t=25")
+    reader = turned("n=200&d=2&beta=64&T=30&t=25")
     reader.page.set_viewport_size({"width": 360, "height": 740})
     reader.idle()
     for name in ["ball", "timeline"]:
@@ -110,9 +110,9 @@ def test_names_on_a_phone(opened):
         assert not (across and name["top"] - 8 < y < name["bottom"] + 8), name
 
 
-def test_how_far_to_trust_a_run_is_never_cut(opened):
+def test_how_far_to_trust_a_run_is_never_cut(turned):
     """The end of the line at the foot of the page is seen at every size; the citation gives way."""
-    reader = opened("n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=10")  # a long reason stands before it
+    reader = turned("n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=10")  # a long reason stands before it
     assert reader.text("status").endswith("trusted to the end")
     for width, height in SIZES:
         reader.page.set_viewport_size({"width": width, "height": height})

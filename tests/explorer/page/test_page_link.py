@@ -15,9 +15,9 @@ from support.reader import same
         "n=10&d=2&beta=16&c=2&V=0.5,-1;1,0.5&Q=random:2&K=-1&mask=full&frozen=strong&T=20",
     ],
 )
-def test_round_trip(opened, settings):
+def test_round_trip(turned, opened, settings):
     """A link reproduces settings, time, rotation, toggles and token, for somebody else."""
-    reader = opened(settings)
+    reader = turned(settings)
     reader.go(4.5)
     reader.drag(50, 20)
     reader.page.mouse.move(500, 400)
@@ -48,8 +48,8 @@ def test_round_trip(opened, settings):
     assert other.link == link
 
 
-def test_a_short_link_for_the_defaults(opened):
-    reader = opened("n=32")
+def test_a_short_link_for_the_defaults(turned):
+    reader = turned("n=32")
     assert reader.link == "t=1000"
     reader.type("beta", 4)
     assert reader.link == "beta=4&t=1000"
@@ -127,13 +127,21 @@ def test_copying(opened, small, server):
     expect(reader.on("toast")).to_have_text("The link to this view is in the address bar.")
 
 
-def test_links_that_make_no_sense(opened, small):
+def test_links_that_make_no_sense(turned, small):
     """What cannot be read of a view is left alone."""
-    reader = opened(f"{small}&t=abc&turn=1,2&zoom=-3&pan=x,y&color=red&token=99&nothing=1&show=x")
+    reader = turned(f"{small}&t=abc&turn=1,2&zoom=-3&pan=x,y&color=red&token=99&nothing=1&show=x")
     view = reader.view
     assert (view["turn"], view["zoom"], view["pan"]) == (None, 1, [0, 0])
     assert (view["color"], view["token"], view["trails"]) == ("cluster", None, False)
     assert reader.get("parkade.t") == 100
+
+
+def test_an_address_without_a_time_means_the_end(turned, small):
+    """In a page that is open as well, of the same run or of another one."""
+    reader = turned(f"{small}&t=3")
+    for link, end in [(small, 100), (f"{small}&t=3", 3), ("n=10&d=2&beta=16&T=50", 50)]:
+        reader.open(link)
+        assert reader.get("parkade.t") == pytest.approx(end)
 
 
 def test_a_link_to_nowhere(opened, small):

@@ -68,8 +68,13 @@ def check_all(from_disk, page, usual, changes):
             reader = from_disk(page, urlencode(wanted))
         else:
             turn_to(reader, urlencode(wanted))
-        assert reader.get("document.documentElement.dataset.state") == "ready", wanted
-        compare(of(reader), wanted)
+        check_scene(reader, wanted)
+
+
+def check_scene(reader, wanted):
+    """The scene of these settings is there."""
+    assert reader.get("document.documentElement.dataset.state") == "ready", wanted
+    compare(of(reader), wanted)
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +83,21 @@ def file(tmp_path_factory):
     target = tmp_path_factory.mktemp("live") / "page.html"
     target.write_text(page(scene(SETTINGS), live=True), encoding="utf-8")
     return target
+
+
+@pytest.fixture(scope="module")
+def opened_file(left_open, file):
+    """A reader of the live page, for `alive`."""
+    return left_open(file)
+
+
+@pytest.fixture
+def alive(opened_file):
+    """A reader of the live page as the test before left it, on its own scene again."""
+    opened_file.begin(opened_file.origin)
+    turn_to(opened_file, "t=10000")
+    yield opened_file
+    opened_file.check_file()
 
 
 @pytest.fixture(scope="module")
@@ -137,8 +157,10 @@ PARTS = [
 GLOBE = {"n": 16, "d": 3, "T": 50.0}
 
 
-def test_scenes_are_those_of_the_server(from_disk, file):
-    check_all(from_disk, file, SETTINGS, CHANGES)
+def test_scenes_are_those_of_the_server(alive):
+    for wanted in [SETTINGS | change for change in CHANGES]:
+        turn_to(alive, urlencode(wanted))
+        check_scene(alive, wanted)
 
 
 def test_scenes_of_transformers_are_those_of_the_server(from_disk, parts):
@@ -149,8 +171,8 @@ def test_scenes_on_the_sphere(from_disk, globe):
     check_all(from_disk, globe, GLOBE, [{"beta": 16.0}, {"V": "1,1,-1", "seed": 3}])
 
 
-def test_a_slider_changes_the_scene(from_disk, file):
-    reader = from_disk(file)
+def test_a_slider_changes_the_scene(alive):
+    reader = alive
     reader.type("beta", 4)
     assert of(reader)["settings"] == Settings.read(SETTINGS | {"beta": 4.0}).to_dict()
     assert reader.link.startswith("beta=4")
@@ -163,8 +185,8 @@ def test_a_slider_changes_the_scene(from_disk, file):
     assert reader.get("parkade.beside.mask") == "full"
 
 
-def test_what_is_wrong_is_told_at_its_control(from_disk, file):
-    reader = from_disk(file)
+def test_what_is_wrong_is_told_at_its_control(alive):
+    reader = alive
     for name, value, sentence in [
         ("n", "0", "n must be a whole number from 1 to 2000, got 0"),
         ("beta", "much", "beta must be a number from 0 to 10⁶, got 'much'"),
@@ -184,8 +206,8 @@ def test_what_is_wrong_is_told_at_its_control(from_disk, file):
     assert "'causal' or 'full' only, got 'window'" in reader.text("mask-error")
 
 
-def test_runs_without_end_are_stopped_with_a_sentence(from_disk, file):
-    reader = from_disk(file)
+def test_runs_without_end_are_stopped_with_a_sentence(alive):
+    reader = alive
     turn_to(reader, "n=16&V=1,-1;1,1&Q=1,2;0,1&T=1e30")
     assert reader.text("T-error").startswith("T=10³⁰ would take about 4.3·10²⁹ steps of 16 tokens")
     assert reader.get("document.documentElement.dataset.state") == "error"
@@ -194,8 +216,8 @@ def test_runs_without_end_are_stopped_with_a_sentence(from_disk, file):
     assert reader.get("document.documentElement.dataset.state") == "ready"
 
 
-def test_progress_and_cancel(from_disk, file):
-    reader = from_disk(file)
+def test_progress_and_cancel(alive):
+    reader = alive
     reader.on("n").fill("2000")
     reader.on("n").blur()
     expect(reader.on("progress")).to_be_visible()
@@ -209,10 +231,10 @@ def test_progress_and_cancel(from_disk, file):
     assert of(reader)["n"] == 10
 
 
-def test_two_hundred_changes(from_disk, file):
+def test_two_hundred_changes(alive):
     """None is lost, the last one is shown, and memory does not grow."""
-    reader = from_disk(file, "n=12&T=100")
-    reader.type("n", 30)
+    reader = alive
+    turn_to(reader, "n=30&T=100")
     slide = """async ([first, last]) => {
       const slider = document.getElementById('beta-slider');
       for (let i = first; i < last; i++) {
@@ -308,8 +330,8 @@ def test_it_writes_itself(from_disk, file, tmp_path):
     compare(of(again), SETTINGS)
 
 
-def test_the_explorer_makes_one(opened, from_disk, tmp_path):
-    live = opened("n=12&d=3&beta=9&T=100&t=2")
+def test_the_explorer_makes_one(turned, from_disk, tmp_path):
+    live = turned("n=12&d=3&beta=9&T=100&t=2")
     name, data = download(live, "live")
     assert name == "parkade-n12-d3-beta9-T100-seed1.html"
     (tmp_path / name).write_bytes(data)
@@ -395,8 +417,8 @@ def test_nothing_else_is_allowed(from_disk, file):
     reader.wrong = []
 
 
-def test_texts_are_not_run(from_disk, file):
-    reader = from_disk(file)
+def test_texts_are_not_run(alive):
+    reader = alive
     said = reader.page.evaluate(
         """() => new Promise((done) => {
           const frame = document.createElement('button');

@@ -50,9 +50,9 @@ def test_it_plays_by_itself(opened, small):
     assert not reader.get("parkade.playing")
 
 
-def test_theory(opened):
+def test_theory(turned):
     """What is predicted and what was seen are told, and whether they agree."""
-    reader = opened("n=8&T=1e6")
+    reader = turned("n=8&T=1e6")
     theory = reader.scene()["theory"]
     assert theory["agrees"] is True
     assert reader.text("predicted").replace("x₁", "x_1") == theory["predicted"]

@@ -20,9 +20,9 @@ WEIGHTS = [
 ]
 
 
-def test_weights_are_those_of_the_library(opened):
+def test_weights_are_those_of_the_library(turned):
     """With V = I the force on all tokens is WX, so that as many tokens as dimensions give W."""
-    reader = opened(SMALL)
+    reader = turned(SMALL)
     for link in WEIGHTS:
         reader.open(f"{SMALL}&{link}&t=0")
         found = reader.get(
@@ -35,9 +35,9 @@ def test_weights_are_those_of_the_library(opened):
         assert reader.on("attention-panel").is_visible()
 
 
-def test_growing_sharpness(opened, tmp_path):
+def test_growing_sharpness(turned, tmp_path):
     """The formula follows, the weights are those of the moment, link and file keep it."""
-    reader = opened(f"{SMALL}&growth=2")
+    reader = turned(f"{SMALL}&growth=2")
     assert "𝛽(𝑡)=𝛽+𝑏ln(1+𝑡)" in reader.text("equation").replace("\n", "")
     assert "growth=2" in reader.link
     expect(reader.on("growth")).to_be_visible()
@@ -110,9 +110,9 @@ def test_links_and_errors_open_the_group(opened, small):
     reader.forgive("status of 422")
 
 
-def test_nothing_is_cut_off(opened):
+def test_nothing_is_cut_off(turned):
     everything = "norm=peri&heads=8&mlp=9&encoding=rope&mask=window&reach=128"
-    reader = opened(f"n=8&d=2&T=5&{everything}")
+    reader = turned(f"n=8&d=2&T=5&{everything}")
     for width in (1280, 1000, 390):
         reader.page.set_viewport_size({"width": width, "height": 800})
         reader.idle()

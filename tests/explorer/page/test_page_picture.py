@@ -20,9 +20,9 @@ def alone(places, within=14):
 
 
 @pytest.mark.parametrize("link", [CIRCLE, SPHERE, "n=16&d=5&T=50"])
-def test_colours_by_position(opened, link):
+def test_colours_by_position(turned, link):
     """From the first token to the last, the colours are viridis without its palest end."""
-    reader = opened(f"{link}&{BARE}&color=position")
+    reader = turned(f"{link}&{BARE}&color=position")
     assert reader.on("position-key").is_visible()
     places, ball = reader.places(), reader.picture()
     chosen = alone(places)
@@ -40,9 +40,9 @@ def test_colours_by_position(opened, link):
                for k in chosen)  # fmt: skip
 
 
-def test_colours_by_cluster(opened):
+def test_colours_by_cluster(turned):
     """Tokens of one cluster have one colour, other clusters others; the first token's is ink."""
-    reader = opened("n=40&d=2&beta=64&T=20&show=")
+    reader = turned("n=40&d=2&beta=64&T=20&show=")
     scene, places, ball = reader.scene(), reader.places(), reader.picture()
     labels = scene["labels"][-1]
     worn = {}
@@ -83,9 +83,9 @@ def circle_of(reader):
     return middle, np.hypot(*(reader.places()[0, :2] - middle))
 
 
-def test_caps_on_the_circle(opened):
+def test_caps_on_the_circle(turned):
     """Arcs of angle δ to both sides of where a centre started, outside the circle."""
-    reader = opened(f"{CIRCLE}&{BARE},strong")
+    reader = turned(f"{CIRCLE}&{BARE},strong")
     middle, radius = circle_of(reader)
     where, picture = changed(reader, "show-caps")
     assert len(where) > 100
@@ -105,9 +105,9 @@ def test_caps_on_the_circle(opened):
         assert any(has(picture, x, y, strong, 1, 60) for x, y in lanes)
 
 
-def test_caps_on_the_sphere(opened):
+def test_caps_on_the_sphere(turned):
     """The rim of a strong centre's cap is seen at the angle δ from it."""
-    reader = opened(f"{SPHERE}&{BARE},strong")
+    reader = turned(f"{SPHERE}&{BARE},strong")
     where, _ = changed(reader, "show-caps")
     assert len(where) > 100
     scene = reader.scene()
@@ -130,9 +130,9 @@ def test_caps_on_the_sphere(opened):
     assert np.mean(hits) > 0.95
 
 
-def test_trails_on_the_circle(opened):
+def test_trails_on_the_circle(turned):
     """The past lies inside the circle."""
-    reader = opened(f"{CIRCLE}&show=")
+    reader = turned(f"{CIRCLE}&show=")
     middle, radius = circle_of(reader)
     where, _ = changed(reader, "show-trails")
     assert len(where) > 500
@@ -141,9 +141,9 @@ def test_trails_on_the_circle(opened):
     assert away.min() < 0.5
 
 
-def test_trails_on_the_sphere(opened):
+def test_trails_on_the_sphere(turned):
     """They lead from where tokens started."""
-    reader = opened(f"{SPHERE}&{BARE}")
+    reader = turned(f"{SPHERE}&{BARE}")
     starts = reader.places()
     assert len(changed(reader, "show-trails")[0]) == 0
     reader.press("End")
@@ -157,9 +157,9 @@ def test_trails_on_the_sphere(opened):
 
 
 @pytest.mark.parametrize("link", [CIRCLE, SPHERE])
-def test_centres(opened, link):
+def test_centres(turned, link):
     """Rings around centres, red around strong ones; a plain ring if red is switched off."""
-    reader = opened(f"{link}&{BARE},renyi,strong")
+    reader = turned(f"{link}&{BARE},renyi,strong")
     scene, places = reader.scene(), reader.places()
     strong, ink = reader.color("strong"), reader.color("ink")
     centers = {which: set(scene["centers"][which]) for which in ["renyi", "strong"]}
@@ -188,9 +188,9 @@ def test_centres(opened, link):
     assert rings(only, ink) == set()
 
 
-def test_names(opened):
+def test_names(turned):
     """Clusters are named beside their leaders."""
-    reader = opened(f"{CIRCLE}&show=&t=10")
+    reader = turned(f"{CIRCLE}&show=&t=10")
     where, _ = changed(reader, "show-names")
     assert len(where) > 30
     scene, places = reader.scene(), reader.places()
@@ -200,8 +200,8 @@ def test_names(opened):
         assert min(np.hypot(x - places[k, 0], y - places[k, 1]) for k in leaders) < 75
 
 
-def test_frozen_tokens_are_squares(opened):
-    reader = opened("n=30&d=2&beta=36&T=50&frozen=strong&c=2&show=")
+def test_frozen_tokens_are_squares(turned):
+    reader = turned("n=30&d=2&beta=36&T=50&frozen=strong&c=2&show=")
     ball, accent = reader.picture(), reader.color("accent")
     held = [k for k in reader.scene()["frozen_tokens"] if k]
     assert held

@@ -21,7 +21,6 @@ def served(opened):
     """
 
     def make(change, link=LINK):
-        reader = opened(LINK)
         sent = []
 
         def answer(route):
@@ -34,11 +33,7 @@ def served(opened):
             known = {name: sent[-1][name] for name in Settings().to_dict() if name in sent[-1]}
             route.continue_(post_data=json.dumps(known))
 
-        reader.page.route("**/api/schema", answer)
-        reader.page.route("**/api/run", strip)
-        reader.page.goto(f"{reader.origin}/static/icon.svg")
-        reader.open(link)
-        return reader, sent
+        return opened(link, routes={"**/api/schema": answer, "**/api/run": strip}), sent
 
     return make
 

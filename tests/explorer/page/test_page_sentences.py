@@ -13,25 +13,25 @@ SENTENCES = [
 ]
 
 
-def test_theory(opened):
-    reader = opened("n=8&T=1e60")
+def test_theory(turned):
+    reader = turned("n=8&T=1e60")
     for link, name, sentence in SENTENCES:
         reader.open(f"n=8&T=1e60&{link}")
         assert sentence in reader.text(name)
 
 
-def test_large_numbers(opened):
+def test_large_numbers(turned):
     """Nowhere as a computer prints them, also in what is refused."""
-    reader = opened("n=4&d=2&T=1e60")
+    reader = turned("n=4&d=2&T=1e60")
     reader.type("T", "2e60")
     reader.forgive("the server responded with a status of 422")
     assert reader.text("T-error") == "T must be a number from 0.001 to 10⁶⁰, got 2·10⁶⁰"
     assert "e+" not in reader.page.locator("body").inner_text()
 
 
-def test_what_is_seen_at_the_end_says_so(opened, small):
+def test_what_is_seen_at_the_end_says_so(turned, small):
     """It stands beside a picture that may be of another moment."""
-    reader = opened(f"{small}&t=0")
+    reader = turned(f"{small}&t=0")
     line = reader.page.locator("#theory p", has=reader.on("seen"))
     assert line.inner_text().split("\n")[0].startswith("at the end")
     assert "at t = 100" in line.inner_text()

@@ -40,13 +40,10 @@ def test_it_opens_on_the_whole_life_and_plays(browser):
     assert passed < 30
 
 
-def test_no_bar_covers_the_recorded_life(opened, server):
+def test_no_bar_covers_the_recorded_life(opened):
     """It is computed again, for the sake of the runs after it, and nobody has to wait for that."""
     held = []
-    reader = opened("n=2&d=2&T=1")
-    reader.page.route("**/api/run", lambda route: held.append(route))
-    reader.page.goto(f"{server}/static/icon.svg")
-    reader.open("", wait=False)
+    reader = opened(wait=False, routes={"**/api/run": lambda route: held.append(route)})
     reader.page.evaluate("() => parkade.ready")
     reader.page.wait_for_timeout(500)  # a run that takes longer than 150 ms shows its bar
     assert len(held) == 1

@@ -22,8 +22,8 @@ def scrub(reader, share, press=True):
     return reader.get("parkade.t")
 
 
-def test_scrub(opened, small):
-    reader = opened(small)
+def test_scrub(turned, small):
+    reader = turned(small)
     reader.on("show-names").click()
     scene, start = reader.scene(), reader.picture()
     # The scale is logarithmic: equal ways are equal ratios.
@@ -65,8 +65,8 @@ def merge_times(reader):
     return merges
 
 
-def test_keys_on_the_time_line(opened, small):
-    reader = opened(small)
+def test_keys_on_the_time_line(turned, small):
+    reader = turned(small)
     merges = merge_times(reader)
     reader.on("timeline").focus()
     reader.press("Home")
@@ -87,8 +87,8 @@ def test_keys_on_the_time_line(opened, small):
     assert reader.get("parkade.t") == pytest.approx(merges[-1], rel=1e-6)
 
 
-def test_keys_anywhere(opened, small):
-    reader = opened(small)
+def test_keys_anywhere(turned, small):
+    reader = turned(small)
     times, merges = reader.scene()["times"], merge_times(reader)
     reader.press("Home", ".", ".", ".")
     assert reader.get("parkade.t") == pytest.approx(times[3])
@@ -106,9 +106,9 @@ def test_keys_anywhere(opened, small):
     assert reader.get("parkade.t") == 100
 
 
-def test_now_is_marked_on_the_charts(opened, small):
+def test_now_is_marked_on_the_charts(turned, small):
     """A dark disc at the foot of the staircase, and dots on the curves of consumption."""
-    reader = opened(f"{small}&t=3")
+    reader = turned(f"{small}&t=3")
     u, ink, paper = reader.view["u"], reader.color("ink"), reader.color("panel")
     line, eaten = reader.pictures("timeline", "consumption")
     x = LEFT + u * (line.shape[1] - LEFT - RIGHT)
@@ -128,9 +128,9 @@ def frame_at(reader, t):
     return int(np.searchsorted(reader.scene()["times"], t * (1 + 1e-9), side="right")) - 1
 
 
-def test_the_staircase(opened, small):
+def test_the_staircase(turned, small):
     """The line is as high as there are clusters, on a log scale from 1 to n."""
-    reader = opened(f"{small}&show=")  # without the forecast on top of it
+    reader = turned(f"{small}&show=")  # without the forecast on top of it
     scene = reader.scene()
     line = reader.picture("timeline")
     accent = reader.color("accent")
@@ -197,9 +197,9 @@ def test_speed(opened, small):
     assert gone["0.25"] == pytest.approx(gone["1"] / 4, rel=0.1)
 
 
-def test_no_word_covers_another(opened):
+def test_no_word_covers_another(turned):
     """Names of plateaus give way to what is written there already, and to each other."""
-    reader = opened(
+    reader = turned(
         "n=8&d=2&beta=2000&T=1e60&seed=15"
     )  # six clusters late, so high up on the right
     for width, height in [(390, 844), (1366, 650), (1920, 1080)]:
@@ -211,17 +211,17 @@ def test_no_word_covers_another(opened):
         assert any("cluster" in text for text in texts)
 
 
-def test_scrubbing_stops_playing(opened, small):
-    reader = opened(small)
+def test_scrubbing_stops_playing(turned, small):
+    reader = turned(small)
     reader.on("play").click()
     expect(reader.on("time")).to_have_attribute("data-playing", "true")
     scrub(reader, 0.5)
     expect(reader.on("time")).to_have_attribute("data-playing", "false")
 
 
-def test_time_stays_with_another_run(opened, small):
+def test_time_stays_with_another_run(turned, small):
     """A new value leaves the reader where he was; at the end, at the end."""
-    reader = opened(f"{small}&t=5")
+    reader = turned(f"{small}&t=5")
     reader.type("beta", 8)
     assert reader.get("parkade.t") == pytest.approx(5)
     reader.press("End")

@@ -55,8 +55,8 @@ def percent(share):
 
 
 @pytest.mark.parametrize("link", ["n=12&d=2&beta=16&T=100&c=2", "n=16&V=1,1,-1&c=2&T=50"])
-def test_pointing(opened, link):
-    reader = opened(link)
+def test_pointing(turned, link):
+    reader = turned(link)
     scene = reader.scene()
     frame = len(scene["times"]) // 2
     reader.go(scene["times"][frame])
@@ -100,8 +100,8 @@ def test_pointing(opened, link):
     assert not has(reader.picture(), x + 11, y, accent, 1, 60)
 
 
-def test_frozen_tokens_are_told(opened):
-    reader = opened("n=30&d=2&beta=36&T=50&frozen=strong&c=2")
+def test_frozen_tokens_are_told(turned):
+    reader = turned("n=30&d=2&beta=36&T=50&frozen=strong&c=2")
     k = reader.scene()["frozen_tokens"][-1]
     reader.type("token", k + 1)
     told = reader.text("token-text")
@@ -110,9 +110,9 @@ def test_frozen_tokens_are_told(opened):
     assert "Attends to no token" in told
 
 
-def test_keeping(opened, small):
+def test_keeping(turned, small):
     """By a click, by its number, by keys; a click again lets it go."""
-    reader = opened(f"{small}&t=0")
+    reader = turned(f"{small}&t=0")
     point_at(reader, 4)
     reader.page.mouse.down()
     reader.page.mouse.up()
@@ -147,9 +147,9 @@ def test_keeping(opened, small):
     assert reader.view["token"] is None
 
 
-def test_attention_matrix(opened, small):
+def test_attention_matrix(turned, small):
     """Each cell is as dark as its weight; what comes later is not seen."""
-    reader = opened(f"{small}&t=0")
+    reader = turned(f"{small}&t=0")
     w = check_cells(reader)
     assert (matrix_cells(reader, 12)[np.triu_indices(12, 1)] == reader.color("panel").sum()).all()
     # Words for a cell, and the token of its row is pointed at.
@@ -192,9 +192,9 @@ def matrix_cells(reader, n):
     return picture[np.ix_(middle, middle)].sum(axis=-1)
 
 
-def test_attention_by_cluster(opened, small):
+def test_attention_by_cluster(turned, small):
     """Grouped, the tokens of one cluster stand together."""
-    reader = opened(small)
+    reader = turned(small)
     scene = reader.scene()
     labels = scene["labels"][-1]
     order = np.lexsort((np.arange(12), labels))
@@ -206,9 +206,9 @@ def test_attention_by_cluster(opened, small):
     np.testing.assert_allclose(after, before[np.ix_(order, order)], atol=6)
 
 
-def test_consumption(opened):
+def test_consumption(turned):
     """The shares told are those of the tokens near a centre now."""
-    reader = opened("n=40&d=2&beta=36&T=50&c=2")
+    reader = turned("n=40&d=2&beta=36&T=50&c=2")
     scene = reader.scene()
     for frame in [0, len(scene["times"]) // 3, len(scene["times"]) - 1]:
         reader.go(scene["times"][frame])

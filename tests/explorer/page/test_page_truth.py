@@ -42,8 +42,8 @@ def check_downloads(reader, tmp_path):
     assert run.times[-1] == 100
 
 
-def test_cancelled(opened, small, tmp_path):
-    reader = opened(small)
+def test_cancelled(turned, small, tmp_path):
+    reader = turned(small)
     picture = reader.picture()
     check_mark(reader, "ready", stale=False)
     reader.page.evaluate("link => { location.hash = link; }", ENDLESS_LINK)
@@ -79,9 +79,9 @@ def test_cancelled(opened, small, tmp_path):
     assert reader.page.locator(".error:visible").count() == 0
 
 
-def test_while_a_slider_moves(opened, small):
+def test_while_a_slider_moves(turned, small):
     """Each movement marks the picture at once, and a run that takes long has its bar."""
-    reader = opened(small)
+    reader = turned(small)
     for value in [0.2, 0.4, 0.6]:
         assert reader.page.evaluate(_SLIDE, ["beta-slider", value])
     reader.idle()
@@ -97,9 +97,9 @@ def test_while_a_slider_moves(opened, small):
     reader.on("cancel").click()
 
 
-def test_the_server_comes_back(opened, small):
+def test_the_server_comes_back(turned, small):
     """The page asks until it answers, and goes on by itself; or at once, if it is told to."""
-    reader = opened(small)
+    reader = turned(small)
 
     def lose():
         reader.page.route("**/api/**", lambda route: route.abort("connectionrefused"))

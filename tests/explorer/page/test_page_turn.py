@@ -31,8 +31,8 @@ def rigid(reader):
     return places * [1, -1, np.linalg.norm(found[:3])]
 
 
-def test_drag(opened):
-    reader = opened(LINK)
+def test_drag(turned):
+    reader = turned(LINK)
     assert reader.on("reset-view").is_hidden()
     before, start = rigid(reader), reader.picture()
     k = 1 + int(before[1:, 2].argmax())
@@ -57,8 +57,8 @@ def test_drag(opened):
     assert "turn=" not in reader.link
 
 
-def test_drag_turns_the_circle_in_its_plane(opened):
-    reader = opened("n=12&d=2&beta=16&T=100&t=0")
+def test_drag_turns_the_circle_in_its_plane(turned):
+    reader = turned("n=12&d=2&beta=16&T=100&t=0")
     before = rigid(reader)
     x, y = middle(reader)
     reader.page.mouse.move(x + 100, y)
@@ -70,8 +70,8 @@ def test_drag_turns_the_circle_in_its_plane(opened):
     np.testing.assert_allclose(turned, [[0, 1], [-1, 0]], atol=0.05)  # a quarter, leftwards
 
 
-def test_keys(opened):
-    reader = opened(LINK)
+def test_keys(turned):
+    reader = turned(LINK)
     before = rigid(reader)
     reader.on("ball").focus()
     reader.press("ArrowRight")
@@ -87,9 +87,9 @@ def test_keys(opened):
     np.testing.assert_allclose(rigid(reader), before, atol=1e-6)
 
 
-def test_wheel_and_shift(opened):
+def test_wheel_and_shift(turned):
     """The wheel keeps what is under the pointer there; Shift and drag moves all."""
-    reader = opened(LINK)
+    reader = turned(LINK)
     places = reader.places()
     k = int(places[:, 2].argmax())
     box = reader.on("ball").bounding_box()

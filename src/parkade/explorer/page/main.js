@@ -14,6 +14,7 @@
 //   scene      the Scene shown (null before), settings (those shown or being computed)
 //   view       u, turn, zoom, pan, color, trails, renyi, strong, caps, names, notes, group, token, hover
 //   t          the time shown; goTo(t) sets it;  playing
+//   show(data) shows another scene, given as a file carries it
 //   idle()     Promise of no run or undo under way and everything drawn
 //   beside     the Scene beside it, or null
 //   many       the staircases of other seeds: [{ seen, foretold }]; meanOfMany(kind, t)
@@ -58,6 +59,7 @@ window.parkade = {
   meanOfMany: (kind, t) => page.parts.many.mean(kind, t),
   get plateauNames() { return page.parts.state.plateauNames; },
   get memory() { return page.source.memory; },
+  show(data) { page.parts.show(new Scene(data), false); },
   goTo(t) { page.parts.timeline.jump(page.parts.state.scene.moment(t)); },
   async idle() {
     const { beside, live, screen, timeline, tour, undo } = page.parts;

@@ -142,8 +142,9 @@ export function create(source, fields, own, recorded) {
     }
     tour.leave(true);
     legend.show();
+    if (state.show) state.linkedTime ??= Infinity; // an address without a time means the end
     if (state.show && !state.stale) {
-      state.view.u = state.scene.moment(state.linkedTime ?? Infinity);
+      state.view.u = state.scene.moment(state.linkedTime);
       beside.renew();
       many.follow();
       state.linkedTime = null;
