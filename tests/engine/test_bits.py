@@ -16,8 +16,8 @@ NAMES = list(CASES)
 
 
 @functools.cache
-def digests(*words, **variables):
-    """What another process gets."""
+def digests(*words, again=False, **variables):
+    """What another process gets; `again`, in one more."""
     result = subprocess.run(
         [sys.executable, bits.__file__, *words],
         env=os.environ | variables,
@@ -29,16 +29,19 @@ def digests(*words, **variables):
 
 
 def test_whoever_loads_the_code_gets_the_bits_of_whoever_compiled_it():
-    """Compiled (`tests/compile.py`), loaded in the opposite order, and after inner functions.
+    """Five processes: one that compiles (`tests/compile.py`), two that load, one in another order,
+    and one after inner functions.
 
     `test_store` has a process that compiles, and is killed, and one that then loads.
     """
     if not KEPT.exists():
         pytest.skip("tests/compile.py notes the bits of the process that compiles")
     compiled = json.loads(KEPT.read_text())
-    loaded = digests(*NAMES[::-1])
+    loaded = digests(*NAMES)
     assert compiled  # of some kinds, if others were compiled before
     assert compiled.items() <= loaded.items()
+    assert digests(*NAMES, again=True) == loaded
+    assert digests(*NAMES[::-1]) == loaded
     assert after_inner_functions().items() >= loaded.items()
 
 
