@@ -27,8 +27,12 @@ $(VENV)/parkade: pyproject.toml | $(BIN)/python
 
 # `make test` compiles the engines meanwhile, so what compiles them stays as it is.
 $(VENV)/test: pyproject.toml | $(VENV)/parkade
-	$(BIN)/python -m pip freeze | grep -E '^(llvmlite|numba|numpy|scipy)==' > $(VENV)/compilers
-	$(INSTALL) --constraint $(VENV)/compilers --editable '.[test]'
+	$(BIN)/python -c 'from importlib.metadata import version; \
+	  print(*(f"{name}=={version(name)}" for name in ("llvmlite", "numba", "numpy", "scipy")), sep="\n")' >$(VENV)/compilers
+	@# What '.[test]' means, without building parkade once more.
+	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	  print(*project["optional-dependencies"]["test"], sep="\n")' >$(VENV)/needed
+	$(INSTALL) --constraint $(VENV)/compilers --requirement $(VENV)/needed
 	@touch $@
 
 reproduce: $(VENV)/parkade ## run the paper's simulations and draw its figures into results/
