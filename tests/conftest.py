@@ -18,6 +18,14 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("fixed")
 
+if "PARKADE_FUZZ" not in os.environ:
+    # Or else it reads all sources of parkade in each worker, three seconds each, for constants to
+    # draw: which ones depends on the modules that other tests of the worker have imported.
+    from hypothesis.internal.conjecture import providers
+
+    if hasattr(providers, "_get_local_constants") and hasattr(providers, "_local_constants"):
+        providers._get_local_constants = lambda: providers._local_constants
+
 
 gc.disable()  # until all tests are collected: that makes millions of objects, and no garbage
 

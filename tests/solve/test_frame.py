@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.linalg import expm
-from scipy.stats import ortho_group
+from support.common import random_rotation
 
 import parkade as pk
 from parkade.runs.rotation import turn
@@ -17,7 +17,7 @@ ROTATION = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.3]])  # eig
 
 
 def in_another_basis(V, seed=1):
-    R = ortho_group.rvs(len(V), random_state=seed)
+    R = random_rotation(len(V), seed)
     return R, R @ V @ R.T
 
 
