@@ -11,6 +11,8 @@ from parkade.base.tree import Merge, MergeTree
 from parkade.plots import history as life
 from parkade.plots import style
 
+pytestmark = pytest.mark.usefixtures("plain_pictures")
+
 
 @pytest.fixture(scope="module")
 def run():
