@@ -19,7 +19,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("fixed")
 
 if "PARKADE_FUZZ" not in os.environ:
-    # Or else it reads all sources of parkade in each worker, three seconds each, for constants to
+    # Or else it reads all sources of parkade in each worker, a second or more, for constants to
     # draw: which ones depends on the modules that other tests of the worker have imported.
     from hypothesis.internal.conjecture import providers
 
