@@ -71,7 +71,8 @@ fuzz: browser ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000)
 	  tests/engine/test_harmonic.py tests/engine/test_series.py tests/experiments/claims/test_capture.py \
 	  tests/solve/test_noise.py tests/solve/test_sums.py \
 	  tests/theory/test_final.py tests/theory/test_forecast.py tests/theory/test_parking.py \
-	  tests/explorer/page/test_planner.py -n auto --dist worksteal
+	  tests/explorer/page/test_planner.py tests/explorer/page/test_page_controls.py \
+	  tests/explorer/page/test_page_presets.py -n auto --dist worksteal
 
 parity: browser ## engines in the browser against native ones, for hundreds of models
 	PARKADE_PARITY=1 $(BIN)/pytest tests/explorer/page/test_engine.py -n auto --dist load

@@ -14,6 +14,9 @@ from PIL import Image
 PATIENCE = 240_000
 """Milliseconds: the first run after an edit of the engine compiles it."""
 
+SLOW_SCREEN = "requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 80);"
+"""A script that makes frames rare, and playing cheap."""
+
 _IDLE = """() => Promise.race([
   parkade.ready.then(() => parkade.idle()),
   new Promise((_, no) => { setTimeout(() => no(new Error('no scene')), %d); }),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.explorer import explore, explore_together
-from support.reader import Reader
+from support.reader import SLOW_SCREEN, Reader
 
 # The first one is Chromium without windows: the same pages for half of the CPU.
 BROWSERS = "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"
@@ -42,7 +42,6 @@ FLAGS = [
     "--enable-unsafe-swiftshader",
     f"--disable-features={','.join(NOT_NEEDED)}",
 ]
-SLOW_SCREEN = "requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 80);"
 USUAL = {
     "viewport": {"width": 1280, "height": 800},
     "reduced_motion": "reduce",

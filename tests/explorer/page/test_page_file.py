@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 from support.reader import Reader, download, near, same
+from typer.testing import CliRunner
 
 import parkade as pk
+from parkade.cli import app
 
 
 def test_the_downloaded_page(turned, from_disk, tmp_path):
@@ -77,9 +76,9 @@ def exported(tmp_path_factory):
     folder = tmp_path_factory.mktemp("export")
     run = pk.simulate(pk.Attention(d=3, beta=9.0), pk.sphere.uniform(20, 3, seed=4), 40.0)
     run.save(folder / "run.npz")
-    command = [sys.executable, "-m", "parkade", "export", folder / "run.npz", "-o"]
-    done = subprocess.run([*command, folder / "page.html"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    command = ["export", str(folder / "run.npz"), "-o", str(folder / "page.html")]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
     return folder / "page.html"
 
 

@@ -72,7 +72,7 @@ def test_presets_links_and_the_tour(opened, site):
 
 
 def test_side_by_side_and_many_seeds(opened, site):
-    reader = opened("n=12&d=2&beta=16&T=2000&beside=beta:4", origin=site)
+    reader = opened("n=8&d=2&beta=16&T=2000&beside=beta:4", origin=site)
     assert reader.get("parkade.beside.beta") == 4
     reader.on("many").click()
     expect(reader.on("seeds")).to_be_visible()
@@ -80,7 +80,7 @@ def test_side_by_side_and_many_seeds(opened, site):
     runs = reader.get("parkade.many")
     assert len(runs) == 100
     seen = [tuple(np.round(run["seen"], 6)) for run in runs]
-    x0 = pk.sphere.uniform(12, 2, seed=57)
+    x0 = pk.sphere.uniform(8, 2, seed=57)
     run = pk.simulate(pk.Attention(d=2, beta=16.0), x0, 2000.0)
     times = sorted(event.time for event in run.merge_tree().events)
     assert sum(len(s) == len(times) and np.allclose(s, times, rtol=1e-5) for s in seen) == 1

@@ -124,7 +124,9 @@ def reader(left_open, scenes, tmp_path_factory):
     """A reader of a page that shows one scene after another."""
     file = tmp_path_factory.mktemp("path") / "page.html"
     file.write_text(page(scenes[5]), encoding="utf-8")
-    return left_open(file)
+    reader = left_open(file)
+    reader.page.set_viewport_size({"width": 700, "height": 500})  # small pictures are drawn faster
+    return reader
 
 
 def without(scene, part):

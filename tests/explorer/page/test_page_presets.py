@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.marks import many
 from support.reader import near
 
 from parkade.explorer.presets import presets
@@ -21,7 +22,10 @@ def reader(kept):
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets(reader, name):
-    """Each is chosen from the menu, says what it is, and is drawn in light and dark."""
+    """Each is chosen from the menu, says what it is, and is drawn: in dark, then in light.
+
+    Without `make fuzz`, every second one in dark, and the others in light.
+    """
     reader.on("preset").select_option(name)
     reader.idle()
     preset = PRESETS[name]
@@ -35,19 +39,17 @@ def test_presets(reader, name):
     assert reader.on("show-caps").is_disabled() == (d > 3)
     front = [p for p in reader.places() if p[2] >= 0]
     assert len(front) > 0
-    # In the theme of the preset before, then in the other one.
-    themes = [reader.get("document.documentElement.dataset.theme")]
-    for _ in range(2):
+    themes = set()
+    for _ in range(many(1, 2)):
+        reader.press("d")
+        themes.add(reader.get("document.documentElement.dataset.theme"))
         ball, *others = reader.pictures("ball", "timeline", "attention", "consumption")
         assert all(map(painted, [ball, *others]))
         # Tokens are seen where they are said to be: their place has not the ground's colour.
         ground = reader.color("ball")
         seen = [np.abs(near(ball, x, y, 0) - ground).max() > 60 for x, y, _ in front]
         assert np.mean(seen) > 0.95
-        if len(themes) == 1:
-            reader.press("d")
-            themes.append(reader.get("document.documentElement.dataset.theme"))
-    assert set(themes) == {"light", "dark"}
+    assert len(themes) == many(1, 2)
 
 
 def painted(picture):
