@@ -35,6 +35,19 @@ def test_the_four_ends():
     assert ends.follow(waiting, pk.sphere.from_angles([0, 2.5]), xi[:1], 1e40).kind == "reached"
 
 
+def test_the_path_is_that_of_one_run():
+    """Two tokens that meet at t ≈ 10⁴, after the first part of the run."""
+    model, start = pk.Attention(d=2, beta=8), pk.sphere.from_angles([0, 2.0])
+    times, off = ends.follow(model, start, start[:1], 1e5).path
+    assert np.all(np.diff(times) > 0)
+    assert times[-1] == 1e5
+    whole = pk.simulate(model, start, 1e5, times=times, tol=1e-10)
+    expected = pk.sphere.distance(whole.tokens, start[:1]).max(axis=1)
+    assert expected[times < 3e3].min() > 1.5
+    assert expected[-1] < 1e-3
+    assert np.abs(off - expected).max() < 1e-4
+
+
 def test_bases_are_orthonormal_and_in_general_position():
     rng = np.random.default_rng(0)
     bases = np.array([ends.orthonormal(3, rng) for _ in range(2000)])
