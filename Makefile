@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce findings trained test fuzz parity browser firefox docs docstest wheel dist wasm page bench clean
+.PHONY: help reproduce findings trained test checked compiled fuzz parity browser system-browser firefox docs docstest \
+  wheel dist wasm page bench clean
 
 help: ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -13,16 +14,18 @@ help: ## show the targets
 # Without it, each of the hundreds of processes that the tests start would be slower.
 unexport PYTHONDONTWRITEBYTECODE
 OPTIONS = --quiet --no-compile --disable-pip-version-check
-INSTALL = $(BIN)/python -m pip install $(OPTIONS)
+# uv takes a quarter of pip's CPU time. It does not read pip's settings, such as another index: where it
+# is missing or fails, pip installs.
+install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(BIN)/python -m pip install $(OPTIONS) $(1)
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("parkade needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; say make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
 	@# Today's pip, which takes half of the CPU of the one that comes with Python 3.11; or else that one.
 	$(PYTHON) -m venv --without-pip $(VENV)
-	$(PYTHON) -m pip --python $@ install $(OPTIONS) pip || $(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m pip --python $@ install $(OPTIONS) pip uv || $(PYTHON) -m venv $(VENV)
 
 $(VENV)/parkade: pyproject.toml | $(BIN)/python
-	$(INSTALL) --editable .
+	$(call install,--editable .)
 	@touch $@
 
 # `make test` compiles the engines meanwhile, so what compiles them stays as it is.
@@ -32,7 +35,7 @@ $(VENV)/test: pyproject.toml | $(VENV)/parkade
 	@# What '.[test]' means, without building parkade once more.
 	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	  print(*project["optional-dependencies"]["test"], sep="\n")' >$(VENV)/needed
-	$(INSTALL) --constraint $(VENV)/compilers --requirement $(VENV)/needed
+	$(call install,--constraint $(VENV)/compilers --requirement $(VENV)/needed)
 	@touch $@
 
 reproduce: $(VENV)/parkade ## run the paper's simulations and draw its figures into results/
@@ -42,7 +45,7 @@ findings: $(VENV)/parkade ## our own findings in full: 1000 lives for each β, a
 	$(BIN)/parkade reproduce findings --runs 1000 --output results
 
 $(VENV)/models: $(VENV)/parkade
-	$(INSTALL) --editable '.[trained]'
+	$(call install,--editable '.[trained]')
 	@touch $@
 
 trained: $(VENV)/models ## measure four trained models (300 MB to fetch) into results/trained/
@@ -56,14 +59,19 @@ trained: $(VENV)/models ## measure four trained models (300 MB to fetch) into re
 	$(BIN)/parkade verify --paper trained -o results/trained/claims
 	$(BIN)/python -m parkade.experiments.trained.summary results/trained
 
-test: $(VENV)/parkade ## linters, types and every test
-	@# Side by side: compiling needs nothing but parkade, and pip, apt and types one core each.
-	@# Tests are collected once before, which writes bytecode that each worker would write again.
-	{ { $(SYSTEM_BROWSER) || true; } & $(MAKE) --no-print-directory $(VENV)/test && wait $$! \
-	&& $(MAKE) --no-print-directory browser && $(BIN)/ruff check . && $(BIN)/ruff format --check . \
-	&& $(BIN)/lint-imports && $(BIN)/mypy && { $(BIN)/pytest --collect-only --quiet >$(VENV)/collected || true; }; } \
-	& $(BIN)/python tests/compile.py && wait $$!
+test: $(BIN)/python ## linters, types and every test
+	@# Side by side: a browser from the system, compiling, which needs nothing but parkade, and the rest.
+	$(MAKE) --no-print-directory --jobs 3 system-browser compiled checked
+	@$(MAKE) --no-print-directory browser
 	$(BIN)/pytest -n auto --dist worksteal
+
+compiled: $(VENV)/parkade
+	$(BIN)/python tests/compile.py
+
+# Tests are collected once, which writes bytecode that each worker would write again.
+checked: $(VENV)/test
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports && $(BIN)/mypy
+	$(BIN)/pytest --collect-only --quiet >$(VENV)/collected || true
 
 FUZZ ?= 2000
 fuzz: browser ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000), and more seeds elsewhere
@@ -81,18 +89,21 @@ parity: browser ## engines in the browser against native ones, for hundreds of m
 # the tests of the page take half of the CPU in it.
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 APT_INSTALL = $(AS_ROOT) apt-get install --yes --no-install-recommends
-SYSTEM_BROWSER = command -v chromium-headless-shell || command -v chromium || command -v chromium-browser \
-	|| command -v google-chrome || { $(AS_ROOT) apt-get update && { $(APT_INSTALL) chromium-headless-shell fonts-liberation \
-	|| $(APT_INSTALL) chromium fonts-liberation; }; }
-browser: $(VENV)/test ## see to a Chromium, which the tests of the explorer's page drive
-	@$(SYSTEM_BROWSER) || $(BIN)/playwright install chromium
+HAVE_BROWSER = { command -v chromium-headless-shell || command -v chromium || command -v chromium-browser \
+	|| command -v google-chrome; } >/dev/null
+system-browser:
+	@$(HAVE_BROWSER) || { $(AS_ROOT) apt-get update && { $(APT_INSTALL) chromium-headless-shell fonts-liberation \
+	|| $(APT_INSTALL) chromium fonts-liberation; }; } || true
+
+browser: system-browser $(VENV)/test ## see to a Chromium, which the tests of the explorer's page drive
+	@$(HAVE_BROWSER) || $(BIN)/playwright install chromium
 
 firefox: ## see to a Firefox: where there is one, the tests open the explorer's page in it too
 	@command -v firefox-esr || command -v firefox \
 	|| { $(AS_ROOT) apt-get update && $(APT_INSTALL) firefox-esr; }
 
 $(VENV)/docs: pyproject.toml | $(BIN)/python
-	$(INSTALL) --editable '.[docs]'
+	$(call install,--editable '.[docs]')
 	@touch $(VENV)/parkade $@
 
 docs: $(VENV)/docs ## build the site into site/: all examples are run, warnings are errors
@@ -105,11 +116,11 @@ docstest: docs browser ## build the site, and visit it with a Chromium
 	$(BIN)/pytest --override-ini pythonpath='tests docs' docs/test_site.py
 
 wheel: $(VENV)/parkade ## build a wheel with machine code for this platform into dist/
-	$(INSTALL) 'hatchling>=1.25'
+	$(call install,'hatchling>=1.25')
 	PARKADE_PREBUILT=1 $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 dist: $(VENV)/parkade ## build wheel and sdist into dist/, install each into a clean environment, and try it
-	$(INSTALL) 'hatchling>=1.25'
+	$(call install,'hatchling>=1.25')
 	rm -rf dist && $(BIN)/python -m hatchling build --directory dist
 	$(BIN)/python packaging/try_dist.py dist/*
 
