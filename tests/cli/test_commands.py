@@ -11,16 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from support.commands import invoke
 
 import parkade as pk
-from parkade.cli import app, parse
+from parkade.cli import parse
 
 SMALL = ["simulate", "--n", "5", "--t-end", "1"]
-
-
-def invoke(*args: object) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
 
 
 def process(*args: object, **kwargs: Any) -> subprocess.CompletedProcess[str]:

@@ -5,17 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from support.commands import invoke
 
 import parkade as pk
 from parkade.base.tree import Merge, MergeTree
-from parkade.cli import app, foretold
+from parkade.cli import foretold
 
 OPTIONS = ["--n", "40", "--d", "2", "--beta", "16", "--t-end", "1e20", "--seed", "3"]
-
-
-def invoke(*args: object) -> Result:
-    return CliRunner().invoke(app, [str(arg) for arg in args])
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,10 @@ import dataclasses
 import json
 
 import pytest
+from support import commands
 from support.experiments import fake_claim, replace_all
-from typer.testing import CliRunner
 
 import parkade as pk
-from parkade.cli import app
 from parkade.experiments.claims.registry import CLAIMS
 from parkade.experiments.experiment import CAUSAL_CLUSTERING
 from parkade.experiments.verify import verify
@@ -23,7 +22,7 @@ def claims(monkeypatch):
 
 
 def invoke(*args):
-    return CliRunner().invoke(app, ["verify", *map(str, args)])
+    return commands.invoke("verify", *args)
 
 
 def test_outcomes_come_in_order_and_from_the_seed_alone(claims):
@@ -113,7 +112,7 @@ def test_tables_are_grouped_by_paper(papers, option, monkeypatch):
 
 
 def test_help_shows_how_to_choose_a_paper():
-    result = CliRunner().invoke(app, ["verify", "--help"], terminal_width=80)
+    result = commands.invoke("verify", "--help", terminal_width=80)
     assert "parkade verify --paper 2411.04990" in result.stdout
 
 

@@ -10,11 +10,10 @@ import re
 import shutil
 
 import pytest
-from typer.testing import CliRunner
+from support.commands import invoke
 
 import parkade as pk
 from parkade.base.errors import ParkadeError
-from parkade.cli import app
 from parkade.explorer import export, scene
 from parkade.explorer.export import PAGE, Page, page
 
@@ -95,13 +94,13 @@ def test_a_small_page_with_a_view():
 
 
 def test_the_tour_is_a_page(tmp_path):
-    done = CliRunner().invoke(app, ["export", "--tour", "-q", "-o", str(tmp_path / "tour.html")])
+    done = invoke("export", "--tour", "-q", "-o", str(tmp_path / "tour.html"))
     assert done.exit_code == 0
     text = (tmp_path / "tour.html").read_text(encoding="utf-8")
     assert re.findall(r'data-recorded="(\w+)"', text) == ["life", "values", "sharpness"]
     assert ' data-view="tour=1" id="scene">' in text
     for arguments in (["--tour", "run.npz"], []):
-        done = CliRunner().invoke(app, ["export", *arguments])
+        done = invoke("export", *arguments)
         assert done.exit_code == 2
         assert "give a file" in done.stderr
 
@@ -111,7 +110,7 @@ def test_the_command(tmp_path):
         pk.Attention(d=4), pk.sphere.uniform(5, 4, seed=1), 3.0, times=[0.0, 1.0, 3.0]
     )
     run.save(tmp_path / "run.npz")
-    done = CliRunner().invoke(app, ["export", str(tmp_path / "run.npz")])
+    done = invoke("export", str(tmp_path / "run.npz"))
     assert done.exit_code == 0
     assert done.stdout.startswith(f"wrote    {tmp_path / 'run.html'} (")
     text = (tmp_path / "run.html").read_text(encoding="utf-8")
@@ -119,8 +118,8 @@ def test_the_command(tmp_path):
     assert found["times"] == [0.0, 1.0, 3.0]
     assert found["settings"] is None
     assert len(found["axes"]["directions"]) == 3
-    done = CliRunner().invoke(app, ["export", str(tmp_path / "run.npz"), "-q", "-o",
-                                    str(tmp_path / "other.html")])  # fmt: skip
+    done = invoke("export", str(tmp_path / "run.npz"), "-q", "-o",
+                                    str(tmp_path / "other.html"))  # fmt: skip
     assert done.stdout == ""
     assert (tmp_path / "other.html").read_text(encoding="utf-8") == text
 
@@ -132,6 +131,6 @@ def test_the_command_refuses(tmp_path):
         (["y.npz"], "there is no file"),
         (["x.npz", "-o", str(tmp_path / "no" / "z.html")], "does not exist"),
     ]:
-        done = CliRunner().invoke(app, ["export", str(tmp_path / arguments[0]), *arguments[1:]])
+        done = invoke("export", str(tmp_path / arguments[0]), *arguments[1:])
         assert done.exit_code == 2
         assert sentence in done.stderr

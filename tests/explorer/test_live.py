@@ -9,12 +9,11 @@ import re
 
 import numpy as np
 import pytest
+from support.commands import invoke
 from support.explorer import Client, refused
-from typer.testing import CliRunner
 
 import parkade as pk
 from parkade.base.errors import InputError
-from parkade.cli import app
 from parkade.explorer import Settings, export, folder, live, rules, scene
 from parkade.explorer.presets import presets
 
@@ -117,10 +116,10 @@ def test_the_command(run, tmp_path):
     run.save(tmp_path / "run.npz")
     target = tmp_path / "page.html"
     arguments = ["export", str(tmp_path / "run.npz"), "--live", "--embed", "-o", str(target)]
-    done = CliRunner().invoke(app, arguments)
+    done = invoke(*arguments)
     assert done.exit_code == 0, done.output
     assert '<html data-embed data-live="file"' in target.read_text(encoding="utf-8")
-    done = CliRunner().invoke(app, ["export", "--tour", "--live", "-o", str(target)])
+    done = invoke("export", "--tour", "--live", "-o", str(target))
     assert done.exit_code == 2
     assert "leave --live out" in done.stderr
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from typer.testing import CliRunner
+from support.commands import invoke
 
 import parkade as pk
-from parkade.cli import app
 from parkade.explorer.export import PAGE
 from parkade.explorer.view import STEPS, TOGGLES, checked
 
@@ -65,7 +64,7 @@ def test_all_doors_check(tmp_path):
     run.save(tmp_path / "run.npz")
     for source in [str(tmp_path / "run.npz")], ["--tour"]:
         command = ["export", *source, "--view", "zoom=banana", "-o", str(tmp_path / "page.html")]
-        done = CliRunner().invoke(app, command)
+        done = invoke(*command)
         assert done.exit_code != 0
         assert "zoom of a view must be a number above 0, got 'banana'" in done.stderr
         assert not (tmp_path / "page.html").exists()

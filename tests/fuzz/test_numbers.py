@@ -12,11 +12,10 @@ import time
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from support.commands import invoke
 
 import parkade as pk
 from parkade import plots, theory
-from parkade.cli import app
 from parkade.explorer.settings import Settings
 from parkade.solve.options import Hooks, Options
 from parkade.solve.solver import Solver
@@ -170,7 +169,7 @@ def test_commands():
         options = [f"--{name} {number(rng)!r}" for name in ("V", "Q", "K", "beta")]
         ends = [5e-324, 1e-201, 1e308, math.nan, -1.0] if rng.random() < 0.3 else [1e-60]
         line = "simulate --n 3 --d 2 --quiet " + " ".join(o for o in options if rng.random() < 0.3)
-        result = CliRunner().invoke(app, shlex.split(f"{line} --t-end {rng.choice(ends)}"))
+        result = invoke(*shlex.split(f"{line} --t-end {rng.choice(ends)}"))
         assert result.exit_code in (0, 2), f"case {case}: {line}: {result.exception!r}"
         if result.exit_code == 2:
             assert result.stderr.splitlines()[-1].startswith("parkade: "), f"case {case}: {line}"

@@ -7,14 +7,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from support import commands
 from support.common import EPS, random_model, worst
 from support.harmonics import ACCURACY, any_queries, place, systems, values
 from support.marks import both, masks, seeds
-from typer.testing import CliRunner
 
 import parkade as pk
 from parkade.base.errors import InaccurateSumsError
-from parkade.cli import app
 from parkade.engine import linear_time
 from parkade.engine.series import SERIES
 from parkade.engine.stages import workspace_bytes
@@ -382,7 +381,7 @@ def test_ensembles_refuse_unknown_sums():
 
 
 def command(*args):
-    return CliRunner().invoke(app, ["simulate", *map(str, args)])
+    return commands.invoke("simulate", *args)
 
 
 def test_the_command_sums_as_it_is_told():

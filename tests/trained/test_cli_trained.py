@@ -3,14 +3,13 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from support import commands
 
-from parkade.cli import app
 from parkade.trained.texts import texts
 
 
 def invoke(*args):
-    return CliRunner().invoke(app, ["trained", *map(str, args)])
+    return commands.invoke("trained", *args)
 
 
 @pytest.fixture
