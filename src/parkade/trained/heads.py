@@ -61,12 +61,14 @@ def table(model: Trained, draws: int | None, seed: Seed, progress: bool) -> xarr
         single_threaded_blas(),  # threads only slow down small matrices
         bars.bar(f"heads of {model.name}", show=progress, remind=True) as report,
     ):
-        each = []
-        for i in range(shape.layers):
-            each.append(_layer(*head_matrices(model, i)))
+        firsts = [shape.weights_of(i) for i in range(shape.layers)]
+        each: dict[int, dict[str, NDArray[Any]]] = {}
+        for i, first in enumerate(firsts):
+            if first not in each:  # tied layers have the same heads
+                each[first] = _layer(*head_matrices(model, i))
             report(0.5 * (i + 1) / shape.layers)
-        for name in each[0]:
-            rows[name] = np.stack([found[name] for found in each])
+        for name in each[firsts[0]]:
+            rows[name] = np.stack([each[first][name] for first in firsts])
         total = shape.layers * shape.heads
         different = (shape.distinct or shape.layers) * shape.heads
         count = max(999, 40 * different - 1)  # so that the corrected ones can reach 1/40
@@ -79,7 +81,6 @@ def table(model: Trained, draws: int | None, seed: Seed, progress: bool) -> xarr
     for name in ("balance", "symmetric"):
         p = p_values(rows[name].ravel(), random[name], _MIDDLE[name])
         unique = p.reshape(shape.layers, shape.heads)
-        firsts = [shape.weights_of(i) for i in range(shape.layers)]
         kept = [firsts.index(which) for which in sorted(set(firsts))]
         corrected = holm(unique[kept].ravel()).reshape(-1, shape.heads)[firsts]
         data[f"{name}_p"] = (("layer", "head"), unique)
