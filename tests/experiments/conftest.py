@@ -31,7 +31,7 @@ def drawn():
             experiment.draw(finding, figure)
             for ax in figure.axes:
                 ax.minorticks_off()  # a quarter of the time, which tells of Matplotlib alone
-            figure.canvas.draw()
+            figure.draw_without_rendering()  # all but the dots
         assert all(ax.has_data() for ax in figure.axes)
         return figure
 

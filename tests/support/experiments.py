@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 from matplotlib.lines import Line2D
 
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.exhibit import Exhibit
-from parkade.experiments.experiment import OURS, Finding
+from parkade.experiments.experiment import OURS, Effort, Finding
 from parkade.experiments.output import Table
+
+
+@dataclass(frozen=True)
+class Fewer(Effort):
+    """A quick effort with a share of the runs, draws or samples: as many as its tests need."""
+
+    share: int = 2
+
+    def choose(self, quick, full):
+        """The quick number, divided."""
+        return quick // self.share if isinstance(quick, int) else quick
+
+
+def fewer(quick, share):
+    """A quick effort with this share of its numbers."""
+    return Fewer(quick.quick, quick.seed, quick.report, share=share)
 
 
 def draw(finding, figure):

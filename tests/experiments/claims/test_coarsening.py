@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.experiments import fewer
 
 import parkade as pk
 from parkade.experiments.claims import coarsening, ensembles, last_merge
@@ -10,7 +11,7 @@ from parkade.experiments.statistics import Mean
 
 @pytest.fixture(scope="module")
 def few(quick):
-    """A quick effort with a quarter of the tokens, and half of the times.
+    """Half of a quick effort, with a quarter of the tokens and half of the times.
 
     Lives are computed once for both claims.
     """
@@ -18,7 +19,7 @@ def few(quick):
         patch.setattr(coarsening, "SCALED", coarsening.SCALED[::2])
         patch.setattr(ensembles, "N", 50)
         patch.setattr(ensembles, "_kept", {})
-        yield quick
+        yield fewer(quick, 2)
 
 
 def test_the_number_of_clusters_is_as_forecast(few, presentable):

@@ -11,10 +11,10 @@ from parkade.experiments.claims.lives import Series
 
 @pytest.fixture(scope="module")
 def evidence(quick):
-    """With a third of the tokens, of which most are in clusters before late merges begin."""
+    """With a sixth of the tokens, of which most are in clusters before late merges begin."""
     with pytest.MonkeyPatch.context() as patch:
-        third = tuple(dataclasses.replace(series, n=series.n // 3) for series in drift.SERIES)
-        patch.setattr(drift, "SERIES", third)
+        sixth = tuple(dataclasses.replace(series, n=series.n // 6) for series in drift.SERIES)
+        patch.setattr(drift, "SERIES", sixth)
         return drift.measure(quick)
 
 
@@ -31,7 +31,7 @@ def test_leaders_move_as_derived(evidence):
 def test_a_way_that_is_a_quarter_longer_or_shorter_is_refuted(quick, monkeypatch, factor):
     true = drift.displacement
     monkeypatch.setattr(drift, "displacement", lambda *args: factor * true(*args))
-    monkeypatch.setattr(drift, "SERIES", (Series(2, 32.0, 60, 12, 12),))
+    monkeypatch.setattr(drift, "SERIES", (Series(2, 32.0, 30, 12, 12),))
     assert drift.measure(quick).verdict == "contradicts"
 
 

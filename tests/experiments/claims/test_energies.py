@@ -1,9 +1,16 @@
 import numpy as np
 import pytest
+from support.experiments import fewer
 
 import parkade as pk
 from parkade import theory
 from parkade.experiments.claims import energies
+
+
+@pytest.fixture(scope="module")
+def quick(quick):
+    """Half of the starts."""
+    return fewer(quick, 2)
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,16 @@
 
 import numpy as np
 import pytest
+from support.experiments import fewer
 
 from parkade.experiments.claims import first_state
 from parkade.model import sphere
+
+
+@pytest.fixture(scope="module")
+def quick(quick):
+    """One run instead of two."""
+    return fewer(quick, 2)
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ from parkade.experiments.statistics import LEVEL
 
 @pytest.fixture(scope="module")
 def evidence(quick):
-    """With a third of the tokens, of which most are in clusters before late merges begin."""
+    """With a sixth of the tokens, of which most are in clusters before late merges begin."""
     with pytest.MonkeyPatch.context() as patch:
-        third = tuple(dataclasses.replace(series, n=series.n // 3) for series in forecast.SERIES)
-        patch.setattr(forecast, "SERIES", third)
+        sixth = tuple(dataclasses.replace(series, n=series.n // 6) for series in forecast.SERIES)
+        patch.setattr(forecast, "SERIES", sixth)
         return forecast.measure(quick)
 
 
@@ -36,7 +36,7 @@ def test_a_forecast_that_does_not_know_the_order_is_refuted(quick, monkeypatch):
         return true(start[::-1], beta, **options)
 
     monkeypatch.setattr(theory, "forecast", wrong)
-    monkeypatch.setattr(forecast, "SERIES", (Series(2, 24.0, 60, 6, 6), Series(3, 12.0, 60, 6, 6)))
+    monkeypatch.setattr(forecast, "SERIES", (Series(2, 24.0, 30, 6, 6), Series(3, 12.0, 30, 6, 6)))
     assert forecast.measure(quick).verdict == "contradicts"
 
 

@@ -2,8 +2,15 @@
 
 import numpy as np
 import pytest
+from support.experiments import fewer
 
 from parkade.experiments.claims import hardmax
+
+
+@pytest.fixture(scope="module")
+def quick(quick):
+    """One start of each kind."""
+    return fewer(quick, 3)
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ CIRCLE = Series(2, 64.0, 200, few=2, many=2)
 
 @pytest.fixture(scope="module")
 def evidence(quick):
-    """With a third of the tokens, of which most are in clusters before late merges begin."""
+    """With a sixth of the tokens, of which most are in clusters before late merges begin."""
     with pytest.MonkeyPatch.context() as patch:
-        third = tuple(dataclasses.replace(series, n=series.n // 3) for series in lifetime.SERIES)
-        patch.setattr(lifetime, "SERIES", third)
+        sixth = tuple(dataclasses.replace(series, n=series.n // 6) for series in lifetime.SERIES)
+        patch.setattr(lifetime, "SERIES", sixth)
         return lifetime.measure(quick)
 
 

@@ -2,9 +2,16 @@
 
 import numpy as np
 import pytest
+from support.experiments import fewer
 
 import parkade as pk
 from parkade.experiments.claims import random_layers
+
+
+@pytest.fixture(scope="module")
+def quick(quick):
+    """Half of the runs."""
+    return fewer(quick, 2)
 
 
 @pytest.fixture(scope="module")

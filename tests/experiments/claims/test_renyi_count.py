@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from support.experiments import fewer
 
 import parkade as pk
 from parkade import theory
@@ -24,6 +25,12 @@ def three_deltas():
         patch.setattr(renyi_count, "DELTAS", (renyi_count.FIGURE_2, 2 * math.pi / 3.5, 0.2))
         patch.setattr(renyi_count, "saturate", once)
         yield
+
+
+@pytest.fixture(scope="module")
+def quick(quick):
+    """Half of the samples: a count three percent off is still refuted."""
+    return fewer(quick, 2)
 
 
 @pytest.fixture(scope="module")

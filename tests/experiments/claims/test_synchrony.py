@@ -1,8 +1,15 @@
 """Full attention ends in one cluster where it should, and other ends are found."""
 
 import pytest
+from support.experiments import fewer
 
 from parkade.experiments.claims import synchrony
+
+
+@pytest.fixture(scope="module")
+def quick(quick):
+    """Half of the runs."""
+    return fewer(quick, 2)
 
 
 @pytest.fixture(scope="module")
@@ -17,13 +24,13 @@ def circle(quick):
 
 def test_one_cluster_on_spheres(spheres, presentable):
     assert spheres.verdict == "agrees"
-    assert spheres.numbers["one_cluster"] == spheres.numbers["runs"] == 16
+    assert spheres.numbers["one_cluster"] == spheres.numbers["runs"] == 8
     presentable(synchrony.CLAIM, spheres)
 
 
 def test_one_cluster_on_the_circle_and_three_below_the_threshold(circle, presentable):
     assert circle.verdict == "agrees"
-    assert circle.numbers["one_cluster"] == circle.numbers["runs"] == 20
+    assert circle.numbers["one_cluster"] == circle.numbers["runs"] == 10
     assert list(circle.numbers["three_clusters"].values()) == ["stable", "one"]
     presentable(synchrony.ON_CIRCLE, circle)
 

@@ -10,6 +10,13 @@ from parkade.experiments.claims import table
 from parkade.experiments.reproduce import reproduce
 
 
+@pytest.fixture(scope="module", autouse=True)
+def half_of_the_tokens():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "FIGURE_1", table.FIGURE_1._replace(n=16))
+        yield
+
+
 @pytest.fixture(scope="module")
 def evidence(quick):
     return table.measure(quick)
