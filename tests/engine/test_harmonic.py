@@ -121,9 +121,6 @@ def test_frozen_tokens_may_be_heavy(kind, weight, mask, d):
             assert error <= ACCURACY * size(model.V), (beta, name, error)
 
 
-KINDS = ["uniform", "adversarial", "clustered", "adversarial"]
-
-
 def sample(n):
     """Tokens to look at: first and last ones, and some between."""
     return np.r_[:20, np.linspace(20, n - 11, 10).astype(int), n - 10 : n]
@@ -132,10 +129,11 @@ def sample(n):
 @pytest.mark.parametrize(
     ("d", "beta", "kind"),
     many(
-        [(d, beta, kind) for d in (2, 3) for beta, kind in zip(BETAS, KINDS, strict=True)],
-        list(itertools.product((2, 3), BETAS, sorted(set(KINDS)))),
+        [(2, 1.0, "uniform"), (2, 256.0, "adversarial"),
+         (3, 9.0, "adversarial"), (3, 64.0, "clustered")],
+        list(itertools.product((2, 3), BETAS, ("adversarial", "clustered", "uniform"))),
     ),
-)
+)  # fmt: skip
 def test_a_hundred_thousand_tokens(d, beta, kind):
     n = 100_000
     x = place(kind, n, d)

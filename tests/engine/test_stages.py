@@ -36,7 +36,7 @@ def one_thread(d, n, name):
     frozen = pk.sphere.uniform(2, d, seed=9)
     model = pk.Attention(beta=9.0, V=values(name, d))
     _, system = systems(model, n, frozen, np.array([3.0, 0.5]))
-    return x, system, steps(IMPLICIT.advance, system, x, 3)
+    return x, system, steps(IMPLICIT.advance, system, x, 2)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def one_thread(d, n, name):
 def test_bits_do_not_depend_on_cores(monkeypatch, cores, d, n, name):
     monkeypatch.setattr(threads, "cores", lambda: cores)
     x, system, serial = one_thread(d, n, name)
-    shared = steps(IMPLICIT.advance_on_all_cores, system, x, 3)
+    shared = steps(IMPLICIT.advance_on_all_cores, system, x, 2)
     for one, other in zip(serial, shared, strict=True):
         assert np.array_equal(one, other)
 
@@ -58,8 +58,8 @@ def test_what_is_carried_from_block_to_block_is_right(d):
     n = BLOCK + 300
     x = place("clustered", n, d)
     direct, fast = systems(pk.Attention(beta=9.0, V=values("diag", d)), n)
-    _, expected, _ = steps(IMPLICIT.advance, direct, x, 2, stores=True)
-    _, found, _ = steps(IMPLICIT.advance, fast, x, 2)
+    _, expected, _ = steps(IMPLICIT.advance, direct, x, 1, stores=True)
+    _, found, _ = steps(IMPLICIT.advance, fast, x, 1)
     assert np.abs(found - expected).max() < 1e-9
     assert np.abs(found[-1, BLOCK:] - x[BLOCK:]).max() > 1e-3  # they do move
 

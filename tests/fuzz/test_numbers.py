@@ -182,7 +182,7 @@ def test_the_unit_of_time_can_be_any(V):
     for method in ("explicit", "implicit"):
         run = pk.simulate(pk.Attention(3, beta=4.0, V=V), x0, 8.0 / V, method=method)
         assert np.abs(run.final - usual.final).max() < 1e-4
-        plots.overview(run).canvas.draw()
+        plots.overview(run).draw_without_rendering()
 
 
 @pytest.mark.parametrize(

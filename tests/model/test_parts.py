@@ -32,7 +32,7 @@ def test_the_first_token_drifts_as_the_closed_form_says():
 def test_explicit_and_implicit_agree(mask):
     model = pk.Transformer([pk.Head(d=2, beta=9.0)], parts=[Drift((0.0, 1.0), 0.2)], mask=mask)
     explicit, implicit = (
-        pk.simulate(model, X0[:10], 10.0, method=method, tol=1e-8)
+        pk.simulate(model, X0[:5], 10.0, method=method, tol=1e-8)
         for method in ("explicit", "implicit")
     )
     assert worst(explicit.final, implicit.final) < 1e-6
@@ -58,10 +58,10 @@ def test_a_transformer_with_one_head_is_attention():
 
 
 def test_merge_tree_and_plots():
-    run = pk.simulate(drifting(), X0, 1e3)
+    run = pk.simulate(drifting(), X0[:8], 1e3)
     assert run.stats.method == "implicit"
     assert run.merge_tree().count(1e3) == 1  # all follow the drift
-    assert plots.caption(run) == "β = 9, drift 0.1, causal mask, n = 20, t = 1000"
+    assert plots.caption(run) == "β = 9, drift 0.1, causal mask, n = 8, t = 1000"
     assert plots.overview(run).axes
 
 
@@ -84,7 +84,7 @@ def test_as_json_and_back():
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_swept(tmp_path, executor):
     """Worker processes get the part with the model."""
-    options = {"n": 10, "runs": 4, "t_end": 20.0, "measure": ["clusters", "merges", "consumption"]}
+    options = {"n": 6, "runs": 4, "t_end": 20.0, "measure": ["clusters", "merges", "consumption"]}
     models = {"calm": drifting(0.01), "windy": drifting(1.0)}
     workers = 1 if executor == "processes" else 2
     found = pk.ensemble(models, **options, store=tmp_path, executor=executor, workers=workers)

@@ -271,7 +271,7 @@ def test_principal_gives_two_orthonormal_axes_for_few_points(n):
 @pytest.mark.parametrize("n", [1, 6])
 def test_overview_of_any_run_renders(d, times, n):
     figure = plots.overview(simulate(d, 2.0, n=n, times=times))
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     assert len(figure.axes) == (2 if d == 2 else 1)
 
 

@@ -34,7 +34,7 @@ def as_flow(model, **options):
     ids=lambda model: model.label,
 )
 def test_compiled_engines_take_the_same_steps(model, method):
-    x0 = pk.sphere.uniform(6, model.d, seed=4)
+    x0 = pk.sphere.uniform(4, model.d, seed=4)
     t_end = 15.0 / model.rate
     compiled = pk.simulate(model, x0, t_end, method=method)
     naive = pk.simulate(as_flow(model), x0, t_end, method=method)
@@ -46,7 +46,7 @@ def test_compiled_engines_take_the_same_steps(model, method):
 
 
 def test_a_whole_run_is_the_same():
-    model, x0 = pk.Attention(d=2, beta=9.0), pk.sphere.uniform(10, 2, seed=1)
+    model, x0 = pk.Attention(d=2, beta=9.0), pk.sphere.uniform(6, 2, seed=1)
     trees = [pk.simulate(m, x0, 1e6).merge_tree() for m in (model, as_flow(model))]
     pairs = [[(e.absorbed, e.into) for e in tree.events] for tree in trees]
     assert pairs[0] == pairs[1]
@@ -88,7 +88,7 @@ def test_order(method, order, last):
 
 
 def test_a_flow_that_is_not_causal_couples_all_tokens():
-    model, x0 = pk.Attention(d=2, beta=4.0, mask="full"), pk.sphere.uniform(10, 2, seed=2)
+    model, x0 = pk.Attention(d=2, beta=4.0, mask="full"), pk.sphere.uniform(6, 2, seed=2)
     naive = pk.simulate(as_flow(model), x0, 200.0, method="implicit")
     assert worst(naive.final, pk.simulate(model, x0, 200.0, method="explicit").final) < 1e-5
     assert pk.simulate(as_flow(model), x0, 500.0).stats.method == "explicit"

@@ -37,9 +37,9 @@ def runs(model, x0, t_end, **options):
 @pytest.mark.parametrize(
     ("n", "beta", "t_end", "V"),
     [
-        (100, 64.0, 1e60, [1, 1]),
-        (60, 16.0, 1e40, [1, 1, 1]),
-        (60, 16.0, 1e40, [1, 1, -1]),
+        (50, 64.0, 1e60, [1, 1]),
+        (30, 16.0, 1e40, [1, 1, 1]),
+        (30, 16.0, 1e40, [1, 1, -1]),
     ],
     ids=["circle", "sphere", "sphere, diag"],
 )
@@ -84,7 +84,7 @@ def test_runs_with_frozen_tokens_end_where_direct_ones_do(method, d):
 
 @seeds(1, 10)
 @pytest.mark.parametrize(
-    ("d", "n", "norm"), [(2, 100, 16.0), (2, 100, 64.0), (3, 60, 16.0)], ids=["16", "64", "S²"]
+    ("d", "n", "norm"), [(2, 50, 16.0), (2, 50, 64.0), (3, 30, 16.0)], ids=["16", "64", "S²"]
 )
 def test_clusters_of_any_queries_merge_when_they_do_with_direct_sums(d, n, norm, seed):
     x0 = pk.sphere.uniform(n, d, seed=seed)
@@ -115,7 +115,7 @@ def test_runs_with_multiples_of_the_identity_end_where_direct_ones_do(d):
 
 
 def test_many_runs_have_the_bits_of_one():
-    starts = [pk.sphere.uniform(200, 2, seed=s) for s in range(3)]
+    starts = [pk.sphere.uniform(100, 2, seed=s) for s in range(3)]
     model = pk.Attention(2, 64.0)
     together = pk.simulate_many(model, starts, 1e5, sums="harmonic", threads=2)
     for run, x0 in zip(together, starts, strict=True):

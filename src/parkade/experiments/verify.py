@@ -79,7 +79,7 @@ def verify(
     Examples
     --------
     >>> from parkade.experiments.verify import verify
-    >>> [outcome.finding.verdict for outcome in verify("lemma-c.1", quick=True)]
+    >>> [outcome.finding.verdict for outcome in verify("norm-rates", quick=True)]
     ['agrees']
     """
     claims = choose(names, papers)

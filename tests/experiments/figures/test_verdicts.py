@@ -2,14 +2,16 @@
 
 from support.experiments import fake_claim, replace_all
 
+from parkade.experiments.claims import strong_count
 from parkade.experiments.claims.registry import CLAIMS
 from parkade.experiments.figures import verdicts
 from parkade.experiments.reproduce import reproduce
 
 
 def test_the_verdicts_lie_in_a_directory_of_their_own(tmp_path, monkeypatch):
-    # One claim stands for all: each has its own test.
+    # One claim stands for all: each has its own test. Of its dimensions, too.
     replace_all(monkeypatch, CLAIMS, [CLAIMS["lemma-c.1"]])
+    monkeypatch.setattr(strong_count, "DIMENSIONS", {2: 0.3})
     (made,) = reproduce("verify", tmp_path, quick=True)
     names = ["lemma-c.1.pdf", "lemma-c.1.png", "verdicts.json"]
     assert sorted(path.name for path in made.paths) == names
