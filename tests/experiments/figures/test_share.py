@@ -11,11 +11,11 @@ from parkade.experiments.reproduce import reproduce
 
 
 def test_what_centers_capture_is_counted_token_by_token(tmp_path, monkeypatch):
-    monkeypatch.setattr(share, "SIZES", (50, 200))
+    monkeypatch.setattr(share, "SIZES", (50, 100))
     (made,) = reproduce("share", tmp_path, quick=True)
     assert [path.name for path in made.paths] == ["share.png", "share.pdf", "share.csv"]
     rows = [row.split(",") for row in (tmp_path / "share.csv").read_text("utf-8").splitlines()]
-    assert [row[0] for row in rows] == ["n", "50", "200"]
+    assert [row[0] for row in rows] == ["n", "50", "100"]
     runs, last = int(rows[1][1]), float(rows[1][-1].split()[0])
     model, found = pk.Attention(d=2, beta=64.0), []
     recipe = {"n": 50, "runs": runs, "seed": 0, "times": [0.0, 50.0], "t_end": 50.0}

@@ -9,9 +9,9 @@ from parkade.experiments.reproduce import reproduce
 
 
 def test_the_verdicts_lie_in_a_directory_of_their_own(tmp_path, monkeypatch):
-    # One claim stands for all: each has its own test. Of its dimensions, too.
+    # One claim stands for all: each has its own test.
     replace_all(monkeypatch, CLAIMS, [CLAIMS["lemma-c.1"]])
-    monkeypatch.setattr(strong_count, "DIMENSIONS", {2: 0.3})
+    monkeypatch.setattr(strong_count, "NUMBERS", (5, 20))
     (made,) = reproduce("verify", tmp_path, quick=True)
     names = ["lemma-c.1.pdf", "lemma-c.1.png", "verdicts.json"]
     assert sorted(path.name for path in made.paths) == names
