@@ -175,9 +175,9 @@ def test_order(method, order):
     assert slope([1 / run.stats.steps for run in runs], errors) == pytest.approx(order, abs=0.5)
 
 
-@METHODS
-def test_a_sampled_function_has_second_order(method):
-    """Pieces in place of β(t) = 1.5 ln(1 + t), which `Flow` takes as it is."""
+@pytest.fixture(scope="module")
+def growing():
+    """β(t) = 1.5 ln(1 + t), a model and a start, and the end by `Flow`, which takes β as it is."""
     model, x0 = pk.Attention(d=2), pk.sphere.uniform(8, 2, seed=3)
 
     def beta(t):
@@ -185,6 +185,13 @@ def test_a_sampled_function_has_second_order(method):
 
     flow = pk.Flow(lambda t, x: model.with_beta(beta(t)).velocity(x), 2, causal=True, sharpness=5)
     exact = pk.simulate(flow, x0, 30.0, tol=1e-10, method="explicit", times="final").final
+    return beta, model, x0, exact
+
+
+@METHODS
+def test_a_sampled_function_has_second_order(growing, method):
+    """Pieces in place of a function."""
+    beta, model, x0, exact = growing
     each = [10, 20, 40, 80]
     errors = [
         worst(pk.simulate(model, x0, 30.0, schedule=sampled, tol=1e-8, method=method).final, exact)
