@@ -9,8 +9,10 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -127,6 +129,50 @@ def explore_together(folder):
         yield count(+1)
     finally:
         count(-1)
+
+
+@contextlib.contextmanager
+def relayed(origin):
+    """Another origin of a server, and a function that cuts it off as the server's end would."""
+    address = ("127.0.0.1", int(origin.rpartition(":")[2]))
+    listener = socket.create_server(("127.0.0.1", 0))
+    ends = [listener]
+
+    def pump(source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                target.sendall(data)
+        for end in (source, target):
+            hang_up(end)
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                ends.append(listener.accept()[0])
+                ends.append(socket.create_connection(address))
+                for pair in (ends[-2:], ends[:-3:-1]):
+                    threading.Thread(target=pump, args=pair, daemon=True).start()
+
+    def cut():
+        for end in ends:
+            hang_up(end)
+        accepting.join()
+        listener.close()
+
+    accepting = threading.Thread(target=accept, daemon=True)
+    accepting.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", cut
+    finally:
+        cut()
+        for end in ends:
+            end.close()
+
+
+def hang_up(end):
+    """End a connection, or wake whoever waits for one."""
+    with contextlib.suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
 
 
 def refused(response, status, sentence, field=None):

@@ -11,6 +11,8 @@ import json
 import numpy as np
 from PIL import Image
 
+from support.explorer import frames, labels
+
 PATIENCE = 240_000
 """Milliseconds: the first run after an edit of the engine compiles it."""
 
@@ -22,9 +24,8 @@ _IDLE = """() => Promise.race([
   new Promise((_, no) => { setTimeout(() => no(new Error('no scene')), %d); }),
 ])"""
 
-_SCENE = """() => JSON.stringify({
-  ...parkade.scene, frames: [...parkade.scene.frames], labels: [...parkade.scene.labels],
-})"""
+# As the server sends it: packed frames take less CPU than their numbers in JSON.
+_SCENE = "() => JSON.stringify(parkade.scene.toData())"
 
 # Draws the page again and tells what words are drawn on a canvas, with the box of their ink.
 _WORDS = """async name => {
@@ -48,21 +49,6 @@ _WORDS = """async name => {
   await parkade.idle();
   Object.assign(pen, { clearRect, fillText });
   return words;
-}"""
-
-
-# Whether a canvas shows another picture than the one kept before, to the eye; keeps its picture.
-_REDRAWN = """name => {
-  const canvas = document.getElementById(name);
-  const before = window.keptPicture;
-  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-  for (let i = 0; i < data.length; i += 4) {  // on white paper
-    const a = data[i + 3] / 255;
-    for (let k = i; k < i + 3; k++) data[k] = 255 - a * (255 - data[k]);
-    data[i + 3] = 255;
-  }
-  window.keptPicture = data;
-  return before?.length !== data.length || data.some((part, i) => Math.abs(part - before[i]) > 8);
 }"""
 
 
@@ -204,10 +190,8 @@ class Reader:
     def scene(self):
         """The scene, with frames (F, n, d) and labels (F, n)."""
         scene = json.loads(self.page.evaluate(_SCENE))
-        shape = len(scene["times"]), scene["n"], scene["d"]
-        scene["frames"] = np.array(scene["frames"]).reshape(shape)
-        scene["labels"] = np.array(scene["labels"]).reshape(shape[:2])
-        return scene
+        unpacked = {"frames": frames(scene).astype(float), "labels": labels(scene).astype(int)}
+        return scene | unpacked
 
     def places(self):
         """Where tokens are drawn on #ball: x, y, depth, (n, 3)."""
@@ -233,13 +217,6 @@ class Reader:
         right, bottom = max(x + w for x, _, w, _ in boxes), max(y + h for _, y, _, h in boxes)
         whole = self._shot(left, top, right - left, bottom - top)
         return [whole[y - top : y - top + h, x - left : x - left + w] for x, y, w, h in boxes]
-
-    def redrawn(self, name="ball"):
-        """Whether a canvas has another picture than when this was asked last.
-
-        As `same` and `picture` tell, for a fifth of the CPU: the picture stays in the page.
-        """
-        return self.page.evaluate(_REDRAWN, name)
 
     def _shot(self, x, y, w, h):
         """What is seen of a part of the window.

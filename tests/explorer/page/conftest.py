@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.explorer import explore, explore_together
+from support.explorer import explore_together, relayed
 from support.reader import SLOW_SCREEN, Reader
 
 # The first one is Chromium without windows: the same pages for half of the CPU.
@@ -60,10 +60,10 @@ def server(tmp_path_factory):
 
 
 @pytest.fixture
-def short_lived():
-    """A server for one test, as a process and its origin."""
-    with explore() as (process, origin):
-        yield process, origin
+def leaving(server):
+    """Another origin of the server, and a function after which nobody answers there."""
+    with relayed(server) as found:
+        yield found
 
 
 # Not for the whole session: asyncio.run does not work while Playwright runs.

@@ -103,11 +103,10 @@ def test_a_wrong_link(opened):
     assert reader.get("parkade.scene.beta") == 3
 
 
-def test_the_server_is_gone(opened, short_lived, small):
-    process, origin = short_lived
+def test_the_server_is_gone(opened, leaving, small):
+    origin, leave = leaving
     reader = opened(small, origin=origin)
-    process.kill()
-    process.wait()
+    leave()
     frames = reader.scene()["frames"]
     reader.type("n", 20)
     gone = "The server does not answer. Is “parkade explore” still running?"
