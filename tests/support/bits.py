@@ -1,6 +1,6 @@
 """Runs whose bits must not depend on who compiled what, when, and in which order.
 
-As a script: run the cases named on the command line, in this order, and print their digests. With
+As a script: take the runs named on the command line, in this order, and print their digests. With
 NUMBA_NRT_STATS=1, use the rest of the engine too, and print how many arrays were made and freed.
 """
 
@@ -10,17 +10,21 @@ import hashlib
 import json
 import os
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import parkade as pk
 from parkade.engine import jit
 from parkade.solve.kinds import Kind
 
-KEPT = jit.private_directory() / "bits.json"
-"""Digests from the processes that compiled; beside the code itself."""
+KEPT = (
+    jit.private_directory()
+    / f"bits-{hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]}.json"
+)
+"""Digests of these cases from the processes that compiled; beside the code itself."""
 
 
-class Case(NamedTuple):
+class Run(NamedTuple):
     """A run with one kind of machine code."""
 
     method: str
@@ -36,30 +40,51 @@ class Case(NamedTuple):
     def kind(self):
         return Kind.of(*self)
 
+    def digest(self):
+        """The digest of every bit of the run."""
+        # Two chunks of harmonic sums, the second one of them short; and merges, hundreds of steps.
+        long = self.method == "implicit" and self.mask == "causal"
+        model = pk.Attention(self.d, beta=30.0 if self.d == 2 else 9.0, mask=self.mask)
+        x0 = pk.sphere.uniform(70 if long else 24, self.d, seed=4)
+        t_end = 1e30 if long and self.d == 2 else 1e4 if long else 10.0
+        run = pk.simulate(model, x0, t_end, method=self.method, sums=self.sums)
+        return hashlib.sha256(run.times.tobytes() + run.tokens.tobytes()).hexdigest()[:16]
 
-def _cases():
+
+def _runs():
     for d in (2, 3, 5, 8):
-        yield Case("explicit", d, "direct", "causal")
-        yield Case("explicit", d, "direct", "full")
-        yield Case("implicit", d, "direct", "causal")
-        yield Case("implicit", d, "direct", "full")
+        yield Run("explicit", d, "direct", "causal")
+        yield Run("explicit", d, "direct", "full")
+        yield Run("implicit", d, "direct", "causal")
+        yield Run("implicit", d, "direct", "full")
     for d in (2, 3):
-        yield Case("explicit", d, "harmonic", "causal")
-        yield Case("explicit", d, "harmonic", "full")
-        yield Case("implicit", d, "harmonic", "causal")
+        yield Run("explicit", d, "harmonic", "causal")
+        yield Run("explicit", d, "harmonic", "full")
+        yield Run("implicit", d, "harmonic", "causal")
 
 
-CASES = {case.name: case for case in _cases()}
+RUNS = {case.name: case for case in _runs()}
+
+
+class KilledSweep:
+    """A sweep that is killed in the process that has compiled its engine; `killed` has it."""
+
+    kind = Kind("implicit", 2, "direct")
+
+    def digest(self):
+        """Leave its store beside the code, and return the digest of the batch in it."""
+        from support import killed
+
+        return killed.leave()
+
+
+CASES = {**RUNS, "killed": KilledSweep()}
+"""What `tests/compile.py` does once it has compiled the kind of a case."""
 
 
 def digest(case):
-    """The digest of every bit of a run."""
-    long = case.method == "implicit" and case.mask == "causal"
-    model = pk.Attention(case.d, beta=30.0 if case.d == 2 else 9.0, mask=case.mask)
-    x0 = pk.sphere.uniform(100 if long else 24, case.d, seed=4)
-    t_end = 1e30 if long and case.d == 2 else 1e8 if long else 10.0
-    run = pk.simulate(model, x0, t_end, method=case.method, sums=case.sums)
-    return hashlib.sha256(run.times.tobytes() + run.tokens.tobytes()).hexdigest()[:16]
+    """The digest of what a case makes."""
+    return case.digest()
 
 
 def preload():
@@ -99,7 +124,7 @@ if __name__ == "__main__":
     if names[0] == "preload":
         preload()
         names.pop(0)
-    found = {name: digest(CASES[name]) for name in names}
+    found = {name: RUNS[name].digest() for name in names}
     if os.environ.get("NUMBA_NRT_STATS"):
         found["arrays"] = count_arrays()
     print(json.dumps(found))

@@ -1,17 +1,10 @@
-"""The store of an ensemble: kills, full disks and lost workers, with real processes."""
+"""The store of an ensemble: what is in it, what does not belong to it, and what is damaged."""
 
 from __future__ import annotations
 
-import functools
 import json
 import os
-import random
-import re
-import resource
 import shutil
-import signal
-import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -22,270 +15,23 @@ import netCDF4
 import numpy as np
 import pytest
 import xarray
-from support.caches import copy_without
-from support.common import without_patience
 from typer.testing import CliRunner
 
 import parkade as pk
 from parkade.cli import app
-from parkade.cli.sweep import read_recipe
 from parkade.sweeps.store import Store
 
-KILLS = int(os.environ.get("PARKADE_KILLS", "2"))
-"""How often the main process is killed; the full test uses 20."""
 
-# Batches of two short runs: most of the time is spent writing files.
-FILE = """\
-d = 2
-n = 6
-beta = [1, 9]
-runs = {runs}
-batch = 2
-t_end = 1
-times = [0, 0.5, 1]
-measure = ["final", "clusters"]
-"""
+def test_an_impossible_store_is_refused(tmp_path):
+    file = tmp_path / "sweep.toml"
+    file.write_text("d = 2\nn = 6\nruns = 2\nt_end = 1\n")
 
+    def invoke(store):
+        return CliRunner().invoke(app, ["sweep", str(file), "--store", str(store)])
 
-# Few batches, each of which takes its time without any work: the sweep is not finished before it
-# is disturbed. Workers import this file, too.
-SLOW = """\
-import time
-from parkade.sweeps.store import Store
-
-write = Store.write
-def write_slowly(*batch):
-    time.sleep(0.3)
-    return write(*batch)
-Store.write = write_slowly
-
-if __name__ == "__main__":
-    from parkade.cli import main
-    main()
-"""
-RUNS = 8
-
-VERSIONS = {"parkade", "numpy", "python", "numba", "llvm", "cpu"}
-
-
-@pytest.fixture
-def file(tmp_path):
-    path = tmp_path / "sweep.toml"
-    path.write_text(FILE.format(runs=RUNS))
-    path.with_name("slow.py").write_text(SLOW)
-    return path
-
-
-def begin(file, *options, program=(), **settings):
-    """Start a slow command, or another; return its process after one more batch."""
-    program = program or (str(file.with_name("slow.py")),)
-    store = Store(file.with_suffix(""), read_recipe(file))
-    before = len(store.done())
-    command = [sys.executable, *program, "sweep", str(file), *options]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **settings)
-    deadline = time.monotonic() + 300
-    while process.poll() is None and len(store.done()) == before:
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
-    return process, store
-
-
-# It takes as long to import xarray as to do all else.
-WITHOUT_XARRAY = """
-import sys
-sys.modules["xarray"] = None
-from parkade.cli import main
-main()
-"""
-
-
-def sweep(file, *options, **settings):
-    """Run the command to its end."""
-    command = [sys.executable, "-c", WITHOUT_XARRAY, "sweep", str(file), *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **settings)
-    done.stderr = without_patience(done.stderr)
-    return done
-
-
-def invoke(*arguments):
-    """Run the command in this process."""
-    return CliRunner().invoke(app, list(map(str, arguments)))
-
-
-def contents(store):
-    """The bytes of all finished batches, each of which must be complete."""
-    found = {}
-    for batch in store.done():
-        data = store.file(batch).read_bytes()
-        with netCDF4.Dataset("batch.nc", memory=data) as opened:
-            assert opened["final"][:].shape == (2, 6, 2)
-            assert opened.recipe == store.recipe.to_json()
-            assert set(json.loads(opened.versions)) == VERSIONS
-        found[batch] = data
-    return found
-
-
-@functools.cache
-def undisturbed(runs):
-    """The ensemble of a file, run without disturbance."""
-    return pk.ensemble(
-        d=2, n=6, beta=[1, 9], runs=runs, batch=2, t_end=1.0,
-        times=[0, 0.5, 1], measure=["final", "clusters"], workers=1,
-    )  # fmt: skip
-
-
-def assert_finishes(file, store, kept):
-    """Finish the sweep: kept batches are unchanged, and the result is as if undisturbed."""
-    done = sweep(file)
-    assert (done.returncode, done.stderr) == (0, "")
-    after = contents(store)
-    assert len(after) == store.recipe.batches
-    assert {batch: after[batch] for batch in kept} == kept
-    ds, expected = pk.load_ensemble(store.path), undisturbed(store.recipe.runs)
-    assert ds.identical(expected)
-    assert all(ds[name].values.tobytes() == expected[name].values.tobytes() for name in ds)
-
-
-def children(pid, words="spawn_main"):
-    """Processes that `pid` started with these words in their command."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == pid and words in (path / "cmdline").read_text():
-                found.append(int(path.name))
-        except OSError:  # it has ended
-            pass
-    return found
-
-
-needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-
-
-def test_killed_again_and_again_it_loses_no_finished_batch_and_no_bit(file):
-    file.write_text(FILE.format(runs=24 * KILLS))
-    moments = random.Random(0)
-    kept = {}
-    for _ in range(KILLS):
-        process, store = begin(file, program=("-m", "parkade"))
-        time.sleep(moments.uniform(0.0, 0.08))
-        process.kill()
-        process.communicate()
-        assert process.returncode == -signal.SIGKILL
-        after = contents(store)
-        assert {batch: after[batch] for batch in kept} == kept
-        assert len(kept) < len(after) < store.recipe.batches
-        kept = after
-    assert_finishes(file, store, kept)
-
-
-PRELOADED = f"""
-import os, signal, sys
-sys.path.insert(0, {str(Path(__file__).parents[1])!r})
-from support.bits import preload
-from parkade.cli import main
-from parkade.sweeps.store import Store
-
-write = Store.write
-def write_and_die(*batch):
-    write(*batch)
-    os.kill(os.getpid(), signal.SIGKILL)
-Store.write = write_and_die
-preload()
-main()
-"""
-
-
-@needs_proc
-def test_one_killed_after_compiling_and_one_that_loads_the_code_make_the_same_bits(file, tmp_path):
-    """Implicit steps with direct sums: for these, code once depended on what was loaded before.
-
-    So the one that compiles has loaded functions that the engine is made of.
-    """
-    settings = {
-        "d": 2, "n": 40, "beta": [9.0], "runs": 6, "batch": 2, "t_end": 1e6, "sums": "direct",
-        "times": [0.0, 1.0, 1e6], "measure": ["final"],
-    }  # fmt: skip
-    file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items()))
-    variables = os.environ | copy_without(tmp_path / "cache", "implicit.advance")
-    process, store = begin(file, "--workers", "1", program=("-c", PRELOADED), env=variables)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
-    assert any((tmp_path / "cache").rglob("implicit.advance-*.nbc"))
-    assert len(store.done()) == 1
-    assert sweep(file, env=variables).returncode == 0
-    found, expected = pk.load_ensemble(store.path), pk.ensemble(**settings, workers=1)
-    assert found["final"].values.tobytes() == expected["final"].values.tobytes()
-
-
-def test_a_killed_worker_ends_the_sweep_and_costs_its_batch(file):
-    process, store = begin(file, "--pool", "processes", "--workers", "2")
-    os.kill(children(process.pid)[0], signal.SIGKILL)
-    said = without_patience(process.communicate(timeout=60)[1])
-    kept = contents(store)
-    assert process.returncode == 2
-    told = re.fullmatch(
-        r"parkade: a worker process died \(killed, or out of memory\); (\d+) of (\d+) batches are "
-        rf"kept in {re.escape(str(store.path))}: run it again to continue\n",
-        said,
-    )
-    assert told is not None, said
-    # The other worker may have finished one more batch before it stopped.
-    assert len(kept) - 1 <= int(told[1]) <= len(kept) < int(told[2]) == store.recipe.batches
-    # Workers do not outlive a killed main process.
-    process, _ = begin(file, "--pool", "processes", "--workers", "2")
-    workers = children(process.pid)
-    assert len(workers) == 2
-    process.kill()
-    process.communicate()
-    deadline = time.monotonic() + 20
-    while any(Path(f"/proc/{worker}/cmdline").exists() for worker in workers):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    assert_finishes(file, store, contents(store))
-
-
-@pytest.mark.parametrize("pool", ["threads", "processes"])
-def test_ctrl_c_keeps_what_is_done(file, pool):
-    process, store = begin(file, "--pool", pool, "--workers", "2", start_new_session=True)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers as well
-    said = without_patience(process.communicate(timeout=60)[1])
-    kept = contents(store)
-    assert process.returncode == 130
-    assert said == (
-        f"parkade: interrupted; {len(kept)} of {store.recipe.batches} batches are kept in "
-        f"{store.path}; run the same command again to continue\n"
-    )
-    told = json.loads(invoke("sweep", file, "--status", "--json").stdout)
-    assert (told["batches_done"], told["batches"]) == (len(kept), store.recipe.batches)
-    if pool == "threads":
-        assert_finishes(file, store, kept)
-
-
-def test_a_full_disk_is_reported_and_destroys_nothing(file):
-    process, store = begin(file)
-    process.kill()
-    process.communicate()
-    kept = contents(store)
-    # The kill may have left a temporary file behind; the full disk must not leave another.
-    before = set(store.path.iterdir())
-
-    def small_files():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-
-    no_bytecode = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}  # half of it would stay
-    done = sweep(file, preexec_fn=small_files, env=no_bytecode)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"parkade: cannot write {store.path}/batch-0")
-    assert f"File too large; {len(kept)} of {store.recipe.batches} batches are kept" in done.stderr
-    assert contents(store) == kept
-    assert set(store.path.iterdir()) <= before
-
-
-def test_an_impossible_store_is_refused(file, tmp_path):
     plain = tmp_path / "plain"
     plain.write_text("mine")
-    done = invoke("sweep", file, "--store", plain)
+    done = invoke(plain)
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(f"parkade: cannot make the directory {plain}: ")
     assert plain.read_text() == "mine"
@@ -293,7 +39,7 @@ def test_an_impossible_store_is_refused(file, tmp_path):
     closed.mkdir(mode=0o500)
     if os.access(closed, os.W_OK):  # as root
         closed = Path("/proc/self/fdinfo")
-    done = invoke("sweep", file, "--store", closed)
+    done = invoke(closed)
     assert done.exit_code == 2
     assert done.stderr.startswith(f"parkade: cannot write {closed}/recipe.json: ")
     assert len(done.stderr.splitlines()) == 1
@@ -484,64 +230,6 @@ def test_other_versions_are_noticed(tmp_path, monkeypatch):
     with pytest.warns(UserWarning, match=r"made with different versions"):
         ds = pk.ensemble(**options)
     assert {v["parkade"] for v in json.loads(ds.attrs["versions"])} == {before, "99"}
-
-
-DASK = """
-import os, subprocess, sys, threading, time
-import slow
-from distributed import Client, LocalCluster
-from parkade.cli import app
-from parkade.cli.sweep import read_recipe
-from parkade.sweeps.ensemble import complete
-from parkade.sweeps.store import Store
-from pathlib import Path
-
-file = Path(sys.argv[1])
-store = Store(file.with_suffix(""), read_recipe(file))
-with LocalCluster(n_workers=0, dashboard_address=None, protocol="tcp") as cluster:
-    # Without a nanny, which would start another one for the victim.
-    command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
-    command += ["--no-nanny", "--no-dashboard", "--nthreads", "1"]
-    workers = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(2)]
-    victim = workers[0]
-
-    def strike():
-        while not store.done():
-            time.sleep(0.002)
-        victim.kill()
-
-    try:
-        with Client(cluster) as client:
-            client.wait_for_workers(2, timeout=60)
-            client.run(exec, Path(slow.__file__).read_text(), {})
-            killer = threading.Thread(target=strike)
-            killer.start()
-            complete(store, client.get_executor())
-            killer.join()
-            victim.wait()
-            options = ["--scheduler", cluster.scheduler_address]
-            app(["sweep", sys.argv[2], *options], prog_name="parkade", standalone_mode=False)
-            print("victim", victim.pid, "pids", *client.run(os.getpid).values())
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.wait()
-"""
-
-
-def test_dask_goes_on_without_a_killed_worker(file, tmp_path):
-    pytest.importorskip("distributed")
-    small = tmp_path / "small.toml"
-    small.write_text(FILE.format(runs=4))
-    script = tmp_path / "cluster.py"
-    script.write_text(DASK)
-    command = [sys.executable, str(script), str(file), str(small)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    words = done.stdout.split()
-    assert words[words.index("victim") + 1] not in words[words.index("pids") + 1 :]
-    assert pk.load_ensemble(file.with_suffix("")).identical(undisturbed(RUNS))
-    assert pk.load_ensemble(small.with_suffix("")).identical(undisturbed(4))
 
 
 def test_a_closed_executor_is_reported(tmp_path):
