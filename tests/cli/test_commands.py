@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.commands import invoke
+from support.forked import in_fork
 
 import parkade as pk
 from parkade.cli import parse
@@ -75,7 +76,7 @@ def test_help_imports_nothing_slow() -> None:
 def test_saved_run_is_the_library_result_bit_for_bit(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     options = ["--n", 12, "--V", "1,1,-1", "--beta", 4, "--seed", 7, "--t-end", 20, "--tol", 1e-7]
-    done = process("simulate", *options, "-o", path)
+    done = in_fork(["simulate", *options, "-o", path])
     assert (done.returncode, done.stderr) == (0, "")
     model = pk.Attention(V=[1, 1, -1], beta=4)
     expected = pk.simulate(model, pk.sphere.uniform(12, 3, seed=7), 20, tol=1e-7)
@@ -116,9 +117,9 @@ def test_quiet_prints_nothing_and_still_writes(here: Path) -> None:
     assert pk.load("run.npz").final.shape == (5, 3)
 
 
-def test_progress_goes_to_standard_error() -> None:
-    # FORCE_COLOR makes rich take the pipe for a terminal.
-    done = process(*SMALL, "--progress", "--json", env={**os.environ, "FORCE_COLOR": "1"})
+def test_progress_goes_to_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes the file for a terminal
+    done = in_fork([*SMALL, "--progress", "--json"])
     json.loads(done.stdout)
     assert "simulating" in done.stderr
 
@@ -463,7 +464,7 @@ def test_ctrl_c_stops_a_long_run(tmp_path: Path) -> None:
 def test_broken_pipe_is_quiet() -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    done = process(*SMALL, "--json", stdout=writing)
+    done = in_fork([*SMALL, "--json"], stdout=writing)
     os.close(writing)
     assert (done.returncode, done.stderr) == (1, "")
 

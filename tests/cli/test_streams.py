@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -10,10 +11,19 @@ import time
 
 import pytest
 from support.common import without_patience
+from support.forked import CLOSED, in_fork
 
 import parkade as pk
 
 SMALL = "simulate --n 5 --t-end 1 --d 2"
+
+
+@pytest.fixture(scope="module")
+def imported():
+    """What forks of this process need not import, each of them."""
+    names = ("plots.overview", "explorer.export", "explorer.build", "experiments.claims")
+    for name in names:
+        importlib.import_module(f"parkade.{name}")
 
 
 @pytest.fixture
@@ -42,20 +52,39 @@ WORK = {
 }
 
 
+# Whole processes for each way; then forks, since what commands open and print is what differs.
 ALL_CLOSED = "<&- >&- 2>&-"
-WAYS = [(next(iter(WORK)), way) for way in ("2>&-", ">&-", "2>/dev/full")]
+FIRST = next(iter(WORK))
+WHOLE = [
+    (FIRST, "2>/dev/full"),
+    *((work, ALL_CLOSED) for work in WORK if work.startswith((FIRST, "sweep", "-"))),
+    *(("--help", way) for way in ("2>&-", ">&-")),
+]
 
 
-@pytest.mark.parametrize(("arguments", "closed"), [*WAYS, *((work, ALL_CLOSED) for work in WORK)])
+@pytest.mark.parametrize(("arguments", "closed"), WHOLE)
 def test_commands_work_with_closed_streams(here, arguments, closed):
     done = shell(arguments, closed)
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
     assert (here / WORK[arguments]).stat().st_size > 100
 
 
+@pytest.mark.parametrize("arguments", [work for work in WORK if (work, ALL_CLOSED) not in WHOLE])
+def test_other_commands_work_with_closed_streams(here, imported, arguments):
+    assert in_fork(arguments, stdin=CLOSED, stdout=CLOSED, stderr=CLOSED).returncode == 0
+    assert (here / WORK[arguments]).stat().st_size > 100
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_one_closed_stream_stops_no_work(here, stream):
+    assert in_fork(FIRST, **{stream: CLOSED}).returncode == 0
+    assert (here / WORK[FIRST]).stat().st_size > 100
+
+
 @pytest.mark.parametrize("arguments", [*WORK][1::2])
-def test_a_full_disk_behind_standard_output_is_an_error(here, arguments):
-    done = shell(arguments, ">/dev/full")
+def test_a_full_disk_behind_standard_output_is_an_error(here, imported, arguments):
+    whole = arguments == "--version"
+    done = shell(arguments, ">/dev/full") if whole else in_fork(arguments, stdout="/dev/full")
     assert done.returncode == 2
     said = without_patience(done.stderr).strip()  # rich leaves an empty line
     assert said == "parkade: standard output: No space left on device"
@@ -67,17 +96,22 @@ def test_two_full_disks_are_one_error(here):
 
 
 @pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "2>/dev/full"])
-@pytest.mark.parametrize("arguments", ["simulate --beta nan", "simulate --nothing", "nothing"])
+@pytest.mark.parametrize("arguments", ["simulate --nothing", "nothing"])
 def test_errors_keep_their_code_with_closed_streams(here, arguments, closed):
     assert shell(arguments, closed).returncode == 2
+
+
+@pytest.mark.parametrize("stdout", [CLOSED, "/dev/null"])
+@pytest.mark.parametrize("stderr", [CLOSED, "/dev/full"])
+def test_errors_in_values_keep_their_code_with_closed_streams(stdout, stderr):
+    assert in_fork("simulate --beta nan", stdout=stdout, stderr=stderr).returncode == 2
 
 
 def test_a_closed_pipe_stops_no_work(here):
     for stream, code in (("stdout", 1), ("stderr", 0)):
         reading, writing = os.pipe()
         os.close(reading)
-        command = [sys.executable, "-m", "parkade", *SMALL.split(), "--progress", "-o", "made.npz"]
-        done = subprocess.run(command, **{"capture_output": False, stream: writing}, timeout=120)
+        done = in_fork(f"{SMALL} --progress -o made.npz", **{stream: writing})
         os.close(writing)
         assert done.returncode == code
         pk.load("made.npz")

@@ -17,10 +17,8 @@ import parkade as pk
 from parkade.engine import jit
 from parkade.solve.kinds import Kind
 
-KEPT = (
-    jit.private_directory()
-    / f"bits-{hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]}.json"
-)
+_SOURCE = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
+KEPT = jit.private_directory() / f"bits-{_SOURCE}.json"
 """Digests of these cases from the processes that compiled; beside the code itself."""
 
 
@@ -72,7 +70,7 @@ class KilledSweep:
     kind = Kind("implicit", 2, "direct")
 
     def digest(self):
-        """Leave its store beside the code, and return the digest of the batch in it."""
+        """Leave its store beside the code; return the digest of the tokens in it."""
         from support import killed
 
         return killed.leave()
