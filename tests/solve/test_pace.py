@@ -91,10 +91,10 @@ def test_no_step_is_taken_twice_or_lost_at_the_limit():
 
 WAITING = """
 import parkade as pk, parkade.base.progress as progress
-progress.PATIENCE = 0.2
+progress.PATIENCE = 0.05
 x0 = pk.sphere.uniform(10, 3, seed=1)
 V = [[0, -0.3, 0.5], [0.3, 0, -0.7], [-0.5, 0.7, 0]]
-pk.simulate(pk.Attention(V=V, beta=1.0), x0, 1e8, max_steps=20_000, partial=True)
+pk.simulate(pk.Attention(V=V, beta=1.0), x0, 1e8, max_steps=5_000, partial=True)
 """
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from support.caches import copy_without
 
 from parkade.engine import threads
 from parkade.solve import warmup
@@ -18,16 +19,18 @@ EXPLICIT = Kind("explicit", 3, "direct")
 
 
 def test_another_process_fills_the_cache(tmp_path):
+    # Code for all cores is many small functions: one of them is missing, and other engines.
+    kind = Kind("explicit", 3, "direct", on_all_cores=True)
+    missing = ("explicit._estimate", "explicit.advance", "implicit.advance")
+    variables = copy_without(tmp_path, *missing)
     subprocess.run(
-        [sys.executable, "-m", "parkade.solve.warmup", json.dumps([Kind("explicit", 2, "direct")])],
-        # Compiled, but not optimised: that is half of the time.
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_OPT": "0"},
+        [sys.executable, "-m", "parkade.solve.warmup", json.dumps([kind])],
+        env=os.environ | variables,
         check=True,
         capture_output=True,
     )
-    compiled = {path.name.partition("-")[0] for path in tmp_path.rglob("*.nbc")}
-    assert "explicit.advance" in compiled
-    assert "implicit.advance" not in compiled
+    there = {path.name.partition("-")[0] for path in tmp_path.rglob("*.nbc")}
+    assert there.intersection(missing) == {"explicit._estimate"}
 
 
 @pytest.fixture
