@@ -1,7 +1,8 @@
 """Compile the engines once before the tests, on all cores, not once in each test process.
 
 The processes that compile also note the bits of some runs. `test_bits` compares them with those
-of processes that load the code. And they compile parts of engines that only tests call.
+of processes that load the code, and `test_kills` goes on with a sweep that one of them began. And
+they compile parts of engines that only tests call.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import os
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from support.bits import CASES, KEPT, digest
+from support import killed
+from support.bits import CASES, KEPT
 from support.inner import compile_parts
 
 from parkade.bench.warmup import warm_up_one
@@ -58,7 +60,9 @@ def compile_and_run(family):
         if kind is not None:
             compile_parts(kind)
         if warm_up_one(kind).compiled:
-            found |= {name: digest(case) for name, case in CASES.items() if case.kind == kind}
+            found |= {name: case.digest() for name, case in CASES.items() if case.kind == kind}
+            if kind == killed.KIND:
+                killed.leave(KEPT.parent)
     return found
 
 

@@ -10,11 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from support import commands
 
 import parkade as pk
 from parkade.base import files
-from parkade.cli import app
 
 WRITE = """
 import sys, time
@@ -104,7 +103,7 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch, arguments):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:
-        done = CliRunner().invoke(app, arguments.split())
+        done = commands.invoke(*arguments.split())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     said = [line for line in done.stderr.splitlines() if "compil" not in line]

@@ -5,12 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from support import commands
 
 import parkade as pk
 from parkade import bench
 from parkade.bench import baselines
-from parkade.cli import app
 from parkade.engine import peak
 from parkade.engine.velocity import velocity
 from parkade.solve.lower import prepare
@@ -40,7 +39,7 @@ def test_baseline_run_converges_to_the_same_tokens() -> None:
 
 
 def test_quick_run_measures_every_case() -> None:
-    result = CliRunner().invoke(app, ["bench", "--quick", "--json"])
+    result = commands.invoke("bench", "--quick", "--json")
     assert result.exit_code == 0, result.exception
     told = json.loads(result.stdout)
     assert told["quick"] is True
@@ -68,7 +67,7 @@ def test_table_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
         bench.Result("run", "NumPy, Euler, step 0.05", 1.25, 0.02, 40, errors),
     ]
     monkeypatch.setattr(bench, "measure", lambda names, quick, progress: results)
-    lines = CliRunner().invoke(app, ["bench"]).stdout.splitlines()
+    lines = commands.invoke("bench").stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[1].split()[-3:] == ["15.0×", "25×", "missed"]
     assert lines[2].split()[-3:] == ["62.5×", "40×", "met"]

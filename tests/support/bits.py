@@ -1,6 +1,6 @@
 """Runs whose bits must not depend on who compiled what, when, and in which order.
 
-As a script: take the runs named on the command line, in this order, and print their digests. With
+As a script: run the cases named on the command line, in this order, and print their digests. With
 NUMBA_NRT_STATS=1, use the rest of the engine too, and print how many arrays were made and freed.
 """
 
@@ -22,7 +22,7 @@ KEPT = jit.private_directory() / f"bits-{_SOURCE}.json"
 """Digests of these cases from the processes that compiled; beside the code itself."""
 
 
-class Run(NamedTuple):
+class Case(NamedTuple):
     """A run with one kind of machine code."""
 
     method: str
@@ -49,40 +49,19 @@ class Run(NamedTuple):
         return hashlib.sha256(run.times.tobytes() + run.tokens.tobytes()).hexdigest()[:16]
 
 
-def _runs():
+def _cases():
     for d in (2, 3, 5, 8):
-        yield Run("explicit", d, "direct", "causal")
-        yield Run("explicit", d, "direct", "full")
-        yield Run("implicit", d, "direct", "causal")
-        yield Run("implicit", d, "direct", "full")
+        yield Case("explicit", d, "direct", "causal")
+        yield Case("explicit", d, "direct", "full")
+        yield Case("implicit", d, "direct", "causal")
+        yield Case("implicit", d, "direct", "full")
     for d in (2, 3):
-        yield Run("explicit", d, "harmonic", "causal")
-        yield Run("explicit", d, "harmonic", "full")
-        yield Run("implicit", d, "harmonic", "causal")
+        yield Case("explicit", d, "harmonic", "causal")
+        yield Case("explicit", d, "harmonic", "full")
+        yield Case("implicit", d, "harmonic", "causal")
 
 
-RUNS = {case.name: case for case in _runs()}
-
-
-class KilledSweep:
-    """A sweep that is killed in the process that has compiled its engine; `killed` has it."""
-
-    kind = Kind("implicit", 2, "direct")
-
-    def digest(self):
-        """Leave its store beside the code; return the digest of the tokens in it."""
-        from support import killed
-
-        return killed.leave()
-
-
-CASES = {**RUNS, "killed": KilledSweep()}
-"""What `tests/compile.py` does once it has compiled the kind of a case."""
-
-
-def digest(case):
-    """The digest of what a case makes."""
-    return case.digest()
+CASES = {case.name: case for case in _cases()}
 
 
 def preload():
@@ -122,7 +101,7 @@ if __name__ == "__main__":
     if names[0] == "preload":
         preload()
         names.pop(0)
-    found = {name: RUNS[name].digest() for name in names}
+    found = {name: CASES[name].digest() for name in names}
     if os.environ.get("NUMBA_NRT_STATS"):
         found["arrays"] = count_arrays()
     print(json.dumps(found))

@@ -57,6 +57,7 @@ def _run(arguments):
 
     warnings.resetwarnings()
     sys.argv = ["parkade", *arguments]
+    code = 0
     try:
         main()
     except SystemExit as end:

@@ -15,10 +15,9 @@ import netCDF4
 import numpy as np
 import pytest
 import xarray
-from typer.testing import CliRunner
+from support import commands
 
 import parkade as pk
-from parkade.cli import app
 from parkade.sweeps.store import Store
 
 
@@ -27,7 +26,7 @@ def test_an_impossible_store_is_refused(tmp_path):
     file.write_text("d = 2\nn = 6\nruns = 2\nt_end = 1\n")
 
     def invoke(store):
-        return CliRunner().invoke(app, ["sweep", str(file), "--store", str(store)])
+        return commands.invoke("sweep", file, "--store", store)
 
     plain = tmp_path / "plain"
     plain.write_text("mine")

@@ -7,12 +7,11 @@ import sys
 
 import numpy as np
 import pytest
+from support import commands
 from support.common import without_patience
-from typer.testing import CliRunner
 
 import parkade as pk
 from parkade import plots
-from parkade.cli import app
 from parkade.cli.sweep import FILE, read_recipe
 
 SMALL = """\
@@ -33,7 +32,7 @@ def here(tmp_path, monkeypatch):
 
 
 def invoke(*args):
-    return CliRunner().invoke(app, ["sweep", *map(str, args)])
+    return commands.invoke("sweep", *args)
 
 
 def test_a_sweep_is_the_ensemble_of_its_file(here):

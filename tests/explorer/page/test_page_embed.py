@@ -7,11 +7,10 @@ import io
 
 import numpy as np
 import pytest
+from support import commands
 from support.reader import download
-from typer.testing import CliRunner
 
 import parkade as pk
-from parkade.cli import app
 
 
 @pytest.fixture(scope="module")
@@ -62,15 +61,14 @@ def test_tables(turned, tmp_path, run):
     reader = turned("n=40&d=2&beta=36&T=1e6&seed=1")
     run.save(tmp_path / "run.npz")
     for name in ["merges", "plateaus"]:
-        command = ["timeline", str(tmp_path / "run.npz"), "--csv", name]
-        told = CliRunner().invoke(app, command).stdout
+        told = commands.invoke("timeline", tmp_path / "run.npz", "--csv", name).stdout
         file, data = download(reader, name)
         assert file.endswith(f"-{name}.csv")
         tables = [list(csv.reader(io.StringIO(text))) for text in (told, data.decode())]
         assert tables[0][0] == tables[1][0]
         # The page computes with another tolerance, and finds merges to a pixel.
         np.testing.assert_allclose(*(np.array(t[1:], float) for t in tables), rtol=0.02)
-    refused = CliRunner().invoke(app, ["timeline", "--csv", "clusters"])
+    refused = commands.invoke("timeline", "--csv", "clusters")
     assert "--csv must be one of 'merges', 'plateaus', got 'clusters'" in refused.stderr
     assert len(tables[0]) - 1 == len(run.merge_tree().plateaus)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playwright.sync_api import expect
+from support import commands
 from support.reader import Reader, download, near, same
-from typer.testing import CliRunner
 
 import parkade as pk
-from parkade.cli import app
 
 
 def test_the_downloaded_page(turned, from_disk, tmp_path):
@@ -76,8 +75,7 @@ def exported(tmp_path_factory):
     folder = tmp_path_factory.mktemp("export")
     run = pk.simulate(pk.Attention(d=3, beta=9.0), pk.sphere.uniform(20, 3, seed=4), 40.0)
     run.save(folder / "run.npz")
-    command = ["export", str(folder / "run.npz"), "-o", str(folder / "page.html")]
-    done = CliRunner().invoke(app, command)
+    done = commands.invoke("export", folder / "run.npz", "-o", folder / "page.html")
     assert done.exit_code == 0, done.output
     return folder / "page.html"
 
