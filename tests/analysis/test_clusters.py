@@ -408,7 +408,7 @@ def test_text_fits_the_terminal(runs):
 # --- consumption --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("d", [2, 4])
+@pytest.mark.parametrize("d", [2, 5])
 def test_consumption_matches_the_definition(d):
     x0 = pk.sphere.uniform(25, d, seed=2)
     run = pk.simulate(pk.Attention(d=d, beta=16.0), x0, 30.0)

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.common import worst
+from support.steps import implicit_step, right_sides, solutions, velocity_inside
 from support.transformers import random_state, random_transformer
 
 import parkade as pk
-from parkade.engine import field_linear, field_stages, field_velocity, wide
+from parkade.engine import field_velocity, wide
 from parkade.engine.field_narrow import is_narrow
 from parkade.engine.field_room import make_room
 from parkade.engine.jit import interpreted
@@ -41,15 +42,14 @@ def test_velocities_are_those_of_the_definition(seed, n, t):
 
 @pytest.mark.parametrize("d", [3, 12])
 def test_bits_depend_neither_on_threads_nor_on_company(d):
-    """Tokens of several chunks; and many systems at once."""
+    """Tokens of several chunks, shared out; and within an engine."""
     model = pk.Transformer(3, d=d, d_head=2, seed=1, beta=4.0, mlp=pk.MLP.random(d, seed=2))
     field = lowered(model)
     x = pk.sphere.uniform(300, d, seed=3)
     alone = field_velocity.velocity(field, x, threads=1)
     for threads in (2, 5):
         assert np.array_equal(field_velocity.velocity(field, x, threads=threads), alone)
-    many = field_velocity.velocity(field, np.stack([x] * 9), threads=2)
-    assert all(np.array_equal(one, alone) for one in many)
+    assert np.array_equal(velocity_inside(field, x), alone)
 
 
 def test_room_is_used_again_only_where_it_fits():
@@ -132,50 +132,55 @@ def test_a_lone_token_feels_a_tiny_force_precisely():
     assert speed == pytest.approx(tiny / (1 + tiny) * np.sin(angle), rel=1e-12)
 
 
-def linear_systems(field, state, diagonal):
-    """(diagonal − J)^{-1} applied to unit vectors, as a matrix over tangent coordinates and ln r.
+class Chart:
+    """The flow at a state, by definition, in coordinates of the tangent spaces and ln r."""
 
-    Also returns the basis (n, columns, columns − 1).
+    def __init__(self, model, state):
+        n, d = len(state), model.d
+        self.model, self.state, self.d = model, state, d
+        whole = np.concatenate([state[:, :d, None], np.broadcast_to(np.eye(d), (n, d, d))], axis=2)
+        self.basis = np.zeros((*state.shape, state.shape[1] - 1))
+        self.basis[:, :d, : d - 1] = np.linalg.qr(whole).Q[:, :, 1:d]
+        self.basis[:, d:, d - 1 :] = 1.0
+
+    def enter(self, changes):
+        """The coordinates of changes of states."""
+        return np.einsum("kci,...kc->...ki", self.basis, changes).reshape(*changes.shape[:-2], -1)
+
+    def flow(self, z, t):
+        moved = self.state + np.einsum("kci,ki->kc", self.basis, z.reshape(len(self.state), -1))
+        x, more = moved[:, : self.d], moved[:, self.d :]
+        r = np.linalg.norm(x, axis=1, keepdims=True)
+        f = np.array(self.model.change(np.concatenate([x / r, more], axis=1), t=t))
+        radial = np.sum(self.state[:, : self.d] * f[:, : self.d], axis=1, keepdims=True)
+        f[:, : self.d] = r * (f[:, : self.d] - radial * x)
+        return self.enter(f)
+
+    def jacobian(self, t, h):
+        """By differences of fourth order."""
+        units = np.eye(self.basis[..., 0, :].size)
+        return np.array([fourth_order(lambda s, e=e: self.flow(s * e, t), h) for e in units]).T
+
+
+def fourth_order(function, h):
+    """The derivative at zero."""
+    return (8 * (function(h) - function(-h)) - function(2 * h) + function(-2 * h)) / (12 * h)
+
+
+def assert_solves(model, state, t=0.0, h=1e-4):
+    """All stages of implicit steps solve linear systems in the Jacobian of the definition.
+
+    In units of its norm: shorter steps would show less of it, longer ones go too far.
     """
-    n, columns = state.shape
-    d = len(field.own_value)
-    work = field_stages.workspace(field, n, columns)
-    field_linear.linearize(field, state, work.lin)
-    whole = np.concatenate([state[:, :d, None], np.broadcast_to(np.eye(d), (n, d, d))], axis=2)
-    basis = np.zeros((n, columns, columns - 1))
-    basis[:, :d, : d - 1] = np.linalg.qr(whole).Q[:, :, 1:d]
-    basis[:, d:, d - 1 :] = 1.0
-    field_stages.invert(work.lin.blocks, diagonal, work.inverses)
-    size = n * (columns - 1)
-    found = np.empty((size, size))
-    for i in range(size):
-        unit = np.zeros(size)
-        unit[i] = 1.0
-        right = np.einsum("kci,ki->kc", basis, unit.reshape(n, -1))
-        field_stages.solve(field, work.lin, work.inverses, right, work.u[0])
-        found[:, i] = np.einsum("kci,kc->ki", basis, work.u[0][:, :n].T).ravel()
-    return found, basis, work.lin
-
-
-def differences(model, state, basis, t, h=1e-4):
-    """The Jacobian in the chart by differences of fourth order."""
-    n, columns = state.shape
-    d = model.d
-
-    def chart(z):
-        moved = state + np.einsum("kci,ki->kc", basis, z.reshape(n, -1))
-        r = np.linalg.norm(moved[:, :d], axis=1, keepdims=True)
-        f = np.array(model.change(np.concatenate([moved[:, :d] / r, moved[:, d:]], axis=1), t=t))
-        radial = np.sum(state[:, :d] * f[:, :d], axis=1, keepdims=True)
-        f[:, :d] = r * (f[:, :d] - radial * moved[:, :d])
-        return np.einsum("kci,kc->ki", basis, f).ravel()
-
-    result = []
-    for i in range(n * (columns - 1)):
-        z = np.zeros(n * (columns - 1))
-        z[i] = h
-        result.append((8 * (chart(z) - chart(-z)) - chart(2 * z) + chart(-2 * z)) / (12 * h))
-    return np.array(result).T
+    chart, field = Chart(model, state), lowered(model)
+    jacobian = chart.jacobian(t, h)
+    drift = fourth_order(lambda s: chart.flow(np.zeros(len(jacobian)), t + s), h)
+    for shift in np.linalg.norm(jacobian, 2) * np.array([2.0, 4.0, 8.0]):
+        u = chart.enter(solutions(implicit_step(field, state, shift, t)))
+        rights = right_sides(lambda z, passed: chart.flow(z, t + passed), u, shift, drift)
+        for found, right in zip(u, rights, strict=True):
+            expected = np.linalg.solve(shift * np.eye(len(jacobian)) - jacobian, right)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -185,14 +190,7 @@ def test_linear_systems_are_those_of_finite_differences(seed):
         model = pk.Transformer(  # whose kinks have no differences
             model.heads, norm=model.norm, mask=model.mask, position=model.position
         )
-    state, t = random_state(model, 5, seed), 1.7
-    field = lowered(model)
-    tick(field, t)
-    found, basis, _ = linear_systems(field, state, 2.0)
-    jacobian = differences(model, state, basis, t)
-    expected = np.linalg.inv(2.0 * np.eye(len(jacobian)) - jacobian)
-    size = np.abs(expected).max()
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7 * max(1.0, size**2))
+    assert_solves(model, random_state(model, 5, seed), t=1.7)
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "silu"])
@@ -200,19 +198,14 @@ def test_linear_systems_with_every_activation(activation):
     rng = np.random.default_rng(5)
     mlp = pk.MLP(*(rng.standard_normal(shape) for shape in ((7, 3), (3, 7), 7, 3)), activation)
     model = pk.Transformer([pk.Head(d=3, beta=2.0)], mlp=mlp, norm="peri")
-    state = random_state(model, 5, 6)
-    found, basis, _ = linear_systems(lowered(model), state, 3.0)
-    jacobian = differences(model, state, basis, 0.0, h=1e-5)
-    expected = np.linalg.inv(3.0 * np.eye(len(jacobian)) - jacobian)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    assert_solves(model, random_state(model, 5, 6), h=1e-5)
 
 
 def test_the_linearisation_has_the_velocity_of_the_kernel():
     model = random_transformer(3)
     state, field = random_state(model, 7, 3), lowered(model)
-    work = field_stages.workspace(field, *state.shape)
-    field_linear.linearize(field, state, work.lin)
-    assert worst(work.lin.velocity, field_velocity.velocity(field, state)) < 1e-14
+    found = implicit_step(field, state, 1.0).lin.velocity
+    assert worst(found, field_velocity.velocity(field, state)) < 1e-14
 
 
 def test_frames_change_nothing():

@@ -18,14 +18,16 @@ from support.harmonics import (
     size,
     systems,
     values,
+    velocity_by_series,
 )
 from support.marks import both, many, masks
+from support.steps import velocity_inside
 
 import parkade as pk
 from parkade.engine import harmonic, linear_time, pairwise
 from parkade.engine.running import CHUNK, FOLD, GROUP
 from parkade.engine.system import unrolled
-from parkade.engine.velocity import velocity, velocity_batch
+from parkade.engine.velocity import velocity
 from parkade.solve.lower import prepare
 
 NORMS = {2: [1.0, 9.0, 64.0, 256.0], 3: [1.0, 9.0, 64.0]}
@@ -42,7 +44,7 @@ def test_velocities_are_those_of_direct_sums(kind, mask, d, norm):
         x = place(kind, n, d)
         model = any_queries(d, norm, seed, V=values(name, d), mask=mask)
         direct, fast = systems(model, n)
-        found = velocity(fast, x)
+        found = velocity_by_series(fast, x)
         error = worst(found, velocity(direct, x))
         assert error <= ACCURACY * size(model.V), (n, name, error)
         assert worst(found, model.velocity(x)) <= 2 * ACCURACY * size(model.V)
@@ -69,7 +71,7 @@ def test_velocities_of_anything_are_those_of_direct_sums(d, n, m, norm, name, ma
         weights = np.random.default_rng(seed).uniform(0.5, 20, m)
     model = any_queries(d, norm, seed, V=values(name, d), mask=mask)
     direct, fast = systems(model, n, frozen, weights)
-    assert worst(velocity(fast, x), velocity(direct, x)) <= ACCURACY * size(model.V)
+    assert worst(velocity_by_series(fast, x), velocity(direct, x)) <= ACCURACY * size(model.V)
 
 
 def special(d):
@@ -97,7 +99,7 @@ def test_special_queries(product, mask, d):
             model = pk.Attention(d, beta, Q=special(d)[product], mask=mask)
             direct, fast = systems(model, len(x))
             assert fast.lengths is not None
-            assert worst(velocity(fast, x), velocity(direct, x)) <= ACCURACY, (kind, beta)
+            assert worst(velocity_by_series(fast, x), velocity(direct, x)) <= ACCURACY, (kind, beta)
 
 
 @both
@@ -110,7 +112,7 @@ def test_multiples_of_the_identity_have_the_velocities_of_their_own_sums(mask, d
         assert plain.lengths is None
         table, lengths = lengths_table(d, beta, beta, harmonic.ROUNDING / 8)
         general = plain._replace(table=table, lengths=lengths)
-        assert worst(velocity(general, x), velocity(plain, x)) <= ACCURACY
+        assert worst(velocity_by_series(general, x), velocity(plain, x)) <= ACCURACY
 
 
 @both
@@ -124,7 +126,7 @@ def test_frozen_tokens_may_be_heavy(weight, mask, d):
         for seed in range(many(1, 3)):
             model = any_queries(d, 30.0, seed, V=values("random", d), mask=mask)
             direct, fast = systems(model, len(x), frozen, weights)
-            error = worst(velocity(fast, x), velocity(direct, x))
+            error = worst(velocity_by_series(fast, x), velocity(direct, x))
             assert error <= ACCURACY * size(model.V), (kind, seed, error)
 
 
@@ -136,12 +138,12 @@ def test_weights_that_would_overflow_are_shifted(mask, d):
     x[:50] *= -1
     model = pk.Attention(d, 600.0, Q=-1.0, mask=mask)
     direct, fast = systems(model, len(x))
-    found = velocity(fast, x)
+    found = velocity_by_series(fast, x)
     assert np.isfinite(found).all()
     assert worst(found, velocity(direct, x)) <= ACCURACY
     alone = place("one point", 100, d)
     alone[0] *= -1  # all others are summed directly: nobody is where their queries point, but one
-    assert worst(velocity(fast, alone), velocity(direct, alone)) <= ACCURACY
+    assert worst(velocity_by_series(fast, alone), velocity(direct, alone)) <= ACCURACY
 
 
 @pytest.mark.parametrize(("d", "norm", "kind"), [(2, 64.0, "uniform"), (3, 9.0, "adversarial")])
@@ -150,7 +152,7 @@ def test_many_tokens(d, norm, kind, mask):
     n, few = 30_000, 200
     x, model = place(kind, n, d), any_queries(d, norm, 1, mask=mask)
     direct, fast = systems(model, n, accuracy=1e-10)
-    found, exact = velocity(fast, x), np.empty_like(x)
+    found, exact = velocity_by_series(fast, x), np.empty_like(x)
     pairwise.velocity_rows(direct, unrolled(d), x, n - few, n, exact)
     assert worst(found[-few:], exact[-few:]) <= 1e-10
 
@@ -179,7 +181,7 @@ def tilted(d, angle):
 @pytest.mark.parametrize(("angle", "large", "small"), [(1.0, 1e-6, 1e-14), (2.5, 1e-40, 1e-52)])
 def test_a_lone_token_has_its_force_to_all_digits(angle, large, small, d):
     x, model = lone_pair(d, angle), pk.Attention(d, 64.0, Q=tilted(d, 0.1))
-    fast = velocity(systems(model, len(x))[1], x)
+    fast = velocity_by_series(systems(model, len(x))[1], x)
     exact = exact_velocity(model, x, len(x) - 2)
     assert small < np.linalg.norm(exact) < large
     assert np.linalg.norm(fast[-2] - exact) <= 1e-12 * np.linalg.norm(exact)
@@ -200,7 +202,7 @@ def test_errors_are_within_the_estimate(mask, d, norm):
             sizes = np.linalg.svd(model.beta * model.product, compute_uv=False)
             table, lengths = lengths_table(d, sizes[-1], sizes[0], 1e-18)
             careless = prepare(model, table=table, lengths=lengths, accuracy=np.inf)
-            fast, exact = velocity(careless, x), velocity(prepare(model), x)
+            fast, exact = velocity_by_series(careless, x), velocity(prepare(model), x)
             a = model.beta * x @ model.product.T
             weights = np.exp(a @ x.T - np.linalg.norm(a, axis=1, keepdims=True))
             own = np.diag(weights).copy()
@@ -216,31 +218,27 @@ def test_errors_are_within_the_estimate(mask, d, norm):
 
 
 @masks
-def test_bits_do_not_depend_on_threads_or_batches(mask):
+def test_bits_do_not_depend_on_threads_or_engines(mask):
     n = 20_000
     assert n > GROUP  # or there is nothing to share out
     x = np.stack([place("uniform", n, 2), place("clustered", n, 2)])
     _, fast = systems(any_queries(2, 9.0, mask=mask), n)
-    serial = np.empty_like(x)
-    for one, out in zip(x, serial, strict=True):
-        linear_time.whole(fast, unrolled(2), one, out)
+    serial = np.stack([velocity_by_series(fast, one) for one in x])
     for count in (1, 3):
         assert np.array_equal(velocity(fast, x[0], threads=count), serial[0])
         assert np.array_equal(velocity(fast, x, threads=count), serial)
-    batch = np.empty_like(x)
-    velocity_batch(fast, unrolled(2), x, batch)
-    assert np.array_equal(batch, serial)
+    assert np.array_equal(velocity_inside(fast, x[0]), serial[0])
 
 
 @both
 def test_first_rows_do_not_depend_on_later_tokens(d):
     x = place("clustered", 700, d)
     _, fast = systems(any_queries(d, 20.0), len(x))
-    whole = velocity(fast, x)
+    whole = velocity_by_series(fast, x)
     for cut in (1, CHUNK - 1, CHUNK + 1, FOLD, FOLD + 5, 600):
-        assert np.array_equal(velocity(fast, x[:cut]), whole[:cut])
+        assert np.array_equal(velocity_by_series(fast, x[:cut]), whole[:cut])
         elsewhere = np.concatenate([x[:cut], -x[cut:]])
-        assert np.array_equal(velocity(fast, elsewhere)[:cut], whole[:cut])
+        assert np.array_equal(velocity_by_series(fast, elsewhere)[:cut], whole[:cut])
 
 
 @both
@@ -248,7 +246,7 @@ def test_tokens_that_are_not_numbers_are_reported_as_such(d):
     x = place("uniform", 100, d)
     _, fast = systems(any_queries(d, 9.0), len(x))
     x[50] = np.nan
-    found = velocity(fast, x)
+    found = velocity_by_series(fast, x)
     assert np.isfinite(found[:50]).all()
     assert np.isnan(found[50:]).all()
 

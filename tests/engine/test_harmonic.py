@@ -20,8 +20,10 @@ from support.harmonics import (
     size,
     systems,
     values,
+    velocity_by_series,
 )
 from support.marks import betas, both, many, masks
+from support.steps import velocity_inside
 
 import parkade as pk
 from parkade.engine import harmonic, linear_time, pairwise
@@ -278,31 +280,30 @@ def test_who_is_summed_directly(other, mass, accuracy, lone):
 
 
 @masks
-def test_bits_do_not_depend_on_threads_or_batches(mask):
+def test_bits_do_not_depend_on_threads_batches_or_engines(mask):
     n = 40_000
     assert n > 2 * GROUP  # or there is nothing to share out
     x = np.stack([place("uniform", n, 2), place("clustered", n, 2)])
     _, fast = systems(pk.Attention(2, 9.0, mask=mask), n)
-    serial = np.empty_like(x)
-    for one, out in zip(x, serial, strict=True):
-        linear_time.whole(fast, unrolled(2), one, out)
+    serial = np.stack([velocity_by_series(fast, one) for one in x])
     for count in (1, 2, 3):
         assert np.array_equal(velocity(fast, x[0], threads=count), serial[0])
         assert np.array_equal(velocity(fast, x, threads=count), serial)
     batch = np.empty_like(x)
     velocity_batch(fast, unrolled(2), x, batch)
     assert np.array_equal(batch, serial)
+    assert np.array_equal(velocity_inside(fast, x[0]), serial[0])
 
 
 @masks
-def test_bits_on_the_sphere_do_not_depend_on_threads(mask):
+def test_bits_on_the_sphere_do_not_depend_on_threads_or_engines(mask):
     n = 20_000
     assert n > GROUP
     x = place("clustered", n, 3)
     frozen, weights = place("uniform", 70, 3), np.linspace(1, 5, 70)
     _, fast = systems(pk.Attention(3, 1.0, mask=mask), n, frozen, weights)
-    serial = np.empty_like(x)
-    linear_time.whole(fast, unrolled(3), x, serial)
+    serial = velocity_by_series(fast, x)
+    assert np.array_equal(velocity_inside(fast, x), serial)
     for count in (1, 2, 3):
         assert np.array_equal(velocity(fast, x, threads=count), serial)
 

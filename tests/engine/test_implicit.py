@@ -226,7 +226,7 @@ def test_a_leading_plane_in_a_general_basis_is_followed_to_the_end(seed):
     # Along L tokens feel forces of 1e-20 and less, across it of order one: rounding must not
     # mix the two, in V's frame or in the tangent coordinates.
     rng = np.random.default_rng(seed)
-    d = 3 + seed % 2
+    d = 3 + 2 * (seed % 2)
     basis = random_rotation(d, rng)
     spectrum = np.r_[1.0, 1.0, rng.uniform(-1, 0.9, d - 2)]
     V = basis @ np.diag(spectrum) @ basis.T

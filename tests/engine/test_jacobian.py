@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.jacobians import inverse_columns, tangent_bases
+from support.jacobians import tangent_bases
+from support.steps import implicit_step, right_sides, solutions
 
 import parkade as pk
-from parkade.engine import full_jacobian, pairwise_linear, substitution
-from parkade.engine.linearization import allocate, padded
-from parkade.engine.substitution import Equations
-from parkade.engine.system import LOG2E
 from parkade.solve.lower import prepare
+
+SHIFTS = np.array([2.0, 4.0, 8.0])
+"""In units of the norm of J: shorter steps would show less of J, longer ones go too far."""
 
 
 def random_model(d: int, seed: int, mask: str = "causal", beta: float = 3.0) -> pk.Attention:
     Q, K, V = np.random.default_rng(seed).normal(size=(3, d, d))
     return pk.Attention(beta=beta, Q=Q, K=K, V=V, mask=mask)  # type: ignore[arg-type]
-
-
-def linearized(model, x, frozen=None, weights=None):
-    system = prepare(model, frozen, weights)
-    lin = allocate(*x.shape, causal=model.mask == "causal")
-    pairwise_linear.linearize(system, system.query / LOG2E, x, lin)
-    return system, lin
 
 
 def chart_field(model, x, frozen=None, weights=None):
@@ -52,24 +45,18 @@ def finite_differences(field, size, h=1e-5):
     return np.array(columns).T
 
 
-def dense_jacobian(system, lin, n, d):
-    """The Jacobian by applying the forward substitution's sums to unit vectors.
+def assert_solves(work, field, jacobian, x, shift):
+    """Every stage of an implicit step solves its system (shift − J) u = right.
 
-    The solver gives u = (s − J)^{-1} r; its inverse minus s is −J, which tests weights,
-    blocks, their inverses and substitution at once.
+    That tests weights, blocks, their inverses and substitution at once: right-hand sides and
+    shifts are so many that no part of J is multiplied with nothing.
     """
-    size = d - 1
-    shift = 7.0
-    inverses = inverse_columns(lin.blocks, shift)
-    inverse = np.empty((n * size, n * size))
-    basis = tangent_bases(np.ascontiguousarray(lin.keys[:, :n].T))
-    for i in range(n * size):
-        right = np.zeros((n, d))
-        right[i // size] = basis[i // size, :, i % size]
-        u = np.zeros((d, padded(n)))
-        substitution.solve(system, Equations(lin, inverses, right, u))
-        inverse[:, i] = np.einsum("kci,ck->ki", basis, u[:, :n]).ravel()
-    return shift * np.eye(n * size) - np.linalg.inv(inverse)
+    n, d = x.shape
+    found = np.einsum("kci,skc->ski", tangent_bases(x), solutions(work)).reshape(6, -1)
+    rights = right_sides(lambda z, _: field(z), found, shift)
+    for u, right in zip(found, rights, strict=True):
+        expected = np.linalg.solve(shift * np.eye(n * (d - 1)) - jacobian, right)
+        np.testing.assert_allclose(u, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["random", "multiples of I"])
@@ -79,13 +66,13 @@ def test_causal_jacobian_against_finite_differences(d, plain):
     model, x = random_model(d, d), pk.sphere.uniform(n, d, seed=d)
     if plain:  # matrix products are left out where V or KᵀQ is a multiple of I
         model = pk.Attention(d, beta=3.0, Q=2.0, V=-1.5)
-    system, lin = linearized(model, x)
     field = chart_field(model, x)
-    expected = finite_differences(field, n * (d - 1))
-    jacobian = dense_jacobian(system, lin, n, d)
-    scale = np.abs(expected).max()
-    np.testing.assert_allclose(jacobian, expected, atol=2e-9 * scale)
-    np.testing.assert_allclose(lin.velocity, model.velocity(x), atol=1e-12 * scale)
+    jacobian = finite_differences(field, n * (d - 1))
+    for shift in np.linalg.norm(jacobian, 2) * SHIFTS:
+        work = implicit_step(prepare(model), x, shift)
+        assert_solves(work, field, jacobian, x, shift)
+    scale = np.abs(jacobian).max()
+    np.testing.assert_allclose(work.lin.velocity, model.velocity(x), atol=1e-12 * scale)
 
 
 @pytest.mark.parametrize("mask", ["causal", "full"])
@@ -93,22 +80,20 @@ def test_jacobian_with_frozen_tokens_and_as_one_matrix(mask):
     n, d = 6, 3
     model, x = random_model(d, 1, mask), pk.sphere.uniform(n, d, seed=1)
     frozen, weights = pk.sphere.uniform(3, d, seed=2), np.array([1.0, 2.5, 4.0])
-    system, lin = linearized(model, x, frozen, weights)
     field = chart_field(model, x, frozen, weights)
-    expected = finite_differences(field, n * (d - 1))
-    scale = np.abs(expected).max()
-    if mask == "causal":
-        jacobian = dense_jacobian(system, lin, n, d)
-    else:
-        jacobian = np.empty_like(expected)
-        full_jacobian.assemble(system, lin, jacobian)
-    np.testing.assert_allclose(jacobian, expected, atol=2e-9 * scale)
+    jacobian = finite_differences(field, n * (d - 1))
+    for shift in np.linalg.norm(jacobian, 2) * SHIFTS:
+        work = implicit_step(prepare(model, frozen, weights), x, shift)
+        assert_solves(work, field, jacobian, x, shift)
+    if mask == "full":
+        scale = np.abs(jacobian).max()
+        np.testing.assert_allclose(work.whole.jacobian, jacobian, atol=2e-9 * scale)
 
 
 def test_scores_too_large_for_exp_are_shifted():
     d, n = 3, 20
     model, x = random_model(d, 4, beta=1e4), pk.sphere.uniform(n, d, seed=4)
-    _, lin = linearized(model, x)
+    lin = implicit_step(prepare(model), x, 1.0).lin
     assert np.isfinite(lin.weights).all()
     np.testing.assert_allclose(lin.velocity, model.velocity(x), atol=1e-9)
 
@@ -117,7 +102,7 @@ def test_a_lone_token_has_a_block_of_full_relative_precision():
     # Two tokens at angle 2, β = 200: the force is 1e-123, far below rounding of anything else.
     beta, angle = 200.0, 2.0
     x = pk.sphere.from_angles([0.0, angle])
-    _, lin = linearized(pk.Attention(d=2, beta=beta), x)
+    lin = implicit_step(prepare(pk.Attention(d=2, beta=beta)), x, 1.0).lin
     weight = np.exp(beta * (np.cos(angle) - 1))
     slope = -weight * (np.cos(angle) - beta * np.sin(angle) ** 2)  # −d/dφ of e^{β(cos φ−1)} sin φ
     assert lin.blocks[1, 0, 0] == pytest.approx(slope, rel=1e-12)

@@ -7,7 +7,7 @@ import pytest
 from support.common import EPS
 from support.harmonics import any_queries, systems
 from support.marks import both
-from support.query_sums import At
+from support.query_sums import At, no_queries
 from support.running_sums import N, errors, tokens, unit
 
 from parkade.engine import harmonic, queries
@@ -97,7 +97,7 @@ def test_changes(name, norm, d):
 def test_queries_are_what_they_claim(d):
     model = any_queries(d, 9.0)
     x = tokens("random", d, np.random.default_rng(2))
-    found, system = queries.make_queries(d), systems(model, N)[1]
+    found, system = no_queries(d), systems(model, N)[1]
     queries.set_queries(system, unrolled(d), x, 3, 40, found)
     a = x[3:40] @ (model.beta * model.product).T
     length = np.linalg.norm(a, axis=1)
@@ -110,7 +110,7 @@ def test_queries_are_what_they_claim(d):
 
 def test_a_query_of_length_zero_points_at_its_token():
     system = systems(any_queries(2, 9.0), N)[1]._replace(query=np.zeros((2, 2)))
-    found, x = queries.make_queries(2), np.array([[0.6, 0.8]])
+    found, x = no_queries(2), np.array([[0.6, 0.8]])
     queries.set_queries(system, unrolled(2), x, 0, 1, found)
     assert np.array_equal(found.directions[0], x[0])
     assert found.sizes[:, 0].tolist() == [0.0, 0.0, 1.0]

@@ -107,7 +107,7 @@ def test_the_tour_is_a_page(tmp_path):
 
 def test_the_command(tmp_path):
     run = pk.simulate(
-        pk.Attention(d=4), pk.sphere.uniform(5, 4, seed=1), 3.0, times=[0.0, 1.0, 3.0]
+        pk.Attention(d=5), pk.sphere.uniform(5, 5, seed=1), 3.0, times=[0.0, 1.0, 3.0]
     )
     run.save(tmp_path / "run.npz")
     done = invoke("export", str(tmp_path / "run.npz"))

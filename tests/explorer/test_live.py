@@ -53,7 +53,7 @@ def test_the_settings_of_a_run(run):
 @pytest.mark.parametrize(
     ("model", "start", "options", "sentence"),
     [
-        (pk.Attention(4), pk.sphere.uniform(5, 4, seed=1), {}, "got d=4; make a page without"),
+        (pk.Attention(5), pk.sphere.uniform(5, 5, seed=1), {}, "got d=5; make a page without"),
         (pk.Attention(2), pk.sphere.uniform(5, 2, seed=1000), {}, "got another start"),
         (pk.Attention(2, mask="window(2)"), pk.sphere.uniform(5, 2, seed=1), {}, "window"),
         (pk.Transformer(2, d=2, seed=1), pk.sphere.uniform(5, 2, seed=1), {}, "got 2 heads"),

@@ -20,7 +20,7 @@ from parkade.explorer.theory_line import theory_line
         ({"V": "-1,-2,-2"}, True, "two clouds around ±ξ", "of L at t = 1000"),
         ({"V": "1,-1,0;1,1,0;0,0,0"}, True, "keeps turning in its plane", "in L"),
         ({"V": "0"}, None, "no token moves", "clusters at"),
-        ({"d": 4, "V": "-1,-1,-2,-2", "T": 20}, None, "a cloud around L", "of L"),
+        ({"d": 5, "V": "-1,-1,-2,-2,-2", "T": 20}, None, "a cloud around L", "of L"),
         ({"mask": "full", "T": 20}, None, "is for the causal mask", "clusters at"),
         ({"mask": "window", "T": 20}, None, "Nothing: the table", "clusters at"),
         ({"norm": "pre", "T": 20}, None, "for a single head under post-norm", "clusters at t = 20"),

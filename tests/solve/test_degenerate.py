@@ -150,10 +150,10 @@ def exact_first_token(V, x, t):
 
 @doubtful
 @pytest.mark.parametrize("leading", [0.0, 1.0])
-@pytest.mark.parametrize("d", [2, 3, 4])
+@pytest.mark.parametrize(("size", "d"), [(2, 2), (3, 3), (4, 5)])
 @pytest.mark.parametrize("t", [1e6, 1e12, 1e30])
-def test_a_jordan_block_takes_the_first_token_to_its_end_and_not_beyond(leading, d, t):
-    V = leading * np.eye(d) + np.diag(np.ones(d - 1), 1)
+def test_a_jordan_block_takes_the_first_token_to_its_end_and_not_beyond(leading, size, d, t):
+    V = leading * np.eye(d) + np.diag((np.arange(1, d) < size) * 1.0, 1)
     assert long_run_frame(pk.Attention(V=V)).drifts
     for seed in (1, 2):
         x0 = pk.sphere.uniform(6, d, seed=seed)

@@ -165,7 +165,7 @@ def test_positive_multiples_of_the_identity_have_sums_of_their_own():
         (pk.Attention(2, 9.0), SMALL, {}, "faster for n=10 tokens"),
         (pk.Attention(2, 9.0), LARGE, {"sums": "direct"}, "requested"),
         (pk.Attention(2, 9.0), LARGE, {"tol": 1e-12}, "tol=1e-12 needs more accuracy than"),
-        (pk.Attention(4, 9.0), pk.sphere.uniform(400, 4, seed=1), {}, "d=4 is not 2 or 3"),
+        (pk.Attention(5, 9.0), pk.sphere.uniform(400, 5, seed=1), {}, "d=5 is not 2 or 3"),
         (random_model(2), SMALL, {}, "faster for n=10 tokens"),
         (pk.Attention(2, 0.0), LARGE, {}, "β|KᵀQ| = 0 is too small"),
         (pk.Attention(2, 9.0, Q=0.0), LARGE, {}, "β|KᵀQ| = 0 is too small"),
@@ -176,7 +176,7 @@ def test_positive_multiples_of_the_identity_have_sums_of_their_own():
             "the implicit method needs all weights under full attention",
         ),
     ],
-    ids=["few", "requested", "tol", "d=4", "random", "β=0", "Q=0", "full"],
+    ids=["few", "requested", "tol", "d=5", "random", "β=0", "Q=0", "full"],
 )
 def test_where_direct_sums_are_better_or_needed_they_are_used(model, x0, options, reason):
     stats = brief_run(model, x0, **options)
@@ -188,11 +188,11 @@ def test_where_direct_sums_are_better_or_needed_they_are_used(model, x0, options
 @pytest.mark.parametrize(
     ("model", "x0", "options"),
     [
-        (pk.Attention(4, 9.0), np.eye(4), {}),
+        (pk.Attention(5, 9.0), np.eye(5), {}),
         (pk.Attention(2, 9.0, Q=0.0), SMALL, {}),
         (pk.Attention(2, 9.0, mask="full"), SMALL, {"method": "implicit"}),
     ],
-    ids=["d=4", "zero", "full"],
+    ids=["d=5", "zero", "full"],
 )
 def test_harmonic_sums_are_refused_if_impossible(model, x0, options):
     message = r"^harmonic sums cannot be used: [^.]+; use sums='direct'$"

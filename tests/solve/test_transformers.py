@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from support.common import slope, worst
+from support.steps import implicit_step
 from support.transformers import (
     NORMS,
     TwoTokens,
@@ -152,7 +153,6 @@ def test_mix_is_post_then_pre():
 
 def test_the_rate_of_token_k_at_the_single_cluster():
     """V = I, any norm that starts at r = 1: perturbations of token k decay at 1 − 1/k at first."""
-    from parkade.engine import field_linear, field_stages
     from parkade.solve.frame import transformer_frame
     from parkade.solve.lower import prepare_field
 
@@ -160,10 +160,9 @@ def test_the_rate_of_token_k_at_the_single_cluster():
     model = pk.Transformer([pk.Head(V=[1, 0, 0], beta=4.0), pk.Head(V=[0, 1, 1], beta=4.0)])
     field = prepare_field(model, transformer_frame(model, long=True))
     state = np.repeat(pk.sphere.uniform(1, 3, seed=1), n, axis=0)
-    work = field_stages.workspace(field, *state.shape)
-    field_linear.linearize(field, state, work.lin)
+    blocks = implicit_step(field, state, 1.0).lin.blocks
     for k in range(n):
-        rates = np.linalg.eigvals(work.lin.blocks[k]).real
+        rates = np.linalg.eigvals(blocks[k]).real
         np.testing.assert_allclose(rates, -(1 - 1 / (k + 1)), atol=1e-12)
 
 

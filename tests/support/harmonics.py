@@ -8,9 +8,11 @@ import numpy as np
 
 import parkade as pk
 from parkade.engine import lengths as coefficients
+from parkade.engine import linear_time
 from parkade.engine.harmonic import ROUNDING
 from parkade.engine.lengths import LENGTHS
 from parkade.engine.series import SERIES
+from parkade.engine.system import unrolled
 from parkade.solve.lower import prepare
 from support.common import random_model
 
@@ -46,6 +48,13 @@ def systems(model, n, frozen=None, weights=None, accuracy=ACCURACY):
     direct = prepare(model, frozen, weights)
     options = {"table": table, "lengths": lengths, "accuracy": accuracy}
     return direct, prepare(model, frozen, weights, **options)
+
+
+def velocity_by_series(system, x):
+    """The velocity by harmonic sums, on one core."""
+    out = np.empty_like(x)
+    linear_time.whole(system, unrolled(x.shape[1]), x, out)
+    return out
 
 
 def any_queries(d, norm, seed=0, **options):

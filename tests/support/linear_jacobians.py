@@ -4,49 +4,46 @@ from __future__ import annotations
 
 import numpy as np
 
-from parkade.engine import harmonic_linear, linear_time, pairwise_linear, substitution
-from parkade.engine.linearization import allocate, padded
-from parkade.engine.substitution import Equations
+from parkade.engine import linear_time, small_matrices, stages
+from parkade.engine.implicit import IMPLICIT
 from parkade.engine.system import LOG2E, unrolled
 from support.harmonics import systems
-from support.jacobians import inverse_columns
+from support.jacobians import tangent_bases
+from support.steps import implicit_step
 
 
-def linearized(model, x, frozen=None, weights=None):
-    """The linearisation by direct and by harmonic sums, each with its system."""
+def linearized(model, x, shift=None, frozen=None, weights=None):
+    """The flow linearised, and (shift − J) u = velocity solved, by direct and by harmonic sums.
+
+    By default the shift is beyond the growth rates, so that the system does not amplify errors
+    itself.
+    """
     direct, fast = systems(model, len(x), frozen, weights, accuracy=1e-12)
-    expected = allocate(*x.shape, causal=True)
-    pairwise_linear.linearize(direct, direct.query / LOG2E, x, expected)
-    return (direct, expected), (fast, linearized_by_series(fast, x))
+    if shift is None:
+        shift = 2 * np.abs(implicit_step(direct, x, 1.0).lin.blocks).max() + 1.0
+    by_series = _on_all_cores if fast.lengths is None else implicit_step
+    return implicit_step(direct, x, shift), by_series(fast, x, shift)
 
 
-def linearized_by_series(system, x):
-    """The linearisation by harmonic sums."""
-    found = allocate(*x.shape, causal=True, stores=False)
-    linear_time.linearize(system, unrolled(x.shape[1]), system.query / LOG2E, x, found)
-    return found
-
-
-def solutions(pair, other, x, right, shift):
-    """u of (shift − J) u = right by direct and by harmonic sums, (n, d)."""
+def _on_all_cores(system, x, shift):
+    """The same as runs on all cores compute it, the first stage only."""
     n, d = x.shape
-    system, lin = pair
-    u = np.zeros((d, padded(n)))
-    substitution.solve(system, Equations(lin, inverse_columns(lin.blocks, shift), right, u))
-    return [np.ascontiguousarray(u[:, :n].T), solved_by_series(*other, x, right, shift)]
+    dims, work = unrolled(d), IMPLICIT.workspace(n, d, causal=True, stores=False)
+    linear_time.linearize_shared(system, dims, system.query / LOG2E, x, work.lin, threads=1)
+    small_matrices.invert(work.lin.blocks, shift, work.inverses)
+    assert n <= stages.BLOCK
+    stages._block(system, dims, x, work, 1.0, stages._lane(system, dims, n, 0), 0)
+    return work
 
 
-def solved_by_series(system, lin, x, right, shift):
-    """The second of these."""
-    n, d = x.shape
-    dims, u = unrolled(d), np.zeros((d, padded(n)))
-    equations = Equations(lin, inverse_columns(lin.blocks, shift), right, u)
-    changes = harmonic_linear.no_changes(system, dims)
-    linear_time.jacobians(system).solve_rows(system, dims, x, equations, 0, n, changes)
-    return np.ascontiguousarray(u[:, :n].T)
+def solution(work):
+    """u, (n, d)."""
+    return np.ascontiguousarray(work.u[0][:, : len(work.y)].T)
 
 
-def tangent(x, seed=0):
-    """Random tangent vectors."""
-    v = np.random.default_rng(seed).standard_normal(x.shape)
-    return v - np.sum(v * x, axis=1, keepdims=True) * x
+def felt(work, x, shift):
+    """What is due to other tokens in the right-hand side of u: that of a token alone is (n, d)."""
+    basis = tangent_bases(x)
+    u = np.einsum("kci,kc->ki", basis, solution(work))
+    own = shift * u - np.einsum("kij,kj->ki", work.lin.blocks, u)
+    return np.einsum("kci,ki->kc", basis, own) - work.lin.velocity

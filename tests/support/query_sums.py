@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from parkade.engine import harmonic, queries
+from parkade.engine import queries
 from parkade.engine.basis import basis
 from parkade.engine.general import at_queries
+from parkade.engine.jit import interpreted
 from parkade.engine.running import CHUNK, Chunk
 from parkade.engine.system import unrolled
 from support.harmonics import any_queries, systems
-from support.running_sums import N
+from support.running_sums import N, nothing_yet
+
+no_queries = interpreted(queries.make_queries)
 
 
 class At:
@@ -20,9 +23,10 @@ class At:
         self.d, self.dims = d, unrolled(d)
         self.system = systems(any_queries(d, norm, seed), N, accuracy=1e-13)[1]
         self.engine = at_queries(self.dims)
-        self.running = harmonic.begin_sums(self.system, self.dims)
-        self.series = self.engine.make_series(self.system.table, self.system.lengths)
-        self.queries = queries.make_queries(d)
+        self.running = nothing_yet(d, self.system.table)
+        make_series = interpreted(self.engine.make_series)
+        self.series = make_series(self.system.table, self.system.lengths)
+        self.queries = no_queries(d)
 
     def set(self, x, lo, hi):
         queries.set_queries(self.system, self.dims, x, lo, hi, self.queries)

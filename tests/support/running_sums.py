@@ -7,6 +7,7 @@ import functools
 import numpy as np
 
 from parkade.engine.basis import DIMENSIONS
+from parkade.engine.jit import interpreted
 from parkade.engine.running import CHUNK, Chunk, Running
 from parkade.engine.series import SERIES
 
@@ -58,14 +59,19 @@ def direct(x, mass, at, beta):
     )
 
 
+def nothing_yet(d, table):
+    """Sums over no tokens."""
+    scratch = interpreted(DIMENSIONS[d].make_scratch)(table)  # which is not worth compiling
+    return Running(table, np.zeros((4, table.shape[1])), scratch)
+
+
 class Sums:
     """The compiled sums, for tests: all memory at hand."""
 
     def __init__(self, d, beta, tail=1e-15):
         self.d, self.engine = d, DIMENSIONS[d]
-        self.table = table(d, beta, tail)
-        self.state = np.zeros((4, self.table.shape[1]))
-        self.running = Running(self.table, self.state, self.engine.make_scratch(self.table))
+        self.running = nothing_yet(d, table(d, beta, tail))
+        self.table, self.state = self.running.table, self.running.state
 
     def add(self, x, mass, lo=0, hi=None):
         hi = len(x) if hi is None else hi

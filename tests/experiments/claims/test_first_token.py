@@ -7,8 +7,16 @@ from parkade import theory
 from parkade.experiments.claims import first_token
 
 
+@pytest.fixture(autouse=True, scope="module")
+def compiled_dimension():
+    """Another dimension, whose engine other tests need as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(first_token, "D", 5)
+        yield
+
+
 @pytest.fixture(scope="module")
-def evidence(quick):
+def evidence(quick, compiled_dimension):
     return first_token.measure(quick)
 
 

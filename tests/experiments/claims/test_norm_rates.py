@@ -7,8 +7,17 @@ from parkade.experiments.claims import norm_rates
 from parkade.model import sphere
 
 
+@pytest.fixture(autouse=True, scope="module")
+def compiled_dimension():
+    """Another dimension than in the first size, whose engine other tests need as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        (n, _, beta), *others = norm_rates.SIZES
+        patch.setattr(norm_rates, "SIZES", ((n, 5, beta), *others))
+        yield
+
+
 @pytest.fixture(scope="module")
-def evidence(quick):
+def evidence(quick, compiled_dimension):
     return norm_rates.measure(quick)
 
 

@@ -1,0 +1,73 @@
+"""What one step of an engine leaves in its memory.
+
+Tests look at velocities and linear systems there. To be called by itself, a part of an engine
+would have to be compiled once more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parkade.engine import clock, field_stages
+from parkade.engine.explicit import EXPLICIT
+from parkade.engine.field import Field
+from parkade.engine.implicit import IMPLICIT
+from parkade.engine.integrator import Goal, Steps
+from parkade.engine.system import SMALL_D, unrolled
+from parkade.engine.tableau import RODAS4P
+
+
+def implicit_step(system, x, diagonal, t=0.0):
+    """The memory after a step from `x` at time t with linear systems (diagonal − J) u = right.
+
+    Velocities that are mostly rounding errors are kept as they are.
+    """
+    n, columns = x.shape
+    if isinstance(system, Field):
+        work = field_stages.workspace(system, n, columns)
+    else:
+        stores = system.table is None
+        work = IMPLICIT.workspace(n, columns, causal=system.causal, stores=stores)
+    work.clock[clock.TIME], work.clock[clock.STEP] = t, 1.0 / (RODAS4P.gamma * diagonal)
+    goal, room = Goal(np.inf, 1.0, fixed=True), _room(IMPLICIT, 1, x)
+    system = system._replace(floor=0.0)
+    assert IMPLICIT.advance(system, _dims(system, x), x.copy(), work, goal, room) == 1
+    return work
+
+
+def solutions(work):
+    """u of each stage of an implicit step, (stages, n, columns)."""
+    return np.ascontiguousarray(work.u[:, :, : len(work.y)].transpose(0, 2, 1))
+
+
+def right_sides(chart, u, diagonal, drift=0.0):
+    """Those of the stages by definition, where stage s has the solution u[s].
+
+    `chart` is the flow as a function of the place and of the time passed, and `drift` its
+    derivative by time at the start.
+    """
+    h, ages, found = 1.0 / (RODAS4P.gamma * diagonal), np.zeros(len(u)), []
+    for s in range(len(u)):
+        a, c = RODAS4P.A[s, :s], RODAS4P.C[s, :s]
+        ages[s] = RODAS4P.gamma * h * (1.0 + c @ ages[:s] / h)  # what u is for f = 1, J = 0
+        flow = chart(np.tensordot(a, u[:s], 1), a @ ages[:s])
+        found.append(flow + np.tensordot(c, u[:s], 1) / h + ages[s] * drift)
+    return found
+
+
+def velocity_inside(system, x):
+    """The velocity as an explicit step computes it: on one core, within the compiled engine."""
+    work = EXPLICIT.workspace(*x.shape, causal=system.causal)
+    room = _room(EXPLICIT, 0, x)
+    assert EXPLICIT.advance(system, _dims(system, x), x.copy(), work, Goal(1.0, 1.0), room) == 0
+    return work.stages[0]
+
+
+def _dims(system, x):
+    return unrolled(SMALL_D if isinstance(system, Field) else x.shape[1])
+
+
+def _room(engine, count, x):
+    return Steps(
+        np.empty(count), np.empty((count, *x.shape)), np.empty((count, engine.dense, *x.shape))
+    )
