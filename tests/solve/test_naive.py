@@ -29,7 +29,7 @@ def as_flow(model, **options):
         pk.Attention(d=2, beta=9.0),
         pk.Attention(d=3, beta=4.0, mask="full"),
         pk.Attention(V=[1, 1, -1], beta=9.0),
-        random_model(4, 2.0, seed=3),
+        random_model(5, 2.0, seed=3),
     ],
     ids=lambda model: model.label,
 )
