@@ -12,6 +12,7 @@ from parkade.analysis import clusters
 from parkade.base.progress import Report
 from parkade.model import sphere
 from parkade.model.attention import Attention
+from parkade.runs.interpolation import interpolate
 from parkade.solve.kinds import Kind, warm_up
 from parkade.solve.simulate import simulate
 from parkade.solve.warmup import kinds
@@ -61,7 +62,10 @@ def _use_the_rest() -> None:
         run = simulate(Attention(2, 9.0), x0, 20.0, method=method)
         run.at([0.5, 1.0])
         run.merge_tree()
-    clusters.cluster_labels(run.final, 0.1)
+    for x in (run.final, sphere.uniform(20, 3, seed=1)):  # on the circle, and elsewhere
+        clusters.cluster_labels(x, 0.1)
+    dense = np.empty((0, *x0.shape))
+    interpolate("splitting", 0.5, (0.0, 1.0), (x0, x0), dense, np.empty_like(x0))
     clusters.consumption(run, [0, 1], 0.1, times=[0.0, 20.0])
     for radius in (0.01, 1.0):  # in cells, and one by one
         parking.renyi_centers(x0, radius)
