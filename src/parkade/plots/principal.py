@@ -36,10 +36,10 @@ def principal_axes(run: Path, ax: Axes | None = None) -> Axes:
     --------
     >>> import parkade as pk
     >>> from parkade import plots
-    >>> x0 = pk.sphere.uniform(40, 6, seed=1)
-    >>> run = pk.simulate(pk.Attention(V=[1, 1, 1, 0, 0, 0], beta=9.0), x0, 20.0)
+    >>> x0 = pk.sphere.uniform(40, 5, seed=1)
+    >>> run = pk.simulate(pk.Attention(V=[1, 1, 1, 0, 0], beta=9.0), x0, 20.0)
     >>> plots.principal_axes(run).get_xlabel()
-    'principal axis 1 (69 %)'
+    'principal axis 1 (70 %)'
     """
     d = run.d if isinstance(run, Path) else 3
     sampling.need_dimension(run, "principal_axes", d >= 3, "d ≥ 3", "plots.circle or plots.angles")
