@@ -42,7 +42,7 @@ def test_velocities_are_those_of_the_definition(seed, n, t):
 
 @pytest.mark.parametrize("d", [3, 12])
 def test_bits_depend_neither_on_threads_nor_on_company(d):
-    """Tokens of several chunks, shared out; and within an engine."""
+    """Tokens of several chunks, shared out; within an engine; and many systems at once."""
     model = pk.Transformer(3, d=d, d_head=2, seed=1, beta=4.0, mlp=pk.MLP.random(d, seed=2))
     field = lowered(model)
     x = pk.sphere.uniform(300, d, seed=3)
@@ -50,6 +50,8 @@ def test_bits_depend_neither_on_threads_nor_on_company(d):
     for threads in (2, 5):
         assert np.array_equal(field_velocity.velocity(field, x, threads=threads), alone)
     assert np.array_equal(velocity_inside(field, x), alone)
+    batch = field_velocity.velocity(field, np.stack([x] * 5), threads=2)
+    assert all(np.array_equal(one, alone) for one in batch)
 
 
 def test_room_is_used_again_only_where_it_fits():

@@ -10,10 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 import parkade as pk
+from parkade.engine import field_velocity
 from parkade.engine.running import Chunk
 from parkade.engine.system import unrolled
 from parkade.engine.velocity import velocity, velocity_batch
-from parkade.solve.lower import prepare
+from parkade.solve.frame import transformer_frame
+from parkade.solve.lower import prepare, prepare_field
 from support import bits
 from support.harmonics import any_queries, systems
 from support.query_sums import At
@@ -22,15 +24,25 @@ from support.running_sums import Sums
 
 def compile_parts(kind):
     """Compile what tests call of the code of an engine."""
-    if kind.on_all_cores or kind.parts:
+    if kind.on_all_cores:
         return
-    if kind.method == "implicit" and kind.sums == "harmonic":
+    if kind.parts:
+        if kind.method == "explicit":
+            _systems()
+    elif kind.method == "implicit" and kind.sums == "harmonic":
         _sums(kind.d, kind.any_query)
         _velocities(kind.d, kind.any_query)
     elif (kind.method, kind.d, kind.mask) == ("implicit", 2, "causal"):
         bits.preload()
     elif (kind.method, kind.d, kind.sums) == ("explicit", 5, "direct"):
         velocity(prepare(pk.Attention(kind.d)), np.eye(1, kind.d))
+
+
+def _systems():
+    """Many transformers at once."""
+    model = pk.Transformer([pk.Head(d=2)])
+    field = prepare_field(model, transformer_frame(model, long=False))
+    field_velocity.velocity(field, np.stack([np.eye(1, 2)] * 2), threads=1)
 
 
 def _velocities(d, any_query):
