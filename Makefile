@@ -83,7 +83,8 @@ fuzz: browser ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000)
 	  tests/explorer/page/test_page_presets.py -n auto --dist worksteal
 
 parity: browser ## engines in the browser against native ones, for hundreds of models
-	PARKADE_PARITY=1 $(BIN)/pytest tests/explorer/page/test_engine.py -n auto --dist load
+	PARKADE_PARITY=1 $(BIN)/pytest tests/explorer/test_wasm_tools.py tests/explorer/page/test_engine.py \
+	  tests/explorer/page/test_fields.py -n auto --dist load
 
 # Debian's where it can be installed, or else Playwright's own. The shell is Chromium without windows:
 # the tests of the page take half of the CPU in it.
