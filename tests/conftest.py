@@ -5,16 +5,24 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from pathlib import Path
 
 import hypothesis
 import pytest
+
+PAGE = Path(__file__).parent / "explorer" / "page"
 
 # There are more workers than cores, and threads of BLAS wait in busy loops: up to a third of the
 # CPU. It counts if it is set before NumPy is imported, and for processes that tests start.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 hypothesis.settings.register_profile(
-    "fixed", derandomize=True, deadline=None, database=None, print_blob=False
+    "fixed",
+    max_examples=100 if "PARKADE_FUZZ" in os.environ else 50,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    print_blob=False,
 )
 hypothesis.settings.load_profile("fixed")
 
@@ -37,6 +45,14 @@ def pytest_collection_finish():
     gc.freeze()
     garbage.look_less_often()
     gc.enable()
+
+
+def pytest_collection_modifyitems(items):
+    """Tests of the explorer's page first: one worker waits for its browser while others compute.
+
+    At the end, all workers would start a browser, and wait for it.
+    """
+    items.sort(key=lambda item: PAGE not in item.path.parents)
 
 
 @pytest.hookimpl(optionalhook=True)
