@@ -63,8 +63,12 @@ def test_the_same_run(browsed, case):
     assert differences(browsed, case) == []
 
 
+# Without MLPs: steps across the kinks of random ones depend on rounding, in native runs too.
+GRID = [case for case in PARTS if not case.settings.get("mlp")]
+
+
 @pytest.mark.skipif(not ALL, reason="make parity does it")
-@pytest.mark.parametrize("case", PARTS if ALL else (), ids=str)
+@pytest.mark.parametrize("case", GRID if ALL else (), ids=str)
 def test_the_same_grid(browsed, case):
     assert differences(browsed, case, strict=False) == []
 
