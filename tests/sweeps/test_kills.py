@@ -27,7 +27,7 @@ import parkade as pk
 from parkade.cli.sweep import read_recipe
 from parkade.sweeps.store import Store
 
-KILLS = int(os.environ.get("PARKADE_KILLS", "2"))
+KILLS = int(os.environ.get("PARKADE_KILLS", "4"))
 """How often the main process is killed; the full test uses 20."""
 
 # Batches of two short runs: most of the time is spent writing files.

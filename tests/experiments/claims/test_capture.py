@@ -1,7 +1,6 @@
 """Theorem 5.2 is seen, and centres that are too close too."""
 
 import pytest
-from support.marks import many
 
 from parkade.experiments.claims import capture, frozen
 
@@ -10,7 +9,6 @@ from parkade.experiments.claims import capture, frozen
 def few_separations():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(capture, "SEPARATIONS", (1.0, 2.5, 6.0))
-        patch.setattr(capture, "SETTINGS", many(capture.SETTINGS[::3], capture.SETTINGS))
         yield
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.marks import many
 from support.reader import near
 
 from parkade.explorer.presets import presets
@@ -22,10 +21,7 @@ def reader(kept):
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets(reader, name):
-    """Each is chosen from the menu, says what it is, and is drawn: in dark, then in light.
-
-    Without `make fuzz`, every second one in dark, and the others in light.
-    """
+    """Each is chosen from the menu, says what it is, and is drawn: in dark, then in light."""
     reader.on("preset").select_option(name)
     reader.idle()
     preset = PRESETS[name]
@@ -40,7 +36,7 @@ def test_presets(reader, name):
     front = [p for p in reader.places() if p[2] >= 0]
     assert len(front) > 0
     themes = set()
-    for _ in range(many(1, 2)):
+    for _ in range(2):
         reader.press("d")
         themes.add(reader.get("document.documentElement.dataset.theme"))
         ball, *others = reader.pictures("ball", "timeline", "attention", "consumption")
@@ -49,7 +45,7 @@ def test_presets(reader, name):
         ground = reader.color("ball")
         seen = [np.abs(near(ball, x, y, 0) - ground).max() > 60 for x, y, _ in front]
         assert np.mean(seen) > 0.95
-    assert len(themes) == many(1, 2)
+    assert len(themes) == 2
 
 
 def painted(picture):
