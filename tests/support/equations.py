@@ -18,6 +18,10 @@ ACTIVATIONS = {
 }
 
 
+class NoSolutionError(Exception):
+    """The flow ends before the wanted time."""
+
+
 @dataclass(frozen=True)
 class Numbers:
     """All numbers of a transformer."""
@@ -117,6 +121,7 @@ def solve(model, theta, logs, span, tol=1e-10):
         rate, (start, end), np.concatenate([theta.ravel(), logs]),
         method="DOP853", rtol=tol, atol=tol,
     )  # fmt: skip
-    assert result.success, result.message
+    if not result.success:
+        raise NoSolutionError(result.message)
     x = result.y[: n * d, -1].reshape(n, d)
     return x / np.linalg.norm(x, axis=1, keepdims=True), result.y[n * d :, -1]
