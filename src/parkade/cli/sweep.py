@@ -277,9 +277,13 @@ def _check(kept: Store, as_json: bool) -> None:
 
 
 def _print_grid(kept: Store) -> None:
+    from parkade.sweeps import radii
+
     recipe = kept.recipe
     swept = {name: axis for name, axis in recipe.axes.items() if axis.swept}
     lengths = " × ".join(f"{len(axis.values)} {name}" for name, axis in swept.items())
     print(f"grid     {lengths or 'one point'}")
     print(f"runs     {recipe.runs} at each point, {recipe.total} simulations to t={recipe.t_end:g}")
     print(f"measure  {', '.join(recipe.measure)}")
+    if radii.counts_clusters(recipe):
+        print(f"radius   {radii.as_text(recipe)} (of clusters)")
