@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from parkade.sweeps.measures import MEASURES
 from parkade.sweeps.recipe import Recipe
 
 
-def counts_clusters(recipe: Recipe) -> bool:
-    """Whether something is measured that depends on the radius of clusters."""
-    return any(MEASURES[name].observes == grid.CLUSTERS for name in recipe.measure)
+def needed(variables: Iterable[str]) -> bool:
+    """Whether one of the variables depends on the radius of clusters."""
+    users = (measure for measure in MEASURES.values() if measure.observes == grid.CLUSTERS)
+    return any(name in measure.variables for measure in users for name in variables)
 
 
 def coordinate(recipe: Recipe) -> Any:

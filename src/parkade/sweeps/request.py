@@ -145,10 +145,10 @@ def _check_effect(given: Collection[str], measured: tuple[str, ...]) -> None:
     for name in (*grid.OBSERVERS, "radius"):
         users = [m for m in MEASURES if name in MEASURES[m].observes] or ["consumption"]
         if name in given and not set(users) & set(measured):
-            other = "; the radius of clusters is cluster_radius" if name == "radius" else ""
+            other = "; clusters have cluster_radius" if name == "radius" else ""
             raise InputError(
-                f"{name} has an effect on {' and '.join(users)} only, and measured is "
-                f"{', '.join(measured)}; measure one of the former, or omit it{other}"
+                f"{name} has no effect on {', '.join(measured)}, only on {' or '.join(users)}; "
+                f"measure that as well, or omit {name}{other}"
             )
 
 

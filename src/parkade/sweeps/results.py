@@ -42,6 +42,8 @@ class Results(NamedTuple):
                 "versions": json.dumps(versions[0] if len(versions) == 1 else versions),
             },
         )
+        if radii.needed(self.arrays):
+            dataset.coords["cluster_radius"] = radii.coordinate(recipe)
         for name, values in self.arrays.items():
             dims = (*recipe.points, "run", *known[name].dims)
             shape = (*recipe.shape, *values.shape[1:])
@@ -63,7 +65,4 @@ def _coordinates(recipe: Recipe, inner: set[str]) -> dict[str, Any]:
         **{name: list(axis.labels) for name, axis in recipe.observers.items()},
     }
     outer = {name: list(axis.labels) for name, axis in recipe.points.items()}
-    found = {**outer, "run": np.arange(recipe.runs), **{d: known[d] for d in known if d in inner}}
-    if radii.counts_clusters(recipe):
-        found["cluster_radius"] = radii.coordinate(recipe)
-    return found
+    return {**outer, "run": np.arange(recipe.runs), **{d: known[d] for d in known if d in inner}}
