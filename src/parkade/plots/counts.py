@@ -42,7 +42,7 @@ def count_by_radius(run: Path, ax: Axes | None = None, *, t: float | None = None
     >>> run = pk.simulate(pk.Attention(d=2, beta=9.0), pk.sphere.uniform(40, 2, seed=3), 20.0)
     >>> ax = plots.count_by_radius(run)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['5 clusters within 0.0333, the default']
+    ['4 clusters within 0.0333, the default']
     """
     path = need_path(run, "plots.count_by_radius")
     tokens = path.at(path.times[-1] if t is None else t)
