@@ -275,7 +275,8 @@ class MergeTree:
         """Plateaus and the merges between them, for a terminal of this many columns."""
         first = self.plateaus[0].start if self.plateaus else self.start
         parts = [
-            f"Metastable states (that last a factor {self.persistence:g} in time or more)",
+            "Metastable states (clusters by leaders, for a factor "
+            f"{self.persistence:g} in time or more)",
             _format(self.table(), width),
             "",
             f"Merges after t={first:.3g} (tokens closer than {self.radius:.3g} are merged)",
