@@ -54,7 +54,8 @@ _NOT_CAUSAL, _IN_TURN = len(rules.VERDICTS), len(rules.VERDICTS) + 1
 _NONE, _EXPLICIT, _IMPLICIT = range(3)  # methods that pieces have in common
 
 # Functions of the library, compiled here.
-_is_short, _cluster_radius = njit()(rules.is_short), njit()(meeting.cluster_radius)
+_is_short = njit()(rules.is_short)
+_cluster_radius, _thermal_radius = njit()(meeting.cluster_radius), njit()(meeting.thermal_radius)
 _first_time = njit()(handover.first_time)
 _root_of, _step_within = njit()(brownian.root_of), njit()(brownian.step_within)
 _reach_within = njit()(brownian.reach_within)
@@ -186,7 +187,8 @@ def _lower(table: Any) -> None:
     numbers[4], numbers[5], numbers[6] = frame.rotates, frame.attracts, frame.drifts
     numbers[7], numbers[8], numbers[9] = late, start - late, late + duration
     numbers[10], numbers[11] = traits.rate, traits.sharpness
-    numbers[12] = _cluster_radius(traits.sharpness)
+    thermal = _thermal_radius(d, heat, traits.rate) if heat > 0.0 else 0.0
+    numbers[12] = _cluster_radius(traits.sharpness, thermal)
     numbers[13] = tol / (EPSILON * spin) if spin > 0.0 else np.inf  # when the phase is lost
     numbers[14] = lowering.steps_for(int(norm), traits.rate, t_end, _UNTIL)
     most = 0.0

@@ -115,7 +115,7 @@ def _measure(table: Any) -> None:
     head = planning.head_of(V, Q, K, beta)
     found = floats((5,))
     found[0], found[1] = _separation(c, beta), _consumption(beta)
-    found[2], found[3], found[4] = _cluster_radius(head.sharpness), head.rate, head.sharpness
+    found[2], found[3], found[4] = _cluster_radius(head.sharpness, 0.0), head.rate, head.sharpness
     write(table, OUTPUT, (found, head.product))
 
 

@@ -190,7 +190,7 @@ def forecast(given: Given, seen: Events, told: Told) -> int:
     if not fine:
         return -1
     sharpness = spectral_norm(query)
-    radius = _cluster_radius(sharpness)
+    radius = _cluster_radius(sharpness, 0.0)
     starts = park(places, sharpness, radius)
     end = math.log(LATEST * value)
     fates = _by_paths(starts, Law(query, sharpness, (2 * math.sin(radius / 2)) ** 2, end))

@@ -54,7 +54,7 @@ def test_life_and_overview_draw_it(run, told, tmp_path):
 def test_a_short_run_with_a_forecast_shows_its_staircase(tmp_path):
     run = pk.simulate(pk.Attention(d=3, beta=9.0), pk.sphere.uniform(10, 3, seed=1), 30.0)
     figure = plots.overview(run, forecast=pk.clusters.forecast_of(run))
-    assert figure.axes[0].get_ylabel() == "clusters"
+    assert figure.axes[0].get_ylabel() == "clusters (radius 0.033)"
 
 
 def test_the_legend_does_not_cover_the_stairs(run, told):

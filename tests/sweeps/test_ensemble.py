@@ -94,7 +94,7 @@ def test_ways_to_write_the_same_give_the_same_recipe():
         recipe(pk.Attention(2, 1.0)),
         recipe(V="I"),
         recipe(V=[1, 1], beta=1),
-        recipe(V=np.eye(2), n=200, start="uniform", c=4),
+        recipe(V=np.eye(2), n=200, start="uniform"),
     ]
     assert len({r.to_json() for r in same}) == 1
     again = Recipe.from_json(same[0].to_json())
@@ -138,7 +138,19 @@ def test_lists_of_matrices_and_starts_are_understood():
         ({"start": ("mixture", 3)}, r"start must be 'uniform', \('von Mises-Fisher', kappa\)"),
         ({"start": [[1.0, 0.0]], "n": 5}, r"start gives 1 tokens in d=2, so n and d must be"),
         ({"c": 4.0, "delta": 0.5}, r"got both c \(δ = cβ\^\{-1/2\}\) and delta; give only one"),
-        ({"c": [1.0, 2.0]}, r"c is swept, but nothing measured depends on it; add 'consumption'"),
+        ({"c": [1.0, 2.0]}, r"c has no effect on final, only on consumption or centers; measure"),
+        ({"delta": 0.5}, r"delta has no effect on final, only on consumption or centers; meas"),
+        (
+            {"cluster_radius": 0.1},
+            r"cluster_radius has no effect on final, only on clusters or merges or forecast; ",
+        ),
+        (
+            {"radius": 0.5, "measure": ["clusters", "final"]},
+            r"radius has no effect on clusters, final, only on consumption; measure that as well, "
+            r"or omit radius; clusters have cluster_radius",
+        ),
+        ({"measure": "clusters", "cluster_radius": 4}, r"cluster_radius must be an angle below π"),
+        ({"measure": "clusters", "cluster_radius": [0.1, 0]}, r"cluster_radius must be > 0, got 0"),
         ({"measure": "size"}, r"measure must be one of 'clusters', 'merges'"),
         ({"measure": ()}, r"measure must name at least one of clusters, merges"),
         ({"seed": None}, r"seed must be a whole number ≥ 0, got None"),
@@ -147,7 +159,7 @@ def test_lists_of_matrices_and_starts_are_understood():
         ({"tol": 1.0}, r"tol must lie in"),
         ({"times": [3.0]}, r"times must lie in \[0, t_end=2\]"),
         ({"times": {"from": 1}}, r"times must have the keys from, to, count, got \['from'\]"),
-        ({"radius": 0}, r"radius must be > 0, got 0"),
+        ({"measure": "consumption", "radius": 0}, r"radius must be > 0, got 0"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(arguments, message):
@@ -227,7 +239,8 @@ def test_attributes_contain_the_recipe_and_the_versions(everything):
     assert (told["beta"], told["c"], told["measure"]) == (64.0, [1.0, 4.0], list(MEASURES))
     assert json.loads(everything.attrs["versions"]) == versions()
     assert set(versions()) == {"parkade", "numpy", "python", "numba", "llvm", "cpu"}
-    assert everything.clusters.attrs["long_name"] == "number of clusters"
+    assert everything.clusters.attrs["long_name"] == "number of clusters, by links"
+    assert float(everything.cluster_radius) == pk.clusters.default_radius(pk.Attention(2, 64.0))
 
 
 def test_untrusted_runs_give_a_warning():

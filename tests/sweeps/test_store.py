@@ -45,7 +45,7 @@ def test_an_impossible_store_is_refused(tmp_path):
 
 
 def test_another_recipe_is_refused_and_foreign_files_stay(tmp_path):
-    options = {"d": 2, "n": 4, "runs": 2, "t_end": 1.0, "measure": "final", "store": tmp_path}
+    options = {"d": 2, "n": 4, "runs": 2, "t_end": 1.0, "measure": "centers", "store": tmp_path}
     foreign = {
         "notes.txt": b"mine",
         "batch-1.nc": b"not yours",

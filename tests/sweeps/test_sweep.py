@@ -39,13 +39,14 @@ def test_a_sweep_is_the_ensemble_of_its_file(here):
     result = invoke("small.toml", "--workers", 2, "--plot", "phase.svg")
     assert (result.exit_code, without_patience(result.stderr)) == (0, "")
     lines = result.stdout.splitlines()
-    assert lines[:3] == [
+    assert lines[:4] == [
         "grid     3 beta",
         "runs     4 at each point, 12 simulations to t=5",
         "measure  clusters",
+        "radius   0.025 to 0.1 (of clusters)",
     ]
-    assert lines[3].startswith("done     12 of 12 batches now, in ")
-    assert lines[4:] == [
+    assert lines[4].startswith("done     12 of 12 batches now, in ")
+    assert lines[5:] == [
         "store    small",
         "plot     phase.svg",
         'read it  parkade.load_ensemble("small")',
@@ -58,6 +59,18 @@ def test_a_sweep_is_the_ensemble_of_its_file(here):
     told = json.loads(invoke("small.toml", "--json").stdout)
     assert (told["batches_made"], told["batches_done"], told["simulations"]) == (0, 12, 12)
     assert told["recipe"] == json.loads(expected.attrs["recipe"])
+
+
+def test_the_radius_of_clusters_is_an_entry_of_the_file(here):
+    def shown(entry):
+        (here / "small.toml").write_text(f"{SMALL}{entry}\n")
+        return invoke("small.toml", "--status").stdout.splitlines()
+
+    assert "radius   0.2, 0.5 (of clusters)" in shown("cluster_radius = [0.2, 0.5]")
+    refused = invoke("small.toml", "--plot", "phase.svg").stderr
+    assert "got a sweep of beta, cluster_radius that measures clusters" in refused
+    assert "radius   that of the model drawn for each run (of clusters)" in shown("heads = 2")
+    assert not any(line.startswith("radius") for line in shown('measure = "final"'))
 
 
 def test_status_shows_what_is_done_and_runs_nothing(here):
@@ -190,7 +203,7 @@ def test_check_names_what_is_bad(here):
     invoke("small.toml")
     result = invoke("small.toml", "--check")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.splitlines()[3:] == ["checked  12 of 12 batches", "store    small"]
+    assert result.stdout.splitlines()[4:] == ["checked  12 of 12 batches", "store    small"]
     bad = here / "small" / "batch-000007.nc"
     bad.write_bytes(bad.read_bytes()[:-1])
     result = invoke("small.toml", "--check")

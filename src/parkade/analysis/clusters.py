@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parkade.analysis.agreement import Agreement, agreement, forecast_of
+from parkade.analysis.linkage import RadiusCounts, count_by_radius
 from parkade.analysis.merging import default_forming, default_radius, merge_tree
 from parkade.base import check
 from parkade.base.errors import InputError
@@ -18,9 +19,11 @@ from parkade.runs.path import Path, need_path
 
 __all__ = [
     "Agreement",
+    "RadiusCounts",
     "agreement",
     "cluster_labels",
     "consumption",
+    "count_by_radius",
     "default_forming",
     "default_radius",
     "forecast_of",
@@ -31,7 +34,12 @@ _CHUNK = 2**21  # numbers of interpolated tokens held in memory at once
 
 
 def cluster_labels(tokens: ArrayLike, radius: float) -> NDArray[np.int64]:
-    """Clusters of tokens linked by distances of at most `radius` (single linkage).
+    """Clusters by links: tokens linked by distances of at most `radius` (single linkage).
+
+    They are those of one moment, whatever happened before. Clusters by leaders, which
+    `merge_tree` follows over a run, are another definition: a token that has met an earlier one
+    counts no more, even if it parts from it. `count_by_radius` shows how the number of clusters
+    by links depends on the radius.
 
     Parameters
     ----------

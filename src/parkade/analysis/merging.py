@@ -13,27 +13,43 @@ from parkade.base.tree import Merge, MergeTree
 from parkade.base.types import Array
 from parkade.model.model import Model
 from parkade.runs.path import Path, need_path
-from parkade.theory.meeting import cluster_radius
+from parkade.theory.meeting import cluster_radius, thermal_radius
 
 _FORMING = 10.0  # clusters form within about this time, if V = I
 _CHUNK = 2**21  # numbers of interpolated tokens held in memory at once
 
 
 def default_radius(model: Model | None = None) -> float:
-    """The default radius of clusters in `merge_tree`; 0.1 without a model.
+    """The default radius of clusters in `merge_tree` and in ensembles; 0.1 without a model.
 
     Attraction decreases by a factor e^{-1/2} over the distance (β‖KᵀQ‖)^{-1/2}, with the
     spectral norm: the shortest range in any direction. The radius is a tenth of it. That is
     deep inside the range of every cluster, where tokens approach exponentially within a time
     of order one, so the radius hardly affects late events. It is at most 0.1.
 
+    Independent noise keeps the tokens of a cluster apart, by 2((d−1)/(κ‖V‖))^{1/2} or less (root
+    mean square). The radius is at least twice that, within which two tokens of a cluster are for
+    95% of the time or more, but at most the range of attention: noise that needs more tears
+    clusters apart.
+
+    All this describes heads that attract. Several heads, an MLP or lengths of tokens may keep
+    groups wider than this radius, and then the number of clusters depends on it: look at
+    `count_by_radius`, and choose one.
+
     Examples
     --------
     >>> import parkade as pk
     >>> pk.clusters.default_radius(pk.Attention(d=2, beta=64.0))
     0.0125
+    >>> pk.clusters.default_radius(pk.Attention(d=2, beta=4.0, noise=400.0))
+    0.2
     """
-    return cluster_radius(0.0 if model is None else model.sharpness)
+    if model is None:
+        return cluster_radius(0.0)
+    noise = model.noise
+    if noise is None or noise.common:  # tokens that are together feel the same noise
+        return cluster_radius(model.sharpness)
+    return cluster_radius(model.sharpness, thermal_radius(model.d, 1 / noise.kappa, model.rate))
 
 
 def default_forming(path: Path) -> float:
@@ -60,11 +76,12 @@ def merge_tree(
     halvings: int = 30,
     forming: float | None = None,
 ) -> MergeTree:
-    """Which clusters merge, and when, over a whole run.
+    """Which clusters merge, and when, over a whole run: clusters by leaders.
 
     A token is *alone* while it is farther than `radius` from every earlier token. It leads a
     cluster until it *arrives*, at the end of its last long period alone. So the number of
-    clusters can only decrease. The first token never arrives.
+    clusters can only decrease. The first token never arrives. Clusters by links, which
+    `cluster_labels` finds at one moment, are another definition.
 
     A period alone counts as long in three cases: it begins at the start of the run, it extends
     from t to `persistence`·t or later, or the token does not return to the one it left before

@@ -100,7 +100,7 @@ class MergeTree:
     >>> x0 = pk.sphere.uniform(40, 2, seed=3)
     >>> tree = pk.simulate(pk.Attention(d=2, beta=16.0), x0, 1e20).merge_tree()
     >>> tree
-    MergeTree(40 tokens, 39 merges, plateaus of [4, 3, 2, 1] clusters, t=0…1e+20)
+    MergeTree(40 tokens, 39 merges within 0.025, plateaus of [4, 3, 2, 1] clusters, t=0…1e+20)
     >>> tree.count([100.0, 1e9]).tolist(), tree.leaders(1e9).tolist()
     ([4, 2], [0, 4])
     """
@@ -118,8 +118,8 @@ class MergeTree:
     def __repr__(self) -> str:
         plateaus = ", ".join(str(p.clusters) for p in self.plateaus)
         return (
-            f"MergeTree({self.n} tokens, {len(self.events)} merges, plateaus of [{plateaus}] "
-            f"clusters, t={self.start:g}…{self.end:g})"
+            f"MergeTree({self.n} tokens, {len(self.events)} merges within {self.radius:.3g}, "
+            f"plateaus of [{plateaus}] clusters, t={self.start:g}…{self.end:g})"
         )
 
     @cached_property
@@ -136,7 +136,11 @@ class MergeTree:
     @overload
     def count(self, t: ArrayLike) -> NDArray[np.int64]: ...
     def count(self, t: ArrayLike) -> int | NDArray[np.int64]:
-        """Number of clusters at a time or at an array of times; it never increases."""
+        """Number of clusters by leaders at a time or at an array of times; it never increases.
+
+        A cluster is counted until its leader has arrived within the radius of an earlier token,
+        whatever happens later. For clusters by links, at one moment, use `cluster_labels`.
+        """
         when = self._inside(t)
         counts: NDArray[np.int64] = self.n - np.searchsorted(
             np.sort(self.arrivals), when, side="right"
@@ -271,7 +275,8 @@ class MergeTree:
         """Plateaus and the merges between them, for a terminal of this many columns."""
         first = self.plateaus[0].start if self.plateaus else self.start
         parts = [
-            f"Metastable states (that last a factor {self.persistence:g} in time or more)",
+            "Metastable states (clusters by leaders, for a factor "
+            f"{self.persistence:g} in time or more)",
             _format(self.table(), width),
             "",
             f"Merges after t={first:.3g} (tokens closer than {self.radius:.3g} are merged)",

@@ -20,6 +20,7 @@ from parkade.cli.guard import guarded, interruptible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from parkade.sweeps.recipe import Recipe
     from parkade.sweeps.results import Results
     from parkade.sweeps.store import Store
 
@@ -97,7 +98,7 @@ def sweep(
             _check(kept, as_json)
             return
         if plot is not None:
-            _check_plot(plot, recipe.points, recipe.measure)
+            _check_plot(plot, recipe)
     begun = time.perf_counter()
     try:
         with interruptible(""):
@@ -124,7 +125,7 @@ def sweep(
     print(f'read it  parkade.load_ensemble("{kept.path}")')
 
 
-def read_recipe(path: Path) -> Any:
+def read_recipe(path: Path) -> Recipe:
     """The recipe described by a TOML file."""
     import tomllib
 
@@ -212,7 +213,7 @@ def _executor(pool: str, scheduler: str | None) -> Iterator[Any]:
         logging.disable(before)
 
 
-def _check_plot(path: Path, points: Any, measure: tuple[str, ...]) -> None:
+def _check_plot(path: Path, recipe: Recipe) -> None:
     """Raise now what would otherwise be raised after the run."""
     from parkade.base.errors import InputError
     from parkade.base.files import writable
@@ -221,11 +222,13 @@ def _check_plot(path: Path, points: Any, measure: tuple[str, ...]) -> None:
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"--plot writes {', '.join(FORMATS)} files, got {path}")
     writable(path)
-    if "clusters" not in measure or list(points) != ["beta"]:
-        swept = ", ".join(points) or "nothing"
+    seen = recipe.variables["clusters"].dims if "clusters" in recipe.measure else ()
+    swept = [*recipe.points, *(name for name in recipe.observers if name in seen)]
+    if not seen or swept != ["beta"]:
         raise InputError(
             "--plot draws clusters over beta and time, so it needs a sweep of beta alone that "
-            f"measures clusters, got a sweep of {swept} that measures {', '.join(measure)}"
+            f"measures clusters, got a sweep of {', '.join(swept) or 'nothing'} that measures "
+            f"{', '.join(recipe.measure)}"
         )
 
 
@@ -277,9 +280,13 @@ def _check(kept: Store, as_json: bool) -> None:
 
 
 def _print_grid(kept: Store) -> None:
+    from parkade.sweeps import radii
+
     recipe = kept.recipe
     swept = {name: axis for name, axis in recipe.axes.items() if axis.swept}
     lengths = " × ".join(f"{len(axis.values)} {name}" for name, axis in swept.items())
     print(f"grid     {lengths or 'one point'}")
     print(f"runs     {recipe.runs} at each point, {recipe.total} simulations to t={recipe.t_end:g}")
     print(f"measure  {', '.join(recipe.measure)}")
+    if radii.needed(recipe.variables):
+        print(f"radius   {radii.as_text(recipe)} (of clusters)")

@@ -45,7 +45,9 @@ def timeline(
     seed: Annotated[int, typer.Option("--seed", help="Seed of its random start.")] = 0,
     radius: Annotated[
         float | None,
-        typer.Option("--radius", help="Tokens closer than this are merged.  [default: from β]"),
+        typer.Option(
+            "--radius", help="Tokens closer than this are merged.  [default: from the model]"
+        ),
     ] = None,
     persistence: Annotated[
         float, typer.Option("--persistence", help="Factor in time over which a state must last.")

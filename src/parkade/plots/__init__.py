@@ -9,6 +9,7 @@ figures made by these functions (``plots.circle(run).figure``).
 from parkade.plots.caption import caption
 from parkade.plots.centers import centers
 from parkade.plots.circles import angles, circle
+from parkade.plots.counts import count_by_radius
 from parkade.plots.globe import sphere
 from parkade.plots.history import angle_life, life, merge_tree
 from parkade.plots.lengths import lengths
@@ -24,6 +25,7 @@ __all__ = [
     "caption",
     "centers",
     "circle",
+    "count_by_radius",
     "lengths",
     "life",
     "merge_tree",

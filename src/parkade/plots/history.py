@@ -187,7 +187,7 @@ def life(
     >>> x0 = pk.sphere.uniform(40, 2, seed=3)
     >>> run = pk.simulate(pk.Attention(d=2, beta=9.0), x0, 1e9, method="implicit")
     >>> [ax.get_ylabel() for ax in life(run).axes]
-    ['clusters', 'angle φ']
+    ['clusters (radius 0.033)', 'angle φ']
     """
     known = tree_of(run, "life") if tree is None else tree
     flat = run.d == 2

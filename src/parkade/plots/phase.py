@@ -23,6 +23,7 @@ _TITLES = {
     "displacement": "mean displacement",
 }
 _SHARES = ("largest", "consumed")  # from 0 to 1
+_LINKED = ("clusters", "largest")  # depend on the radius of clusters
 
 
 @style.context()
@@ -44,7 +45,8 @@ def phase_diagram(ds: xarray.Dataset, variable: str = "clusters", ax: Axes | Non
     -------
     matplotlib Axes
         β on the vertical axis, and t on a logarithmic horizontal axis without t = 0. The
-        colour bar's label names the variable. Counts have logarithmic colours.
+        colour bar's label names the variable, and the radius of clusters. Counts have
+        logarithmic colours.
 
     Examples
     --------
@@ -83,7 +85,7 @@ def phase_diagram(ds: xarray.Dataset, variable: str = "clusters", ax: Axes | Non
         bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         bar.ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         bar.ax.minorticks_off()
-    bar.set_label(_TITLES.get(variable, variable))
+    bar.set_label(_TITLES.get(variable, variable) + _radius(ds, variable))
     bar.outline.set_linewidth(0.6)
     return ax
 
@@ -125,6 +127,15 @@ def _table(ds: xarray.Dataset, variable: str) -> tuple[Array, Array, Array]:
     if not np.isfinite(mean).any():
         raise InputError(f"{variable} has no values yet: no batch is done; run the ensemble")
     return found.beta.values.astype(np.float64), found.time.values[late], mean
+
+
+def _radius(ds: xarray.Dataset, variable: str) -> str:
+    """The radius of clusters, or its range, as a second line; nothing if it is not known."""
+    if variable not in _LINKED or "cluster_radius" not in ds.coords:
+        return ""
+    radii = ds.cluster_radius.values
+    ends = dict.fromkeys(f"{end:.2g}" for end in (np.min(radii), np.max(radii)))
+    return f"\nradius {' to '.join(ends)}"
 
 
 def _geometric(values: Array) -> bool:

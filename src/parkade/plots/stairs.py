@@ -36,7 +36,8 @@ def staircase(
     -------
     matplotlib Axes
         Plateaus are shaded and labelled. If space is short, the longest ones (in decades) get
-        labels first. The steep beginning may lie above the axes.
+        labels first. The steep beginning may lie above the axes. The vertical axis names the
+        radius of the merge tree.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def staircase(
         _draw_forecast(ax, forecast, left, tree.end)
     ax.set_ylim(0, top)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
-    ax.set_ylabel("clusters")
+    ax.set_ylabel(f"clusters (radius {tree.radius:.2g})")
     time_axis.label_plateaus(ax, shown, left, tree.end, top)
     time_axis.shade_untrusted(ax, tree)
     return ax

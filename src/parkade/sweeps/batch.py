@@ -54,20 +54,20 @@ def simulate(recipe: Recipe, batch: int, cancelled: Callable[[], bool]) -> dict[
     hooks, solver = Hooks(cancelled=cancelled, alone=False), None
     for i, index in enumerate(members):
         try:
-            model, tokens, deltas, radius, seed = recipe.simulation(index)
-            if solver is None or solver.model is not model:
-                solver = Solver(model, options)
-            run = solver.run(tokens, hooks, seed=seed)
+            one = recipe.simulation(index)
+            if solver is None or solver.model is not one.model:
+                solver = Solver(one.model, options)
+            run = solver.run(one.tokens, hooks, seed=one.seed)
         except ParkadeError as error:
             place = ", ".join(f"{k}={v}" for k, v in recipe.place(index).items())
             raise ParkadeError(f"the simulation {place} failed: {error}") from None
         arrays["trusted_until"][i] = run.trusted_until
-        sample = Sample(run, times, deltas, radius)
+        sample = Sample(run, times, one.deltas, one.radius, one.cluster_radii)
         for name in recipe.measure:
             for key, value in MEASURES[name].function(sample).items():
                 found = np.asarray(value)
-                if MEASURES[name].observes and recipe.observer not in recipe.variables[key].dims:
-                    found = found[0]
+                if MEASURES[name].observes and found.ndim > len(recipe.variables[key].dims):
+                    found = found[0]  # the one value of a parameter that is not swept
                 # With fewer tokens or dimensions than the largest of the grid, the rest is NaN.
                 places: tuple[int | slice, ...] = (i, *map(slice, found.shape))
                 arrays[key][places] = found

@@ -59,6 +59,7 @@ def ensemble(
     c: Any = None,
     delta: Any = None,
     radius: float | None = None,
+    cluster_radius: Any = None,
     start: Any = None,
     tol: float | None = None,
     sums: SumsOption = "auto",
@@ -72,8 +73,8 @@ def ensemble(
     """Simulate many independent runs at every point of a grid, and measure them.
 
     Each of `beta`, `n`, `d`, `V`, `Q`, `K`, `mask`, `norm`, `heads`, `d_head`, `mlp`, `noise`,
-    `start` and `c` or `delta` is one value or a list of values. A list becomes a dimension of the
-    result; all combinations are run.
+    `start`, `c` or `delta`, and `cluster_radius` is one value or a list of values. A list becomes
+    a dimension of the result; all combinations are run.
 
     Parameters
     ----------
@@ -112,6 +113,8 @@ def ensemble(
     radius : float, optional
         A token is consumed within this angle of a centre; by default 0.5·β^{-1/2}, and 0.5 for
         β < 1.
+    cluster_radius : float
+        The radius of clusters, an angle; `clusters.default_radius` of each model by default.
     start : law of the tokens
         "uniform" (the default), ("von Mises-Fisher", kappa), ("mixture", components, spread) —
         see `parkade.sphere` — or an (n, d) array of tokens.
@@ -135,17 +138,19 @@ def ensemble(
     xarray.Dataset
         The dimensions are the swept parameters, "run", and those of the measures: "time",
         "token", "axis", "kind" ("renyi", "strong"), "plateau" ("first", "longest"). If `n` or
-        `d` is swept, missing entries are NaN. The attributes contain the recipe and the
-        versions, as JSON.
+        `d` is swept, missing entries are NaN. Where clusters are counted, the coordinate
+        "cluster_radius" has their radius. The attributes contain the recipe and the versions,
+        as JSON.
 
     Notes
     -----
     The measures are
 
-    - "clusters": `clusters` and the share `largest` of the largest cluster, over time, from
-      `cluster_labels` with `clusters.default_radius`;
+    - "clusters": `clusters` and the share `largest` of the largest cluster, over time. These are
+      clusters by links: tokens linked at that time, as in `cluster_labels`;
     - "merges": `arrival` of each token, and `plateau_clusters`, `plateau_start`,
-      `plateau_end` of the first and the longest plateau (see `clusters.merge_tree`);
+      `plateau_end` of the first and the longest plateau. These are clusters by leaders: tokens
+      that have not arrived at an earlier one, as in `clusters.merge_tree`;
     - "consumption": the share `consumed` by the Rényi and by the strong centres, over time;
     - "centers": their number, `centers`, and their mean `displacement` over time, an angle;
     - "final": the tokens at `t_end`, "trajectory": the `tokens` over time, "lengths": their
@@ -159,13 +164,13 @@ def ensemble(
     >>> ds = pk.ensemble(d=2, beta=[4.0, 64.0], n=50, runs=20, t_end=20.0)
     >>> dict(ds.clusters.sizes)
     {'beta': 2, 'run': 20, 'time': 61}
-    >>> ds.clusters.isel(time=-1).mean("run").values.tolist()
-    [2.6, 9.9]
+    >>> ds.clusters.isel(time=-1).mean("run").values.tolist(), ds.cluster_radius.values.tolist()
+    ([2.6, 9.9], [0.05, 0.0125])
     """
     parameters = {
         "beta": beta, "n": n, "d": d, "V": V, "Q": Q, "K": K, "mask": mask, "norm": norm,
         "heads": heads, "d_head": d_head, "mlp": mlp, "noise": noise, "start": start,
-        "c": c, "delta": delta,
+        "c": c, "delta": delta, "cluster_radius": cluster_radius,
     }  # fmt: skip
     settings = {
         "runs": runs, "t_end": t_end, "seed": seed, "times": times, "measure": measure,

@@ -22,7 +22,13 @@ MATRICES = ("V", "Q", "K")
 LABELLED = ("model", *MATRICES, "start")
 """Parameters whose values are not numbers: their axes have labels."""
 
-OBSERVERS = ("c", "delta")
+SEPARATIONS = ("c", "delta")
+"""How far apart centres are; a grid has one of these."""
+
+CLUSTERS = ("cluster_radius",)
+"""How close tokens of a cluster are; a grid has it only if it was given."""
+
+OBSERVERS = (*SEPARATIONS, *CLUSTERS)
 """Parameters that change what is measured, not what is simulated."""
 
 _LONGEST, _LONGEST_NAME = 100_000, 100  # values of one parameter; characters of a name
@@ -173,6 +179,14 @@ def _noise(value: Any) -> float:
         ) from None
 
 
+def _cluster_radius(value: Any) -> float:
+    """An angle below π."""
+    radius = check.positive("cluster_radius", value)
+    if radius >= math.pi:
+        raise InputError(f"cluster_radius must be an angle below π, got {radius:g}; try 0.1")
+    return radius
+
+
 def _matrix(name: str) -> Callable[[Any], Any]:
     return lambda value: laws.matrix(name, value)
 
@@ -192,6 +206,7 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "start": laws.start,
     "c": lambda value: check.positive("c", value),
     "delta": lambda value: check.positive("delta", value),
+    "cluster_radius": _cluster_radius,
 }
 
 

@@ -17,6 +17,7 @@ from parkade.base.tree import MergeTree
 from parkade.base.types import Array
 from parkade.model.sphere import distance
 from parkade.runs.trajectory import Trajectory
+from parkade.sweeps.grid import CLUSTERS, SEPARATIONS
 
 PLATEAUS = ("first", "longest")
 
@@ -37,6 +38,8 @@ class Sample:
     times: Array
     deltas: tuple[float, ...]
     radius: float
+    """Of consumption."""
+    cluster_radii: tuple[float, ...]
 
     @cached_property
     def tokens(self) -> Array:
@@ -44,9 +47,9 @@ class Sample:
         return self.run.at(self.times)
 
     @cached_property
-    def tree(self) -> MergeTree:
-        """The merge tree of the run."""
-        return clusters.merge_tree(self.run)
+    def trees(self) -> list[MergeTree]:
+        """The merge trees of the run, by the radius of clusters."""
+        return [clusters.merge_tree(self.run, radius) for radius in self.cluster_radii]
 
     @cached_property
     def centers(self) -> list[list[NDArray[np.int64]]]:
@@ -64,13 +67,21 @@ class Measure:
     function: Callable[[Sample], dict[str, ArrayLike]]
     dense: bool = False
     """Whether it needs every step of the run."""
-    observes: bool = False
-    """Whether it depends on δ; its arrays then have a leading axis for the values of δ."""
+    observes: tuple[str, ...] = ()
+    """The parameters of which one decides what is seen: its values are the leading axis."""
+
+
+def _together(found: list[dict[str, ArrayLike]]) -> dict[str, ArrayLike]:
+    """What was measured for each value of a parameter, with these values as leading axis."""
+    return {name: np.stack([np.asarray(one[name]) for one in found]) for name in found[0]}
 
 
 def _clusters(sample: Sample) -> dict[str, ArrayLike]:
-    radius = clusters.default_radius(sample.run.model)
-    labels = clusters.linked(sample.tokens, radius)
+    return _together([_linked(sample.tokens, radius) for radius in sample.cluster_radii])
+
+
+def _linked(tokens: Array, radius: float) -> dict[str, ArrayLike]:
+    labels = clusters.linked(tokens, radius)
     times, n = labels.shape
     owners = labels + n * np.arange(times)[:, None]
     sizes = np.bincount(owners.ravel(), minlength=times * n).reshape(times, n)
@@ -78,7 +89,10 @@ def _clusters(sample: Sample) -> dict[str, ArrayLike]:
 
 
 def _merges(sample: Sample) -> dict[str, ArrayLike]:
-    tree = sample.tree
+    return _together([_life(tree) for tree in sample.trees])
+
+
+def _life(tree: MergeTree) -> dict[str, ArrayLike]:
     chosen: list[Any] = [None, None]
     if tree.plateaus:
         chosen = [tree.plateaus[0], max(tree.plateaus, key=lambda p: p.lifetime)]
@@ -92,12 +106,16 @@ def _merges(sample: Sample) -> dict[str, ArrayLike]:
 
 def _forecast(sample: Sample) -> dict[str, ArrayLike]:
     try:
-        told = clusters.forecast_of(sample.run)
+        told = [clusters.forecast_of(sample.run, radius) for radius in sample.cluster_radii]
     except InputError:
         return {}  # everything is NaN: among random V, some have no forecast
-    found = clusters.agreement(told, sample.tree)
+    return _together([_compared(*pair) for pair in zip(told, sample.trees, strict=True)])
+
+
+def _compared(forecast: MergeTree, tree: MergeTree) -> dict[str, ArrayLike]:
+    found = clusters.agreement(forecast, tree)
     return {
-        "forecast_arrival": told.arrivals,
+        "forecast_arrival": forecast.arrivals,
         "forecast_right": found.right.mean() if found.right.size else np.nan,
         "forecast_error": found.error,
     }
@@ -135,23 +153,27 @@ def _lengths(sample: Sample) -> dict[str, ArrayLike]:
 
 MEASURES: dict[str, Measure] = {
     "clusters": Measure(
-        "clusters and the share of the largest, at the times",
+        "clusters of linked tokens and the share of the largest, at the times",
         {
-            "clusters": Variable(("time",), "i8", "number of clusters"),
+            "clusters": Variable(("time",), "i8", "number of clusters, by links"),
             "largest": Variable(("time",), "f8", "share of the tokens in the largest cluster"),
         },
         _clusters,
+        observes=CLUSTERS,
     ),
     "merges": Measure(
         "arrival times of tokens, and the first and the longest plateau",
         {
             "arrival": Variable(("token",), "f8", "time of arrival at an earlier token"),
-            "plateau_clusters": Variable(("plateau",), "f8", "number of clusters on a plateau"),
+            "plateau_clusters": Variable(
+                ("plateau",), "f8", "number of clusters on a plateau, by leaders"
+            ),
             "plateau_start": Variable(("plateau",), "f8", "start of a plateau"),
             "plateau_end": Variable(("plateau",), "f8", "end of a plateau, or of the run"),
         },
         _merges,
         dense=True,
+        observes=CLUSTERS,
     ),
     "forecast": Measure(
         "merges forecast from the start, and how many of those after t = 100 were as forecast",
@@ -162,12 +184,13 @@ MEASURES: dict[str, Measure] = {
         },
         _forecast,
         dense=True,
+        observes=CLUSTERS,
     ),
     "consumption": Measure(
         "the share of tokens near a Rényi or a strong centre, at the times",
         {"consumed": Variable(("kind", "time"), "f8", "share of the tokens consumed")},
         _consumption,
-        observes=True,
+        observes=SEPARATIONS,
     ),
     "centers": Measure(
         "the number of Rényi and strong centres, and how far they move",
@@ -178,7 +201,7 @@ MEASURES: dict[str, Measure] = {
             ),
         },
         _centers,
-        observes=True,
+        observes=SEPARATIONS,
     ),
     "final": Measure(
         "the tokens at t_end",

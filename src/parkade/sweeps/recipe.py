@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from parkade.analysis.centers import consumption_radius, separation
+from parkade.analysis.merging import default_radius
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
@@ -41,6 +42,7 @@ class Simulation(NamedTuple):
     tokens: Array
     deltas: tuple[float, ...]
     radius: float
+    cluster_radii: tuple[float, ...]
     seed: int | None  # of the noise
 
 
@@ -91,9 +93,10 @@ class Recipe:
         return {name: self.axes[name] for name in names if self.axes[name].swept}
 
     @cached_property
-    def observer(self) -> str:
-        """Whether the centres are given by "c" or by "delta"."""
-        return next(name for name in grid.OBSERVERS if name in self.axes)
+    def observers(self) -> dict[str, Axis]:
+        """The swept parameters that change what is measured, not what is simulated."""
+        names = (p for p in grid.OBSERVERS if p in self.axes)
+        return {name: self.axes[name] for name in names if self.axes[name].swept}
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -120,10 +123,8 @@ class Recipe:
         found = {}
         for name in self.measure:
             for key, variable in MEASURES[name].variables.items():
-                dims = variable.dims
-                if MEASURES[name].observes and self.axes[self.observer].swept:
-                    dims = (self.observer, *dims)
-                found[key] = variable._replace(dims=dims)
+                seen = (p for p in MEASURES[name].observes if p in self.observers)
+                found[key] = variable._replace(dims=(*seen, *variable.dims))
         return found
 
     @cached_property
@@ -135,7 +136,7 @@ class Recipe:
             "axis": max(self.axes["d"].values),
             "kind": 2,
             "plateau": 2,
-            self.observer: len(self.axes[self.observer].values),
+            **{name: len(axis.values) for name, axis in self.observers.items()},
         }
 
     def place(self, index: int) -> dict[str, Any]:
@@ -148,14 +149,14 @@ class Recipe:
 
     def simulation(self, index: int) -> Simulation:
         """Draw simulation number `index`: a function of the recipe and this number."""
-        *where, run = (int(i) for i in np.unravel_index(index, self.shape))
-        at = dict(zip(self.points, where, strict=True))
-        value = {name: axis.values[at.get(name, 0)] for name, axis in self.axes.items()}
-        model = self._model(tuple(where), value, run)
+        where, value, run = self._point(index)
+        model = self._model(where, value, run)
         beta = model.sharpness if model.beta is None else model.beta
-        separations: Any = self.axes[self.observer].values
-        if self.observer == "c":
-            separations = [separation(c, beta) for c in separations]
+        if "c" in self.axes:
+            separations = [separation(c, beta) for c in self.axes["c"].values]
+        else:
+            separations = list(self.axes["delta"].values)
+        linked = self.axes.get("cluster_radius")
         return Simulation(
             model=model,
             tokens=laws.draw_start(
@@ -164,8 +165,20 @@ class Recipe:
             # No angle exceeds π, so larger values change nothing.
             deltas=tuple(min(delta, math.pi) for delta in separations),
             radius=consumption_radius(beta) if self.radius is None else min(self.radius, math.pi),
+            cluster_radii=(default_radius(model),) if linked is None else linked.values,
             seed=new_seed(laws.generator(self.seed, run, "noise")) if model.noise else None,
         )
+
+    def model(self, index: int) -> Model:
+        """The model of simulation number `index`."""
+        return self._model(*self._point(index))
+
+    def _point(self, index: int) -> tuple[tuple[int, ...], dict[str, Any], int]:
+        """The place of a simulation in the grid, its parameters, and its run."""
+        *where, run = (int(i) for i in np.unravel_index(index, self.shape))
+        at = dict(zip(self.points, where, strict=True))
+        values = {name: axis.values[at.get(name, 0)] for name, axis in self.axes.items()}
+        return tuple(where), values, run
 
     def _model(self, where: tuple[int, ...], value: dict[str, Any], run: int) -> Model:
         """The model of a run at a point of the grid; shared by all runs if nothing is drawn."""
@@ -234,7 +247,7 @@ class Recipe:
         """Raise if no ensemble can have this recipe: its text may be damaged."""
         if set(self.axes) - set(grid.OBSERVERS) != {*self._of_model(), "n", "d", "start"}:
             raise InputError("parameters are missing")
-        if len(set(self.axes) & set(grid.OBSERVERS)) != 1:
+        if len(set(self.axes) & set(grid.SEPARATIONS)) != 1:
             raise InputError("it has both c and delta, or neither")
         for name, axis in self.axes.items():
             pairs = dict(zip(axis.labels, axis.values, strict=True))

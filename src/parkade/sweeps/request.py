@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,14 +42,9 @@ def make(model: Any, parameters: dict[str, Any], settings: Mapping[str, Any]) ->
         given = _with_models(model, models, given)
     if "c" in given and "delta" in given:
         raise InputError("got both c (δ = cβ^{-1/2}) and delta; give only one")
-    names = _measures(settings["measure"])
+    names, radius, batch = _measures(settings["measure"]), settings["radius"], settings["batch"]
+    _check_effect({*given, *([] if radius is None else ["radius"])}, names)
     axes = _axes(given if models else _with_parts(given))
-    for name in grid.OBSERVERS:
-        if name in given and axes[name].swept and not any(MEASURES[m].observes for m in names):
-            observers = " or ".join(repr(m) for m in MEASURES if MEASURES[m].observes)
-            raise InputError(
-                f"{name} is swept, but nothing measured depends on it; add {observers}"
-            )
     end, seed = check.final_time(settings["t_end"]), settings["seed"]
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InputError(
@@ -57,7 +52,6 @@ def make(model: Any, parameters: dict[str, Any], settings: Mapping[str, Any]) ->
         )
     if seed >= _SEEDS:
         raise InputError(f"seed must be below 2^128, got {check.brief(seed)}")
-    radius, batch = settings["radius"], settings["batch"]
     noisy = "noise" in axes or any(one.noise for one in models)
     usual = NOISY_TOL if noisy else TOL
     recipe = Recipe(
@@ -144,6 +138,18 @@ def _measures(measure: Any) -> tuple[str, ...]:
     if not names:
         raise InputError(f"measure must name at least one of {', '.join(MEASURES)}")
     return tuple(name for name in MEASURES if name in names)
+
+
+def _check_effect(given: Collection[str], measured: tuple[str, ...]) -> None:
+    """Raise if a parameter is given that has no effect on anything measured."""
+    for name in (*grid.OBSERVERS, "radius"):
+        users = [m for m in MEASURES if name in MEASURES[m].observes] or ["consumption"]
+        if name in given and not set(users) & set(measured):
+            other = "; clusters have cluster_radius" if name == "radius" else ""
+            raise InputError(
+                f"{name} has no effect on {', '.join(measured)}, only on {' or '.join(users)}; "
+                f"measure that as well, or omit {name}{other}"
+            )
 
 
 def _axes(given: dict[str, Any]) -> dict[str, Axis]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.analysis.centers import KINDS
-from parkade.sweeps import netcdf
+from parkade.sweeps import netcdf, radii
 from parkade.sweeps.measures import PLATEAUS
 from parkade.sweeps.recipe import Recipe
 
@@ -42,11 +42,13 @@ class Results(NamedTuple):
                 "versions": json.dumps(versions[0] if len(versions) == 1 else versions),
             },
         )
+        if radii.needed(self.arrays):
+            dataset.coords["cluster_radius"] = radii.coordinate(recipe)
         for name, values in self.arrays.items():
             dims = (*recipe.points, "run", *known[name].dims)
             shape = (*recipe.shape, *values.shape[1:])
             array = xarray.DataArray(values.reshape(shape), dims=dims)
-            order = [*recipe.points, *(d for d in dims if d == recipe.observer), "run", ...]
+            order = [*recipe.points, *(d for d in dims if d in recipe.observers), "run", ...]
             dataset[name] = array.transpose(*order)
             dataset[name].attrs["long_name"] = known[name].about
         return dataset
@@ -60,7 +62,7 @@ def _coordinates(recipe: Recipe, inner: set[str]) -> dict[str, Any]:
         "axis": np.arange(recipe.sizes["axis"]),
         "kind": list(KINDS),
         "plateau": list(PLATEAUS),
-        recipe.observer: list(recipe.axes[recipe.observer].labels),
+        **{name: list(axis.labels) for name, axis in recipe.observers.items()},
     }
     outer = {name: list(axis.labels) for name, axis in recipe.points.items()}
     return {**outer, "run": np.arange(recipe.runs), **{d: known[d] for d in known if d in inner}}

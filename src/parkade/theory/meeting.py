@@ -16,16 +16,37 @@ _LARGE = 50.0  # from here on asymptotic series are exact to rounding
 _TERMS = 30
 
 
-def cluster_radius(sharpness: float) -> float:
-    """The default radius of a cluster: a tenth of the range of attention, at most 0.1.
+def cluster_radius(sharpness: float, thermal: float = 0.0) -> float:
+    """The default radius of a cluster: a tenth of the range of attention, which is at most 1.
+
+    With noise it is the `thermal` radius if that is larger, but not more than the range.
 
     Examples
     --------
     >>> from parkade.theory.meeting import cluster_radius
-    >>> cluster_radius(64.0)
-    0.0125
+    >>> cluster_radius(64.0), cluster_radius(64.0, 0.04)
+    (0.0125, 0.04)
     """
-    return 0.1 / math.sqrt(max(1.0, sharpness))
+    root = math.sqrt(max(1.0, sharpness))
+    return min(max(0.1 / root, thermal), 1 / root)
+
+
+def thermal_radius(d: int, temperature: float, rate: float) -> float:
+    """Twice the root mean square distance of two tokens of a cluster with noise.
+
+    The second of two tokens on the sphere of R^d, which attends to both alike, follows the first
+    at half the `rate` of attraction. Brownian motions of both at the `temperature` 1/κ give each
+    of the d−1 components u of its distance the law du = −(rate/2) u dt + √(4/κ) dW, which has
+    the variance 4/(κ rate). In a larger cluster a token follows faster, and the others lie
+    between.
+
+    Examples
+    --------
+    >>> from parkade.theory.meeting import thermal_radius
+    >>> thermal_radius(2, 1 / 400, 1.0)
+    0.2
+    """
+    return 4 * math.sqrt((d - 1) * temperature / rate) if rate > 0 else math.inf
 
 
 def log_meeting_time(

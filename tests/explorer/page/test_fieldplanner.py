@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.fieldplanner import FieldPlanned, native, settings, wanted
 
+from parkade.analysis.clusters import default_radius
 from parkade.explorer.lowered import lowered
-from parkade.theory.meeting import cluster_radius
 
 SKEW = "1,-1;1,1"
 ALL = [
@@ -98,7 +98,7 @@ def test_the_same_problem(planned, given):
     chosen = solver.plan(given.n)
     assert (plan["method"], plan["reason"]) == (chosen.method, chosen.reason)
     assert plan["engine"] == run.stats.engine
-    assert plan["radius"] == pytest.approx(cluster_radius(given.model.sharpness), rel=1e-12)
+    assert plan["radius"] == pytest.approx(default_radius(given.model), rel=1e-12)
     same(plan["frame"]["spin"], chosen.spin.ravel().tolist(), "spin")
     signs = np.sign(
         np.sum(np.reshape(plan["frame"]["basis"], (given.d,) * 2) * chosen.frame.basis, 0)

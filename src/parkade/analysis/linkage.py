@@ -1,0 +1,91 @@
+"""How many clusters tokens form within any radius."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from parkade.base import check
+from parkade.base.errors import InputError
+from parkade.base.types import Array
+from parkade.model.sphere import angles, distance
+from parkade.theory.ranges import separations
+
+
+class RadiusCounts(NamedTuple):
+    """The number of clusters for each radius, as `count_by_radius` returns it.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> found = pk.clusters.count_by_radius(pk.sphere.from_angles([0.0, 0.1, 2.0]), [0.05, 1.0])
+    >>> found.radii.tolist(), found.counts.tolist()
+    ([0.05, 1.0], [3, 2])
+    """
+
+    radii: Array
+    counts: NDArray[np.int64]
+
+
+def count_by_radius(tokens: ArrayLike, radii: ArrayLike | None = None) -> RadiusCounts:
+    """The number of clusters of `cluster_labels`, for one radius after the other.
+
+    A count that stays the same over a wide range of radii is a property of the tokens. One that
+    changes with the radius is a property of the radius.
+
+    Parameters
+    ----------
+    tokens : (n, d) array
+        Unit vectors.
+    radii : (m,) array, optional
+        Angles from 0 to π. By default 0 and all radii at which the number decreases.
+
+    Returns
+    -------
+    RadiusCounts
+        Arrays `radii` and `counts`. The number is ``counts[i]`` from ``radii[i]`` up to the next
+        radius of the default, where rounding decides.
+
+    Notes
+    -----
+    One minimal spanning tree gives all counts: two clusters become one at the length of its edge
+    between them. It takes a time of order n log n on the circle, and n² otherwise.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> found = pk.clusters.count_by_radius(pk.sphere.from_angles([3.1, 0.0, -3.1, 0.1]))
+    >>> found.radii.round(3).tolist(), found.counts.tolist()
+    ([0.0, 0.083, 0.1, 3.0], [4, 3, 2, 1])
+    """
+    lengths = np.sort(_edges(check.tokens(tokens)))
+    wanted = (
+        np.unique([0.0, *lengths])
+        if radii is None
+        else np.atleast_1d(separations("radii", radii, above_zero=False))
+    )
+    if wanted.ndim != 1:
+        raise InputError(f"radii must be a list of angles, got shape {wanted.shape}")
+    return RadiusCounts(wanted, 1 + len(lengths) - np.searchsorted(lengths, wanted, side="right"))
+
+
+def _edges(x: Array) -> Array:
+    """The lengths of the n−1 edges of a minimal spanning tree."""
+    if x.shape[1] == 2:
+        ring = x[np.argsort(angles(x), kind="stable")]
+        gaps: Array = distance(ring, np.roll(ring, 1, axis=0))
+        return np.delete(gaps, gaps.argmax())
+    ends = np.zeros((len(x) - 1, 2), dtype=np.int64)
+    inside = np.zeros(len(x), dtype=bool)
+    nearest, square, last = np.zeros(len(x), dtype=np.int64), np.full(len(x), np.inf), 0
+    for i in range(len(ends)):
+        inside[last] = True
+        others = np.square(x - x[last]).sum(axis=1)
+        closer = others < square
+        nearest[closer], square[closer] = last, others[closer]
+        last = int(np.where(inside, np.inf, square).argmin())
+        ends[i] = nearest[last], last
+    edges: Array = distance(x[ends[:, 0]], x[ends[:, 1]])
+    return edges
