@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from schur import schur
+from schur import exchange, schur
 from slots import floats
 from symmetric import diagonalize, spectral_norm
 
@@ -14,9 +14,7 @@ from parkade.base.constants import SNAP
 from parkade.base.types import Array
 from parkade.engine.jit import njit
 from parkade.engine.vectors import frobenius
-from parkade.solve.frame import _DEFECTIVE
-
-_ALIKE = 1e-6  # of eigenvalues: as in `frame._turns`
+from parkade.solve.frame import _ALIKE, _DEFECTIVE
 
 
 class Frame(NamedTuple):
@@ -98,6 +96,16 @@ def _basis(V: Array, T: Array, W: Array) -> None:
 
 
 @njit()
+def _gather(T: Array, W: Array) -> None:
+    """As `frame._gather`: for d ≤ 3, only the middle one of three can be between others."""
+    if T.shape[0] < 3:
+        return
+    least = max(T[0, 0], T[1, 1], T[2, 2]) - _ALIKE * largest(T)
+    if T[0, 0] >= least and T[2, 2] >= least and T[1, 1] < least:
+        exchange(T, W, 1)
+
+
+@njit()
 def _turns(T: Array) -> bool:
     """As `frame._turns`, for the eigenvalues of a quasi-triangular matrix."""
     d = T.shape[0]
@@ -157,6 +165,7 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> Frame:
         floats((d, d)),
     )
     _basis(V, T, W)
+    _gather(T, W)
     turns, zero = _turns(T), SNAP * spectral_norm(V)
     leading = T[0, 0]
     for i in range(1, d):
