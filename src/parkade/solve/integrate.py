@@ -15,7 +15,7 @@ from parkade.solve.pace import Pace, foresee
 from parkade.solve.piecewise import Piecewise
 from parkade.solve.plan import Plan
 from parkade.solve.record import Recorder
-from parkade.solve.stepper import Stepper
+from parkade.solve.stepper import Stepper, has_vanished
 from parkade.solve.sums import Sums, together
 
 _CHUNK_SECONDS = 0.05
@@ -60,7 +60,7 @@ def integrate(
             # The cost is an estimate, and steps may be rejected many times: use the clock.
             lap = time.perf_counter() - lap
             few = max(1, int(min(room, 4 * few, count * _CHUNK_SECONDS / max(lap, 1e-9))))
-            if taken is None:
+            if taken is None or has_vanished(x0, taken[1][-1], problem.model.d):
                 stopped = stepper.collapse()
                 if stopped and steps and options.partial:
                     break
