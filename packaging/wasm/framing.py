@@ -106,7 +106,7 @@ def _gather(T: Array, W: Array) -> None:
 
 
 @njit()
-def _turns(T: Array) -> bool:
+def _turns(T: Array, margin: float) -> bool:
     """As `frame._turns`, for the eigenvalues of a quasi-triangular matrix."""
     d = T.shape[0]
     size, top = 1e-300, -np.inf
@@ -114,7 +114,7 @@ def _turns(T: Array) -> bool:
         size = max(size, math.hypot(T[i, i], _imaginary(T, i)))
         top = max(top, T[i, i])
     for i in range(d):
-        if T[i, i] >= top - _ALIKE * size and _imaginary(T, i) > _ALIKE * size:
+        if T[i, i] >= top - _ALIKE * size and _imaginary(T, i) > margin * size:
             return True
     return False
 
@@ -166,7 +166,7 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> Frame:
     )
     _basis(V, T, W)
     _gather(T, W)
-    turns, zero = _turns(T), SNAP * spectral_norm(V)
+    turns, zero = _turns(T, _ALIKE), SNAP * spectral_norm(V)
     leading = T[0, 0]
     for i in range(1, d):
         leading = max(leading, T[i, i])
@@ -178,7 +178,7 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> Frame:
                 T[r, c] = V[r, c]
                 B[r, c] = V[r, c] - (leading if r == c else 0.0)
         return Frame(W, spin, T, B, leading, turns, attracts, False)
-    if turns and may_turn:
+    if may_turn and _turns(T, SNAP):
         for r in range(d):
             for c in range(d):
                 S[r, c] = (T[r, c] - T[c, r]) / 2

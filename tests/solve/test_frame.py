@@ -100,6 +100,16 @@ def test_the_turning_frame_survives_saving(tmp_path):
     np.testing.assert_array_equal(pk.load(tmp_path / "run.npz").at(123.4), run.at(123.4))
 
 
+@pytest.mark.parametrize("rate", [1e-7, 1e-10])
+def test_a_slow_rotation_is_removed_as_well(rate):
+    V = np.array([[1.0, -rate, 0.0], [rate, 1.0, 0.0], [0.0, 0.0, 0.3]])
+    model, x0 = pk.Attention(V=V, beta=2.0), pk.sphere.uniform(6, 3, seed=2)
+    run = pk.simulate(model, x0, 0.1 / (rate * 1e-3), times="final")  # turned by 100
+    assert run.stats.steps < 500
+    end = expm(100.0 * (V - np.diag([1.0, 1.0, 0.3])) / rate)[:2, :2] @ x0[0, :2]
+    np.testing.assert_allclose(run.final[0, :2], end / np.linalg.norm(end), atol=1e-6)
+
+
 def test_no_frame_turns_where_it_would_not_commute():
     Q = np.random.default_rng(0).normal(size=(3, 3))
     assert long_run_frame(pk.Attention(V=ROTATION, Q=Q)).rotates

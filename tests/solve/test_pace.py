@@ -86,6 +86,29 @@ def test_a_steady_pace_is_enough(method, monkeypatch):
     assert any("too slow to reach" in text for text in told)
 
 
+def _rotated(V):
+    Q = np.linalg.qr(np.random.default_rng(1).normal(size=V.shape))[0]
+    return Q @ V @ Q.T
+
+
+@pytest.mark.parametrize(
+    ("V", "reason"),
+    [
+        (
+            _rotated(np.eye(3) + np.diag([1.0, 1.0], 1)),
+            "is 1 and (nearly) defective",
+        ),
+        (np.array([[-1.0, 1.0], [0.0, -1.0]]), "is -1 and (nearly) defective"),
+        (SKEW, "are a complex pair with ω=0.91, so tokens may rotate forever"),
+    ],
+)
+def test_the_sentence_says_what_is_known_of_the_model(V, reason, monkeypatch):
+    monkeypatch.setattr(pace, "_SECONDS", 0.1)
+    with pytest.raises(pk.UnfinishedError) as told:
+        pk.simulate(pk.Attention(V=V, beta=2.0), pk.sphere.uniform(6, len(V), seed=2), 1e30)
+    assert reason in str(told.value)
+
+
 @pytest.mark.parametrize("seconds", [0.0, 1e4])
 def test_a_machine_that_is_paused_or_busy_decides_nothing(seconds, monkeypatch):
     """A run of 3 million steps of 5 µs is let go on, whatever the clock shows meanwhile."""

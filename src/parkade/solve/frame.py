@@ -130,8 +130,9 @@ def _frame_of(V: Array, matrices: Sequence[Array], *, may_turn: bool) -> Frame:
     d = len(V)
     W, T = _gather(*_schur(V))
     S = np.zeros((d, d))
-    turns = _turns(np.linalg.eigvals(V))
-    if turns and may_turn:
+    values = np.linalg.eigvals(V)
+    turns = _turns(values)
+    if may_turn and _turns(values, SNAP):  # rounding in a defective V leaves no S that commutes
         candidate = (T - T.T) / 2
         candidate[np.abs(candidate) <= _zero(V)] = 0.0
         inside = [W.T @ matrix @ W for matrix in matrices]
@@ -171,14 +172,14 @@ def _is_defective(B: Array) -> bool:
     return bool(((coupling > 0) & (apart <= wide)).any())
 
 
-def _turns(values: NDArray[np.inexact]) -> bool:
+def _turns(values: NDArray[np.inexact], margin: float = _ALIKE) -> bool:
     """Whether the leading eigenvalues are a complex pair, so that tokens never come to rest.
 
-    The margins are so wide that rounding in a defective V does not look like a pair.
+    By default the margin is so wide that rounding in a defective V does not look like a pair.
     """
     size = max(float(np.abs(values).max()), 1e-300)
     leading = values[values.real >= values.real.max() - _ALIKE * size]
-    return bool((np.abs(leading.imag) > _ALIKE * size).any())
+    return bool((np.abs(leading.imag) > margin * size).any())
 
 
 def _schur(V: Array) -> tuple[Array, Array]:

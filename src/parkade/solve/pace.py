@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from parkade.base.constants import SNAP
+from parkade.base.types import Array
 from parkade.solve.rules import ELIMINATION_SECONDS, STEP_RATIO
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ class Effort(NamedTuple):
 
     seconds: float  # about the time of a step on one core
     fewest: float = 0.0  # steps that it takes at least
+    V: Array | None = None  # what moves the tokens, if it is one matrix
 
 
 def foresee(plan: Plan, problem: Problem, n: int) -> Effort:
@@ -56,7 +59,8 @@ def foresee(plan: Plan, problem: Problem, n: int) -> Effort:
             fewest += piece.options.t_end / longest_step(piece.model, piece.options.tol)
             cells = max(cells, most_cells(piece.model, piece.options.tol))
         seconds += 2 * cells * n * model.d * _CELL_SECONDS
-    return Effort(seconds, fewest)
+    V = None if plan.frame is None or plan.pieces else plan.frame.V
+    return Effort(seconds, fewest, V)
 
 
 class Pace:
@@ -121,8 +125,8 @@ class Pace:
         if left < self._many:
             return ""
         return self._sentence(self._steps + steps, self._start + t, self._until, left) + (
-            "the tokens may never come to rest, so use a smaller t_end, partial=True to get the "
-            "run so far, or max_steps to allow more steps"
+            f"{_unrest(self._effort.V)}, so use a smaller t_end, partial=True to get the run so "
+            "far, or max_steps to allow more steps"
         )
 
     def _sentence(self, steps: int, t: float, until: float, left: float) -> str:
@@ -131,6 +135,29 @@ class Pace:
             f"and the rest would take {_about(left)} steps, "
             f"{_duration(left * self._effort.seconds)}; "
         )
+
+
+def _unrest(V: Array | None) -> str:
+    """Why tokens may move forever: what is known of V."""
+    unknown = "the tokens may never come to rest"
+    if V is None:
+        return unknown
+    from parkade.model.spectrum import spectrum
+
+    leading = spectrum(V, SNAP).groups
+    turning = max(abs(group.value.imag) for group in leading)
+    turns = turning > 1e-15 * float(abs(V).max())
+    real, error = leading[0].value.real, leading[0].tolerance
+    value = f"{real if abs(real) > error else 0.0:.3g}"
+    pair = f"a complex pair with ω={turning:.2g}"
+    if any(group.size > group.dim for group in leading):
+        which = pair if turns else value
+        return f"the leading eigenvalue of V is {which} and (nearly) defective, a Jordan block"
+    if turns:
+        return f"the leading eigenvalues of V are {pair}, so tokens may rotate forever"
+    if real <= error:
+        return f"the leading eigenvalue of V is {value}, not positive; {unknown}"
+    return unknown
 
 
 def _steps_left(before: int, since: float, steps: int, t: float, t_end: float) -> float:
