@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from schur import schur
+from schur import exchange, schur
 from slots import floats
 from symmetric import diagonalize, spectral_norm
 
@@ -14,9 +14,7 @@ from parkade.base.constants import SNAP
 from parkade.base.types import Array
 from parkade.engine.jit import njit
 from parkade.engine.vectors import frobenius
-from parkade.solve.frame import _DEFECTIVE
-
-_ALIKE = 1e-6  # of eigenvalues: as in `frame._turns`
+from parkade.solve.frame import _ALIKE, _DEFECTIVE
 
 
 class Frame(NamedTuple):
@@ -98,7 +96,17 @@ def _basis(V: Array, T: Array, W: Array) -> None:
 
 
 @njit()
-def _turns(T: Array) -> bool:
+def _gather(T: Array, W: Array) -> None:
+    """As `frame._gather`: for d ≤ 3, only the middle one of three can be between others."""
+    if T.shape[0] < 3:
+        return
+    least = max(T[0, 0], T[1, 1], T[2, 2]) - _ALIKE * largest(T)
+    if T[0, 0] >= least and T[2, 2] >= least and T[1, 1] < least:
+        exchange(T, W, 1)
+
+
+@njit()
+def _turns(T: Array, margin: float) -> bool:
     """As `frame._turns`, for the eigenvalues of a quasi-triangular matrix."""
     d = T.shape[0]
     size, top = 1e-300, -np.inf
@@ -106,7 +114,7 @@ def _turns(T: Array) -> bool:
         size = max(size, math.hypot(T[i, i], _imaginary(T, i)))
         top = max(top, T[i, i])
     for i in range(d):
-        if T[i, i] >= top - _ALIKE * size and _imaginary(T, i) > _ALIKE * size:
+        if T[i, i] >= top - _ALIKE * size and _imaginary(T, i) > margin * size:
             return True
     return False
 
@@ -157,7 +165,8 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> Frame:
         floats((d, d)),
     )
     _basis(V, T, W)
-    turns, zero = _turns(T), SNAP * spectral_norm(V)
+    _gather(T, W)
+    turns, zero = _turns(T, _ALIKE), SNAP * spectral_norm(V)
     leading = T[0, 0]
     for i in range(1, d):
         leading = max(leading, T[i, i])
@@ -169,7 +178,7 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> Frame:
                 T[r, c] = V[r, c]
                 B[r, c] = V[r, c] - (leading if r == c else 0.0)
         return Frame(W, spin, T, B, leading, turns, attracts, False)
-    if turns and may_turn:
+    if may_turn and _turns(T, SNAP):
         for r in range(d):
             for c in range(d):
                 S[r, c] = (T[r, c] - T[c, r]) / 2

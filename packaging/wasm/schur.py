@@ -308,3 +308,12 @@ def _standardize(T: Array, W: Array, i: int) -> None:
                 cosine, sine = cosine * one - sine * other, cosine * other + sine * one
     T[i - 1, i - 1], T[i - 1, i], T[i, i - 1], T[i, i] = a, b, c, e
     _rotate_all(T, W, i, cosine, sine)
+
+
+@njit()
+def exchange(T: Array, W: Array, i: int) -> None:
+    """Exchange the different real eigenvalues of rows i and i + 1, as LAPACK's dlaexc does."""
+    upper, lower, between = T[i, i], T[i + 1, i + 1], T[i, i + 1]
+    size = math.hypot(between, lower - upper)
+    _rotate_all(T, W, i + 1, between / size, (lower - upper) / size)
+    T[i, i], T[i + 1, i + 1] = lower, upper

@@ -156,7 +156,9 @@ def test_frames(part):
     """
     frame_of = part("framing").frame_of
     rng = np.random.default_rng(4)
-    for V in some_matrices():
+    apart = np.array([[1.0, 0.1, -0.3], [0.0, 0.9, 0.3], [0.0, 0.0, 1.0]])  # 1, and 1 again
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    for V in (*some_matrices(), turn @ apart @ turn.T, apart):
         d, scale = len(V), np.abs(V).max()
         if np.abs(np.linalg.eigvals(V)).max() <= 1e-4 * scale:
             continue
@@ -175,6 +177,7 @@ def test_frames(part):
             for name in ("V", "B"):
                 ours, theirs = (f.basis @ getattr(f, name) @ f.basis.T for f in (found, expected))
                 np.testing.assert_allclose(ours, theirs, rtol=0, atol=slack * scale)
+    assert not found.B[:2, :2].any()  # of the last one: leading eigenvalues are neighbours
 
 
 def test_products_are_rounded_as_in_blas(part):

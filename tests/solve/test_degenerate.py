@@ -228,3 +228,25 @@ def test_a_turning_frame_turns_in_any_unit_of_time():
     other = pk.simulate(pk.Attention(V=unit * TURNING.V, beta=1.0), x0, 1e4 / unit)
     assert other.phase_known_until == pytest.approx(run.phase_known_until / unit)
     assert pk.sphere.distance(run.final, other.final).max() < 1e-5
+
+
+# --- rest under full attention ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_few_tokens_at_rest_stay_there(n, seed):
+    """Rounding leaves nothing of the diagonal of linear systems, and a growth that there is not."""
+    x0 = pk.sphere.uniform(n, 2, seed=seed)
+    run = pk.simulate(pk.Attention(d=2, beta=1.0, mask="full"), x0, 1e40)
+    assert run.stats.steps < 300
+    assert np.ptp(run.final, axis=0).max() < 1e-12
+    assert np.abs(run.final - run.at(1e6)).max() < 1e-6
+
+
+@doubtful
+@pytest.mark.parametrize("signs", [(1, -1), (1, 1, -1, -1)])
+def test_an_exact_equilibrium_is_kept(signs):
+    x0 = np.outer(signs, [1.0, 0.0])
+    run = pk.simulate(pk.Attention(d=2, beta=0.0, V=-1.0, mask="full"), x0, 1e40)
+    np.testing.assert_array_equal(run.final, x0)

@@ -48,6 +48,33 @@ def test_equal_eigenvalues_leave_exact_zeros_but_given_ones_are_kept():
     assert long_run_frame(pk.Attention(V=given)).B[1, 1] == pytest.approx(-1e-14, rel=0.01)
 
 
+APART = np.array([[1.0, 0.1, -0.3], [0.0, 0.9, 0.3], [0.0, 0.0, 1.0]])  # 1 twice, 0.9 between
+
+
+@pytest.mark.parametrize("V", [APART, in_another_basis(APART)[1]], ids=["triangular", "rotated"])
+@pytest.mark.parametrize("t_end", [1e16, 1e30])
+def test_leading_eigenvalues_with_another_between_them_are_gathered(V, t_end):
+    """Tokens rest where the first one ends: the part of its start in the eigenspace of 1."""
+    x0 = pk.sphere.uniform(6, 3, seed=1)
+    end = x0[0] + 10.0 * (V - np.eye(3)) @ x0[0]  # (V − I)² = −(V − I)/10
+    run = pk.simulate(pk.Attention(V=V, beta=2.0), x0, t_end, times="final")
+    np.testing.assert_allclose(run.final, np.tile(end / np.linalg.norm(end), (6, 1)), atol=1e-5)
+    frame = long_run_frame(pk.Attention(V=V))
+    leads = np.flatnonzero(frame.B.diagonal() == 0.0)
+    assert leads.tolist() in ([0, 1], [1, 2])
+    assert not frame.B[np.ix_(leads, leads)].any()
+    np.testing.assert_allclose(frame.basis @ frame.V @ frame.basis.T, V, atol=1e-14)
+
+
+def test_equal_pairs_with_another_eigenvalue_between_them_are_gathered():
+    pair = np.array([[1.0, -2.0], [0.5, 1.0]])
+    V = np.triu(np.random.default_rng(1).normal(size=(5, 5)), 1)
+    V[:2, :2], V[2, 2], V[3:, 3:] = pair, 0.4, pair
+    frame = long_run_frame(pk.Attention(V=V), frozen=True)
+    np.testing.assert_allclose(frame.basis @ frame.V @ frame.basis.T, V, atol=1e-14)
+    np.testing.assert_allclose(frame.V.diagonal(), [1, 1, 1, 1, 0.4], atol=1e-14)
+
+
 def test_the_frame_turns_with_a_complex_pair():
     x0 = pk.sphere.uniform(32, 3, seed=5)
     model = pk.Attention(V=ROTATION, beta=9.0)
@@ -71,6 +98,16 @@ def test_the_turning_frame_survives_saving(tmp_path):
     run = pk.simulate(pk.Attention(V=ROTATION, beta=9.0), x0, 1000.0)
     run.save(tmp_path / "run.npz")
     np.testing.assert_array_equal(pk.load(tmp_path / "run.npz").at(123.4), run.at(123.4))
+
+
+@pytest.mark.parametrize("rate", [1e-7, 1e-10])
+def test_a_slow_rotation_is_removed_as_well(rate):
+    V = np.array([[1.0, -rate, 0.0], [rate, 1.0, 0.0], [0.0, 0.0, 0.3]])
+    model, x0 = pk.Attention(V=V, beta=2.0), pk.sphere.uniform(6, 3, seed=2)
+    run = pk.simulate(model, x0, 0.1 / (rate * 1e-3), times="final")  # turned by 100
+    assert run.stats.steps < 500
+    end = expm(100.0 * (V - np.diag([1.0, 1.0, 0.3])) / rate)[:2, :2] @ x0[0, :2]
+    np.testing.assert_allclose(run.final[0, :2], end / np.linalg.norm(end), atol=1e-6)
 
 
 def test_no_frame_turns_where_it_would_not_commute():

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pty
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 
 import parkade as pk
 from parkade.solve import pace
-from parkade.solve.pace import Pace
+from parkade.solve.pace import Effort, Pace
 
 SKEW = np.array([[0, -0.3, 0.5], [0.3, 0, -0.7], [-0.5, 0.7, 0]])
 RESTLESS = pk.Attention(V=SKEW, beta=1.0)  # tokens circle each other forever
 X0 = pk.sphere.uniform(10, 3, seed=1)
 
 
-def test_a_run_that_never_settles_ends_with_one_sentence():
+def test_a_run_that_never_settles_ends_with_one_sentence(monkeypatch):
+    monkeypatch.setattr(pace, "_SECONDS", 0.2)
     with pytest.raises(pk.UnfinishedError) as told:
-        pk.simulate(RESTLESS, X0, 1e8)
+        pk.simulate(RESTLESS, X0, 1e9)
     sentence = str(told.value)
-    for word in ("t=1e+08", "steps and", "it is at t=", "hours", "partial=True", "max_steps"):
+    for word in ("t=1e+09", "steps it is at t=", "hours", "partial=True", "max_steps"):
         assert word in sentence
     assert len(sentence) < 400
 
@@ -72,14 +75,72 @@ def test_explicit_steps_that_are_too_short_give_way_to_implicit_ones(monkeypatch
 def test_a_steady_pace_is_enough(method, monkeypatch):
     monkeypatch.setattr(pace, "_SECONDS", 0.0)
     monkeypatch.setattr(pace, "_LONG", 0.0)
-    steady = Pace(method, 1e60, 1e-6)
+    effort = Effort(1e-3)
+    steady = Pace(method, 1e60, 1e-6, effort)
     for steps in range(100, 60_000, 100):  # a hundred steps per decade
         t = 10.0 ** (steps / 1000)
         assert steady.judge(steps, t) == ""
-    stuck = Pace(method, 1e60, 1e-6)
+    stuck = Pace(method, 1e60, 1e-6, effort)
     told = [stuck.judge(steps, 1e3 * steps) for steps in range(100, 60_000, 100)]
     assert not any(told[:10])
-    assert "too slow to reach" in told[-1]
+    assert any("too slow to reach" in text for text in told)
+
+
+def _rotated(V):
+    Q = np.linalg.qr(np.random.default_rng(1).normal(size=V.shape))[0]
+    return Q @ V @ Q.T
+
+
+@pytest.mark.parametrize(
+    ("V", "reason"),
+    [
+        (
+            _rotated(np.eye(3) + np.diag([1.0, 1.0], 1)),
+            "is 1 and (nearly) defective",
+        ),
+        (np.array([[-1.0, 1.0], [0.0, -1.0]]), "is -1 and (nearly) defective"),
+        (SKEW, "are a complex pair with ω=0.91, so tokens may rotate forever"),
+    ],
+)
+def test_the_sentence_says_what_is_known_of_the_model(V, reason, monkeypatch):
+    monkeypatch.setattr(pace, "_SECONDS", 0.1)
+    with pytest.raises(pk.UnfinishedError) as told:
+        pk.simulate(pk.Attention(V=V, beta=2.0), pk.sphere.uniform(6, len(V), seed=2), 1e30)
+    assert reason in str(told.value)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e4])
+def test_a_machine_that_is_paused_or_busy_decides_nothing(seconds, monkeypatch):
+    """A run of 3 million steps of 5 µs is let go on, whatever the clock shows meanwhile."""
+    clock = itertools.count(0.0, seconds)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    watch = Pace("explicit", 3e6, 1e-6, Effort(5e-6))
+    assert not any(watch.judge(steps, float(steps)) for steps in range(256, 3_000_000, 256))
+    slow = Pace("explicit", 3e6, 1e-6, Effort(5e-4))
+    assert any(slow.judge(steps, float(steps)) for steps in range(256, 100_000, 256))
+
+
+def test_looks_are_after_the_same_steps_however_many_are_taken_at_once():
+    """So the verdict is the same, although a busy machine takes fewer steps at once."""
+    told = []
+    for most in (1, 7, 100, 256):
+        watch, steps, sentence = Pace("explicit", 1e9, 1e-6, Effort(1e-3)), 0, ""
+        while not sentence:
+            steps += int(min(most, watch.room(steps)))
+            sentence = watch.judge(steps, float(steps) ** 1.1)
+        told.append(sentence)
+    assert len(set(told)) == 1
+
+
+@pytest.mark.parametrize("kappa", [1e-3, 1e-2])
+def test_steps_that_noise_keeps_short_are_foreseen(kappa):
+    """The longest step is known, so a run is refused after the first steps."""
+    model = pk.Transformer([], d=3, noise=pk.Noise(kappa))
+    with pytest.raises(pk.UnfinishedError, match="noise allows no longer steps") as told:
+        pk.simulate(model, X0, 1e4, seed=1)
+    assert int(str(told.value).split("after ")[1].split(" steps")[0]) <= 16
+    run = pk.simulate(model, X0, 1e4, seed=1, partial=True)
+    assert 0 < run.times[-1] < 1e4
 
 
 def test_no_step_is_taken_twice_or_lost_at_the_limit():

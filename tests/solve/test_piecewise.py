@@ -181,10 +181,12 @@ def test_a_stuck_piece_is_judged_by_its_own_end(monkeypatch):
     for name in ("_SECONDS", "_LONG", "_MANY"):
         monkeypatch.setattr(pace, name, 0.0)
     monkeypatch.setattr(pace, "_FEW", {"explicit": (20, 20), "implicit": (20, 20)})
-    watch = pace.Pace("implicit", 1e60, 1e-6)
+    monkeypatch.setattr(pace, "_EVERY", 10)
+    watch = pace.Pace("implicit", 1e60, 1e-6, pace.Effort(1.0))
     watch.begin(0, (0.0, 40.0))
     assert "too slow to reach t=40" in [watch.judge(s, 0.1 * s) for s in range(10, 60, 10)][-1]
     monkeypatch.setattr(pace, "_MANY", 1e4)
+    watch = pace.Pace("implicit", 1e60, 1e-6, pace.Effort(1.0))
     watch.begin(0, (0.0, 40.0))
     assert not any(watch.judge(steps, 0.1 * steps) for steps in range(10, 400, 10))
     watch.begin(400, (40.0, 1e60))

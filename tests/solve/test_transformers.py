@@ -216,6 +216,32 @@ def test_a_token_that_loses_its_length(method):
     assert "falls to 0" in part.stats.stopped
 
 
+PUSHED = pk.Transformer(  # by the same force everywhere
+    [], d=2, mlp=pk.MLP(np.zeros((1, 2)), [[1.0], [0.0]], b1=[1.0]), norm="pre"
+)
+
+
+def test_a_token_that_nearly_loses_its_length_goes_on():
+    """It passes the origin at a distance of 2e-28, which only implicit steps resolve."""
+    x0 = np.array([[-1.0, 2e-28]])
+    run = pk.simulate(PUSHED, x0, 3.0)
+    assert run.stats.method == "implicit"
+    assert run.radii.min() < 1e-27
+    np.testing.assert_allclose(run.final, [[1.0, 0.0]], atol=1e-6)
+    assert run.radii[-1, 0] == pytest.approx(2.0, rel=1e-5)
+    with pytest.raises(pk.UnfinishedError, match="use method='implicit', for shorter steps"):
+        pk.simulate(PUSHED, x0, 3.0, method="explicit")
+
+
+def test_the_end_of_a_length_is_seen_soon():
+    """Long before it is too small for a float64."""
+    with pytest.raises(pk.UnfinishedError, match="token 1 falls to 0 at t=1, where"):
+        pk.simulate(PUSHED, [[1.0, 0.0], [-1.0, 0.0]], 3.0)
+    run = pk.simulate(PUSHED, [[-1.0, 0.0]], 1e6, partial=True)
+    assert "token 0 falls to 0 at t=1" in run.stats.stopped
+    assert run.stats.steps < 2000
+
+
 def test_a_token_without_a_force():
     """With V = 0."""
     model = pk.Transformer([pk.Head(V=0.0, d=2)], norm="ngpt")
@@ -232,6 +258,9 @@ def test_bad_input():
         pk.simulate(pre, X0, 1.0, radii=[1.0, 2.0])
     with pytest.raises(InputError, match="radii must be a number > 0"):
         pk.simulate(pre, X0, 1.0, radii=-1.0)
+    for radius in (1e-290, 1e290):
+        with pytest.raises(InputError, match=r"radii must be between 1e-100 and 1e\+100, got"):
+            pk.simulate(pre, X0, 1.0, radii=radius)
     with pytest.raises(InputError, match="harmonic sums cannot be used: they need a single"):
         pk.simulate(pre, X0, 1.0, sums="harmonic")
     with pytest.raises(InputError, match=r"forward needs a pk\.Transformer"):

@@ -53,7 +53,8 @@ def factorize(jacobian: Array, diagonal: float, columns: Array, pivots: Array) -
     """LU factors of diagonal·I − J for a whole Jacobian J, by columns; diagonals are inverted.
 
     Factors, not the inverse: for long steps this matrix is singular up to rounding, since
-    full attention is not changed by a common rotation.
+    full attention is not changed by a common rotation. The pivot of that direction is the
+    diagonal, where rounding leaves nothing of it.
     """
     size = len(pivots)
     for c in range(size):
@@ -70,7 +71,7 @@ def factorize(jacobian: Array, diagonal: float, columns: Array, pivots: Array) -
         if best != i:
             for c in range(size):
                 columns[c, i], columns[c, best] = columns[c, best], columns[c, i]
-        inverse = 1.0 / column[i] if column[i] != 0.0 else np.inf
+        inverse = 1.0 / column[i] if column[i] != 0.0 else 1.0 / diagonal
         column[i] = inverse
         for r in range(i + 1, size):
             column[r] *= inverse

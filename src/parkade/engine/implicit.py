@@ -147,7 +147,8 @@ def _choose_resolving(work: Any, h: Any, rates: Any) -> Any:
         return limit
 
     def together(work: Any, h: Any, rates: Any) -> Any:
-        least, bound = 1.0 / h, False
+        # The rounding error of an eigenvalue is no growth.
+        least, bound = max(1.0 / h, _ROUNDING * frobenius(work.whole.jacobian)), False
         for k in range(rates.size):
             least = max(least, work.noise[k])
             bound = bound or work.growth[k] < _RELEASE

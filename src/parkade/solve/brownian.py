@@ -8,7 +8,7 @@ import numpy as np
 
 from parkade.engine.brownian import Noise
 from parkade.engine.jit import interpreted
-from parkade.engine.splitting import SHORTEST, longest
+from parkade.engine.splitting import SHORTEST, cells_of, longest
 from parkade.engine.vectors import REACH
 from parkade.model.model import Model
 
@@ -58,3 +58,9 @@ def first_step(model: Model, noise: Noise, tol: float, t_end: float) -> float:
 def longest_step(model: Model, tol: float) -> float:
     """The longest step of a run with noise, however slowly tokens move."""
     return interpreted(longest)(model.d, noise_of(model, 0, 0), tol)
+
+
+def most_cells(model: Model, tol: float) -> int:
+    """The number of cells of the longest step of a run with noise."""
+    noise = noise_of(model, 0, 0)
+    return interpreted(cells_of)(longest_step(model, tol), model.d, noise, tol)

@@ -17,6 +17,8 @@ from parkade.model.sphere import normalize
 from parkade.model.transformer import Transformer
 from parkade.runs.path import Path
 
+_SHORTEST = 1e-100  # radius: the square of a speed must fit into a float64
+
 
 def forward(
     model: Model,
@@ -99,6 +101,11 @@ def first_radii(model: Model, n: int, radii: ArrayLike | None) -> Array:
         raise InputError(
             f"radii must be a number > 0, or one for each of the {n} tokens, got "
             f"{check.brief(radii)}"
+        )
+    if lengths.min() < _SHORTEST or lengths.max() > 1.0 / _SHORTEST:
+        raise InputError(
+            f"radii must be between {_SHORTEST:g} and {1.0 / _SHORTEST:g}, got "
+            f"{check.brief(radii)}; speeds beyond that are too large or too small for float64"
         )
     return np.broadcast_to(lengths, n)
 

@@ -28,6 +28,7 @@ from parkade.model.head import Head
 from parkade.model.transformer import Transformer
 
 _DEFECTIVE = 1e-2  # distance of two eigenvalues relative to the entry that couples them
+_ALIKE = 1e-6  # distance of eigenvalues relative to V, below which both may be leading
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,10 +128,11 @@ def _turning_frame(head: Head) -> Frame:
 def _frame_of(V: Array, matrices: Sequence[Array], *, may_turn: bool) -> Frame:
     """The Schur basis of V, turning if that leaves V and the other `matrices` as they are."""
     d = len(V)
-    W, T = _schur(V)
+    W, T = _gather(*_schur(V))
     S = np.zeros((d, d))
-    turns = _turns(np.linalg.eigvals(V))
-    if turns and may_turn:
+    values = np.linalg.eigvals(V)
+    turns = _turns(values)
+    if may_turn and _turns(values, SNAP):  # rounding in a defective V leaves no S that commutes
         candidate = (T - T.T) / 2
         candidate[np.abs(candidate) <= _zero(V)] = 0.0
         inside = [W.T @ matrix @ W for matrix in matrices]
@@ -170,14 +172,14 @@ def _is_defective(B: Array) -> bool:
     return bool(((coupling > 0) & (apart <= wide)).any())
 
 
-def _turns(values: NDArray[np.inexact]) -> bool:
+def _turns(values: NDArray[np.inexact], margin: float = _ALIKE) -> bool:
     """Whether the leading eigenvalues are a complex pair, so that tokens never come to rest.
 
-    The margins are so wide that rounding in a defective V does not look like a pair.
+    By default the margin is so wide that rounding in a defective V does not look like a pair.
     """
     size = max(float(np.abs(values).max()), 1e-300)
-    leading = values[values.real >= values.real.max() - 1e-6 * size]
-    return bool((np.abs(leading.imag) > 1e-6 * size).any())
+    leading = values[values.real >= values.real.max() - _ALIKE * size]
+    return bool((np.abs(leading.imag) > margin * size).any())
 
 
 def _schur(V: Array) -> tuple[Array, Array]:
@@ -191,6 +193,22 @@ def _schur(V: Array) -> tuple[Array, Array]:
 
     T, W = scipy.linalg.schur(V, output="real")
     return W, T
+
+
+def _gather(W: Array, T: Array) -> tuple[Array, Array]:
+    """The Schur form with the leading eigenvalues first, if there are others between them.
+
+    Only then V − λI is zero in the coordinates of the eigenspace where tokens come to rest.
+    """
+    values = T.diagonal()
+    leads = values >= values.max() - _ALIKE * float(np.abs(T).max())
+    places = np.flatnonzero(leads)
+    if places[-1] - places[0] < len(places):
+        return W, T
+    from scipy.linalg.lapack import dtrsen
+
+    ordered, basis = dtrsen(leads, T, W, job="N")[:2]
+    return basis, ordered
 
 
 def _commute(X: Array, Y: Array) -> bool:

@@ -11,11 +11,11 @@ from parkade.base.types import Array, MaskName
 from parkade.runs.stats import Stats
 from parkade.solve.lower import plain_head
 from parkade.solve.options import Hooks, Problem
-from parkade.solve.pace import Pace
+from parkade.solve.pace import Pace, foresee
 from parkade.solve.piecewise import Piecewise
 from parkade.solve.plan import Plan
 from parkade.solve.record import Recorder
-from parkade.solve.stepper import Stepper
+from parkade.solve.stepper import Stepper, has_vanished
 from parkade.solve.sums import Sums, together
 
 _CHUNK_SECONDS = 0.05
@@ -38,10 +38,11 @@ def integrate(
     begin = _Beginnings(hooks)
     begun = time.perf_counter()
     stepper = Piecewise(plan, x0, begin) if plan.pieces else begin(plan, problem, x0)
-    pace, stopped = Pace(plan.method, options.t_end, options.tol, options.max_steps), ""
+    effort = foresee(plan, problem, len(x0))
+    pace = Pace(plan.method, options.t_end, options.tol, effort, options.max_steps)
     room = min(
         _CHUNK_STEPS,
-        _CHUNK_SECONDS / (stepper.stages * plan.sums.seconds),
+        _CHUNK_SECONDS / effort.seconds,
         _CHUNK_BYTES / (x0.nbytes * (1 + stepper.dense)),
     )
     room = max(1, int(room))
@@ -49,17 +50,17 @@ def integrate(
     passed = math.log1p if plan.method == "implicit" else float
     whole = passed(options.t_end)
 
-    steps, check_at, span = 0, _CHECK_STEPS, stepper.span
+    steps, stopped, check_at, span = 0, "", _CHECK_STEPS, stepper.span
     few = min(room, _FEW_STEPS)
     with stepper:
         while stepper.time < options.t_end and not stopped:
-            few = int(min(few, pace.room(steps)))
+            count = int(min(few, pace.room(steps)))
             lap = time.perf_counter()
-            taken = stepper.advance(few)
+            taken = stepper.advance(count)
             # The cost is an estimate, and steps may be rejected many times: use the clock.
             lap = time.perf_counter() - lap
-            few = min(room, max(1, int(few * min(4.0, _CHUNK_SECONDS / max(lap, 1e-9)))))
-            if taken is None:
+            few = max(1, int(min(room, 4 * few, count * _CHUNK_SECONDS / max(lap, 1e-9))))
+            if taken is None or has_vanished(x0, taken[1][-1], problem.model.d):
                 stopped = stepper.collapse()
                 if stopped and steps and options.partial:
                     break

@@ -7,37 +7,91 @@ run is stopped early with an error message, instead of running for days.
 from __future__ import annotations
 
 import math
-import time
+from typing import TYPE_CHECKING, NamedTuple
 
-_SECONDS = 2.0  # no run is stopped before
-_SLOW = 20.0  # seconds after which fewer steps are enough to judge
+from parkade.base.constants import SNAP
+from parkade.base.types import Array
+from parkade.solve.rules import ELIMINATION_SECONDS, STEP_RATIO
+
+if TYPE_CHECKING:
+    from parkade.solve.options import Problem
+    from parkade.solve.plan import Plan
+
+_SECONDS = 2.0  # of steps: no run is stopped before
+_SLOW = 20.0  # seconds of steps after which fewer of them are enough to judge
 # Steps before a run is judged, at tol = 1e-6: normally, and if it is slow. Explicit steps soon
 # have their final size. Implicit ones may be waiting for a merge or for the last token to settle.
 _FEW = {"explicit": (2000, 1000), "implicit": (30000, 4000), "splitting": (2000, 1000)}
 _MANY = 1e6  # a run that needs fewer steps is not stopped
 _LONG = 60.0  # a run that needs fewer seconds is not stopped
 _STEADY = 4.0  # a run whose time grows by this factor while its steps double is not stuck
+_EVERY = 256  # steps between two looks
+
+_STEP_SECONDS = 4e-6  # of an explicit step of few tokens
+_CELL_SECONDS = 5e-8  # of one coordinate of a token in a cell of noise
+_STAGES = 6
+
+
+class Effort(NamedTuple):
+    """What a run takes, as far as its plan tells."""
+
+    seconds: float  # about the time of a step on one core
+    fewest: float = 0.0  # steps that it takes at least
+    V: Array | None = None  # what moves the tokens, if it is one matrix
+
+
+def foresee(plan: Plan, problem: Problem, n: int) -> Effort:
+    """What a run of n tokens takes, by the same numbers on every machine."""
+    model, velocity = problem.model, plan.sums.seconds
+    seconds, fewest = _STEP_SECONDS + _STAGES * velocity, 0.0
+    if plan.method == "implicit":
+        unknowns = n * (model.d - 1)
+        seconds *= STEP_RATIO
+        if plan.frame is None:  # a Jacobian of finite differences
+            seconds += unknowns * velocity
+        if plan.frame is None or not model.triangular:
+            seconds += ELIMINATION_SECONDS * unknowns**3
+    if plan.method == "splitting":
+        from parkade.solve.brownian import longest_step, most_cells
+
+        cells = 0
+        for piece in plan.pieces or (problem,):
+            fewest += piece.options.t_end / longest_step(piece.model, piece.options.tol)
+            cells = max(cells, most_cells(piece.model, piece.options.tol))
+        seconds += 2 * cells * n * model.d * _CELL_SECONDS
+    V = None if plan.frame is None or plan.pieces else plan.frame.V
+    return Effort(seconds, fewest, V)
 
 
 class Pace:
-    """Watches the steps of a run."""
+    """Watches the steps of a run.
 
-    def __init__(self, method: str, t_end: float, tol: float, max_steps: int | None = None) -> None:
+    What a step takes is foreseen and not measured, so that neither the machine nor what else it
+    does decides which runs finish.
+    """
+
+    def __init__(
+        self, method: str, t_end: float, tol: float, effort: Effort, max_steps: int | None = None
+    ) -> None:
         self._t_end = t_end
         self._max_steps = max_steps
-        self._few = [count * max(1.0, (1e-6 / tol) ** 0.25) for count in _FEW[method]]
+        self._effort = effort
+        few, fewer = (count * max(1.0, (1e-6 / tol) ** 0.25) for count in _FEW[method])
+        self._few = max(_SECONDS / effort.seconds, fewer, min(few, _SLOW / effort.seconds))
+        self._many = max(_MANY, _LONG / effort.seconds)
         self.begin(0, (0.0, t_end))
 
     def begin(self, steps: int, span: tuple[float, float]) -> None:
         """Judge anew from here, after `steps` steps: another model moves the tokens."""
         self._steps, (self._start, self._until) = steps, span
-        self._marks: list[tuple[int, float, float]] = []  # steps, t, seconds
+        self._looks = 0
+        self._marks: list[tuple[int, float]] = []  # steps, t
         self._half = 0  # the last mark before half of the steps
-        self._begun = time.perf_counter()
 
     def room(self, steps: int) -> float:
-        """The number of steps still allowed."""
-        return math.inf if self._max_steps is None else self._max_steps - steps
+        """The number of steps to take before the next look: it is after the same ones always."""
+        look = _EVERY - (steps - self._steps) % _EVERY
+        return look if self._max_steps is None else min(look, self._max_steps - steps)
 
     def judge(self, steps: int, t: float) -> str:
         """Why the run should stop here, after `steps` steps at time `t`; empty if it should not."""
@@ -47,30 +101,63 @@ class Pace:
             reached = f"the run reached max_steps={self._max_steps} at t={t:.3g}"
             remedy = "increase max_steps, or use partial=True to get the run so far"
             return f"{reached}; {remedy}" if steps >= self._max_steps else ""
-        if t >= self._until:
+        least = self._effort.fewest * (1.0 - t / self._t_end)
+        if least > self._many:
+            return self._sentence(steps, t, self._t_end, least) + (
+                "noise allows no longer steps, so use a smaller t_end, a larger kappa or tol, "
+                "partial=True to get the run so far, or max_steps to allow more steps"
+            )
+        looks = (steps - self._steps) // _EVERY
+        if t >= self._until or looks == self._looks:
             return ""
+        self._looks = looks
         return self._extrapolate(steps - self._steps, t - self._start)
 
     def _extrapolate(self, steps: int, t: float) -> str:
         """Whether the model that moves the tokens is stuck: its own steps, and its own time."""
-        seconds = time.perf_counter() - self._begun
-        self._marks.append((steps, t, seconds))
-        if seconds < _SECONDS or steps < self._few[seconds > _SLOW]:
+        self._marks.append((steps, t))
+        if steps < self._few:
             return ""
         while self._half + 1 < len(self._marks) and 2 * self._marks[self._half + 1][0] <= steps:
             self._half += 1
-        before, since, spent = self._marks[self._half]
+        before, since = self._marks[self._half]
         left = _steps_left(before, since, steps, t, self._until - self._start)
-        wait = left * (seconds - spent) / (steps - before)
-        if left < _MANY or wait < _LONG:
+        if left < self._many:
             return ""
-        return (
-            f"the run is too slow to reach t={self._until:g}: after {self._steps + steps} steps "
-            f"and {seconds:.0f} s it is at t={self._start + t:.3g}, and the rest would take "
-            f"{_about(left)} steps, {_duration(wait)}; the tokens may never come to rest, "
-            "so use a smaller t_end, partial=True to get the run so far, or max_steps to allow "
-            "more steps"
+        return self._sentence(self._steps + steps, self._start + t, self._until, left) + (
+            f"{_unrest(self._effort.V)}, so use a smaller t_end, partial=True to get the run so "
+            "far, or max_steps to allow more steps"
         )
+
+    def _sentence(self, steps: int, t: float, until: float, left: float) -> str:
+        return (
+            f"the run is too slow to reach t={until:g}: after {steps} steps it is at t={t:.3g}, "
+            f"and the rest would take {_about(left)} steps, "
+            f"{_duration(left * self._effort.seconds)}; "
+        )
+
+
+def _unrest(V: Array | None) -> str:
+    """Why tokens may move forever: what is known of V."""
+    unknown = "the tokens may never come to rest"
+    if V is None:
+        return unknown
+    from parkade.model.spectrum import spectrum
+
+    leading = spectrum(V, SNAP).groups
+    turning = max(abs(group.value.imag) for group in leading)
+    turns = turning > 1e-15 * float(abs(V).max())
+    real, error = leading[0].value.real, leading[0].tolerance
+    value = f"{real if abs(real) > error else 0.0:.3g}"
+    pair = f"a complex pair with ω={turning:.2g}"
+    if any(group.size > group.dim for group in leading):
+        which = pair if turns else value
+        return f"the leading eigenvalue of V is {which} and (nearly) defective, a Jordan block"
+    if turns:
+        return f"the leading eigenvalues of V are {pair}, so tokens may rotate forever"
+    if real <= error:
+        return f"the leading eigenvalue of V is {value}, not positive; {unknown}"
+    return unknown
 
 
 def _steps_left(before: int, since: float, steps: int, t: float, t_end: float) -> float:

@@ -19,8 +19,12 @@ _BENDS = 35.0  # explicit steps per dimension that errors limit, while clusters 
 _SHARP = 9.0  # β below which there are fewer of them, because there are fewer clusters
 _RELAXING = 0.31  # explicit steps per relaxation time, which stability limits
 _MORE_BENDS = 2.3  # implicit steps for one of those that errors limit
-_STEP_RATIO = 2.8  # cost of an implicit step, of an explicit one
-_ELIMINATION_SECONDS = 5e-10  # per N³, to solve for N unknowns at once
+
+STEP_RATIO = 2.8
+"""The cost of an implicit step, of an explicit one."""
+
+ELIMINATION_SECONDS = 5e-10
+"""The cost of solving for N unknowns at once, per N³."""
 
 # The error allowed in a mean computed with harmonic sums: a fraction of tol, within limits.
 _PER_TOL = 1e-5  # far below the error of a step: errors of sums add up over time
@@ -61,9 +65,9 @@ def explicit_is_cheaper(
     sharp = min(1.0, sharpness / _SHARP)
     bends = _BENDS * d * sharp * max(0.5, 1 + 0.1 * math.log(n / 200))
     explicit = bends + _RELAXING * t_end * rate
-    ratio = _STEP_RATIO
+    ratio = STEP_RATIO
     if not causal:
-        ratio += _ELIMINATION_SECONDS * (n * (d - 1.0)) ** 3 / (6 * seconds)
+        ratio += ELIMINATION_SECONDS * (n * (d - 1.0)) ** 3 / (6 * seconds)
     return explicit < ratio * _MORE_BENDS * bends
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parkade.base import check
-from parkade.base.errors import InaccurateSumsError, UnfinishedError
+from parkade.base.errors import InaccurateSumsError, StuckError, UnfinishedError
 from parkade.base.types import Array, Seed
 from parkade.model.model import Model
 from parkade.runs.trajectory import Trajectory
@@ -60,6 +60,11 @@ class Solver:
                 if self.options.sums == "harmonic":
                     raise InaccurateSumsError(f"{error}; use sums='direct'") from None
                 plan = planning.with_direct_sums(plan, f"run again: {error}")
+                continue
+            except StuckError:
+                plan = self._instead(plan, len(x0))
+                if plan is None:
+                    raise
                 continue
             plan = self._instead(plan, len(x0)) if run.stats.stopped else None
         if run.stats.stopped and not self.options.partial:

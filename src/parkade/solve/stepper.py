@@ -11,6 +11,7 @@ from parkade.model.model import Model
 from parkade.model.transformer import Transformer
 
 _VANISHING = -7.0  # ln r, when steps are too short
+_GONE = -115.0  # ln of a length that counts as 0, relative to the first one: 1e-50
 _NOTHING = 1e-10  # size of a force relative to the rate of the model
 
 Steps = tuple[Array, Array, Array]
@@ -82,9 +83,10 @@ def vanishing(model: Model, state: Array, time: float) -> str:
     """
     tokens, logs = state[:, : model.d], state[:, model.d :]
     if logs.size and logs.min() < _VANISHING:
+        shorter = "" if logs.min() < _GONE else ", or use method='implicit', for shorter steps"
         return (
             f"the length of token {int(logs[:, 0].argmin())} falls to 0 at t={time:g}, where it "
-            "has no direction; end the run before, or start with larger radii"
+            f"has no direction; end the run before, or start with larger radii{shorter}"
         )
     if isinstance(model, Transformer) and model.norm.uses_force:
         sizes = np.linalg.norm(model.force(tokens, t=time), axis=1)
@@ -94,3 +96,12 @@ def vanishing(model: Model, state: Array, time: float) -> str:
                 f"{model.norm}-norm is the force divided by its size; use another norm"
             )
     return ""
+
+
+def has_vanished(first: Array, state: Array, d: int) -> bool:
+    """Whether a token of a state has lost all of the length that it had in the first one.
+
+    A token that passes the origin closely becomes longer again. The steps of the implicit method
+    may be as short as that takes.
+    """
+    return bool((state[:, d:] - first[:, d:] < _GONE).any())

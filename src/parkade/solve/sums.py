@@ -26,6 +26,7 @@ _DIRECT = "direct sums, tiles", "direct sums, BLAS"  # for small and large d
 # Seconds of a naive velocity: a Python call, and NumPy's exponential for every pair.
 _PRODUCT_SECONDS = 1e-10  # per multiplication of matrix products
 _CALL_SECONDS, _NAIVE_PAIR_SECONDS = 5e-5, 2e-8
+_PARTS_SECONDS = 2e-6  # of a velocity of several parts, however few tokens there are
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def of_transformer(problem: Problem, n: int) -> Sums:
     if isinstance(model.mask, Window):
         pairs = min(pairs, float(n * model.mask.number))
     width = 0 if model.mlp is None else len(model.mlp.W1)
-    cost = sum(seconds(pairs, rank) for rank in ranks) + _CALL_SECONDS
+    cost = sum(seconds(pairs, rank) for rank in ranks) + _PARTS_SECONDS
     cost += _PRODUCT_SECONDS * n * model.d * (width + model.d * len(ranks))
     return Sums("direct", "a model of several parts", cost, cost, parts=True)
 

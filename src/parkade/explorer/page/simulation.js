@@ -5,7 +5,7 @@ import { Wrong, checkReach, readSettings } from './check.js';
 import { Engine, Inaccurate, moduleOf } from './engine.js';
 import { FieldPlanner } from './fieldplanner.js';
 import { Failure } from './memory.js';
-import { Pace } from './pace.js';
+import { Pace, stepSeconds } from './pace.js';
 import { Planner } from './planner.js';
 import { brief, filled, general } from './python.js';
 import { factsOf, fileName, formulaOf, labelOf, maskOf } from './texts.js';
@@ -114,9 +114,9 @@ export class Simulation {
   async steps(plan, wanted, { assembly, engines, host, begun }) {
     const { T, tol } = wanted;
     const engine = this.part(Engine, moduleOf(plan.problem), engines);
-    const pace = new Pace(plan.method, T, tol, now);
     const passed = plan.method === 'implicit' ? Math.log1p : (t) => t; // in a long run each decade counts the same
     const free = wanted.n - plan.held.length;
+    const pace = new Pace(plan.method, T, tol, stepSeconds(plan.method, free, wanted.d));
     const taken = { steps: 0, bytes: 0, seconds: 0, t: 0, trusted: Infinity };
     assembly.begin(plan, wanted);
     for (const chunk of engine.run(plan.problem)) {
