@@ -12,7 +12,7 @@ token near an unstable equilibrium forever. Steps are therefore limited to h·g 
 is the largest growth rate of a token. But a token may sit on such an equilibrium exactly, or
 drift along with one: if it stays in its place while perturbations should have grown by
 e^800, more than any float64 can hold, there are none, and it is released from the limit
-until it moves away.
+until it moves away. How far to trust this is another question: `trust`, `solve.equilibrium`.
 
 Where V does not attract (`System.floor`), tokens rest where large forces cancel, often free to
 move in some direction. What rounding leaves of their forces would carry them along, further
