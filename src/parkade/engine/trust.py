@@ -125,7 +125,8 @@ def drift_speed(system: Any, x: Array, speed: float, noise: float) -> float:
                 total += system.own_value[r, c] * x[k, c]
             square += total * total
         largest = max(largest, square)
-    return min(noise, NOISE * (widest * frobenius(system.value) + np.sqrt(largest)))
+    terms = widest * frobenius(system.value) + np.sqrt(largest)
+    return min(noise, NOISE * float(terms))
 
 
 def _has_leaders(system: Any) -> bool:

@@ -189,7 +189,9 @@ class Compiled:
             return 0
         noise = noise_speed(self._system.value, self._system.accuracy)
         count = resting(self._work.watch, noise, self._system.causal)
-        return 0 if _are_alone(self._system, self._enter(self._start[:count])) else count
+        if count and _are_alone(self._system, self._enter(self._start[:count])):
+            return 0
+        return count
 
 
 def field_workspace(engine: Integrator, field: Field, n: int, columns: int) -> Any:
@@ -209,11 +211,13 @@ def _are_alone(system: System | Field, x: Array) -> bool:
     """
     if system.own_value.any():
         return False
-    if isinstance(system, Field):
-        return len(x) <= 1 and not len(system.inner)
+    if len(system.inner if isinstance(system, Field) else system.frozen):
+        return False
+    if isinstance(system, Field) or len(x) == 1:
+        return len(x) == 1
     scores = x @ system.query.T @ x.T
     others = (scores - scores.diagonal()[:, None])[np.tri(len(x), k=-1, dtype=bool)]
-    return not len(system.frozen) and bool(others.max(initial=-np.inf) < _ALONE)
+    return bool(others.max() < _ALONE)
 
 
 def _tokens_by(change: Callable[[Array], Array], state: Array, d: int) -> Array:

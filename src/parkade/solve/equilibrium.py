@@ -25,11 +25,11 @@ def unstable_until(problems: Sequence[Problem], start: Array) -> float:
     even where all steps leave the tokens in place, because forces happen to be rounded to 0. But
     tokens on a coordinate axis stay there exactly, if they feel no force: nothing is rounded.
     """
-    left = math.log(max(problems[0].options.tol / ROUNDING, 1.0))  # foldings by e
-    if all(problem.model.triangular for problem in problems):
+    if start.size and all(problem.model.triangular for problem in problems):
         start = start[: _MOST // start.shape[1]]
     if not 0 < start.size <= _MOST:
         return math.inf
+    left = math.log(max(problems[0].options.tol / ROUNDING, 1.0))  # foldings by e
     for problem in problems:
         rate = _growth_rate(problem, start)
         duration = problem.options.t_end
