@@ -1,10 +1,9 @@
 """What a page calls: functions on a table of slots, compiled from the engine's source.
 
 A run begins with an `Input` in the table. `begin` adds a `State`, and what of it the page reads, as
-an `Output`; `advance` takes steps, `excess` compares harmonic sums with direct ones, `trusted` says
-how far to trust them. If there was another model before, `resume` takes over what that has left, an
-`Earlier` in the place of the input. Each kind of engine has its own. `interpolate` is the same for
-all kinds of a method.
+an `Output`; `advance` takes steps, and `excess` compares harmonic sums with direct ones. If there
+was another model before, `resume` takes over what that has left, an `Earlier` in the place of the
+input. Each kind of engine has its own. `interpolate` is the same for all kinds of a method.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from eigenvalues import eigenvalues
 from numba import carray, typeof, types
-from pieces import EARLIER, Doubt, doubt_of, in_time, resume, start_clock, trusted_until
+from pieces import EARLIER, Watch, in_time, resume, start_clock, watch_of
 from room import ROOM
 from slots import TABLE, count, floats, reader, write
 
@@ -54,7 +53,7 @@ class Output(NamedTuple):
     clock: Array
     tokens: Array  # (n, d)
     steps: Steps
-    doubt: Doubt  # (n,), or empty
+    watch: Watch
 
 
 class State(NamedTuple):
@@ -136,7 +135,7 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
         work = make_room(n, d)
         start_clock(work.clock, given.times)
         write(table, STATE, State(system, given.tokens, work, steps, given.times))
-        write(table, OUTPUT, Output(work.clock, given.tokens, steps, doubt_of(work)))
+        write(table, OUTPUT, Output(work.clock, given.tokens, steps, watch_of(work)))
 
     def advance(table: Any, t_end: float, tol: float, most: int) -> int:
         system, x, work, room, times = read_state(table, STATE)
@@ -153,15 +152,10 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
         state, before = read_state(table, STATE), read_earlier(table, INPUT)
         resume(state.system, state.work, before)
 
-    def trusted(table: Any, t_end: float, tol: float) -> float:
-        system, x, work, _, times = read_state(table, STATE)
-        return trusted_until(system, system.causal, x, work.clock, times, t_end, tol)
-
     found: Entries = {
         "begin": (begin, types.void(TABLE)),
         "advance": (advance, types.int32(TABLE, types.float64, types.float64, types.int32)),
         "resume": (take_over, types.void(TABLE)),
-        "trusted": (trusted, types.float64(TABLE, types.float64, types.float64)),
     }
     if harmonic:
         found["excess"] = excess, types.float64(TABLE, types.int32)

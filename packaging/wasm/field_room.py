@@ -19,13 +19,16 @@ from parkade.engine.jit import njit
 from parkade.engine.linearization import padded
 from parkade.engine.simd import WIDTH
 from parkade.engine.stages import STAGES
+from parkade.engine.trust import PLACE
 
 
 @njit()
 def _explicit(field: Field, n: int, columns: int) -> explicit.Work:
     clock, stages = floats((CLOCK.size,)), floats((7, n, columns))
     set_clock(clock)
-    return explicit.Work(clock, stages, floats((n, columns)), floats((n, columns)))
+    y, error = floats((n, columns)), floats((n, columns))
+    watch = floats((n, PLACE + field.own_value.shape[0]))
+    return explicit.Work(clock, stages, y, error, watch)
 
 
 @njit()
@@ -75,7 +78,7 @@ def _implicit(field: Field, n: int, columns: int) -> FieldWork:
         growth=floats((n,)),
         place=floats((n, field.own_value.shape[0])),
         noise=floats((n,)),
-        doubt=floats((n,)),
+        watch=floats((n, PLACE + field.own_value.shape[0])),
         lin=_linear(field, n, columns),
         u=floats((STAGES, columns, padded(n))),
         y=floats((n, columns)),
@@ -109,13 +112,13 @@ FIELD_ROOM: dict[str, Any] = {"explicit": _explicit, "implicit": _implicit}
 _ONE, _TWO, _THREE, _WHOLE = np.empty(1), np.empty((1, 1)), np.empty((1, 1, 1)), np.empty(1, int)
 EXAMPLE_NOISE = Noise(0.0, False, 0.0, np.empty(1, np.uint64))
 FIELD_WORK: dict[str, Any] = {
-    "explicit": explicit.Work(_ONE, _THREE, _TWO, _TWO),
+    "explicit": explicit.Work(_ONE, _THREE, _TWO, _TWO, _TWO),
     "implicit": FieldWork(
         clock=_ONE,
         growth=_ONE,
         place=_TWO,
         noise=_ONE,
-        doubt=_ONE,
+        watch=_TWO,
         lin=Linear(
             room=Room(_TWO, _TWO, _TWO, _TWO),
             weights=_ONE,

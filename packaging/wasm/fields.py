@@ -14,7 +14,7 @@ from entries import BETWEEN, Entries, Output, eigenvalues_entry
 from field_room import EXAMPLE_NOISE, FIELD_ROOM, FIELD_WORK, splitting_room
 from numba import typeof, types
 from numba.extending import register_jitable
-from pieces import EARLIER, doubt_of, in_time, resume, start_clock, trusted_until
+from pieces import EARLIER, in_time, resume, start_clock, watch_of
 from slots import TABLE, count, floats, reader, write
 
 from parkade.base.types import Array
@@ -83,7 +83,7 @@ def field_entries(method: str) -> Entries:
         )
         start_clock(work.clock, given.times)
         write(table, STATE, State(given.field, given.tokens, work, steps, given.times))
-        write(table, OUTPUT, Output(work.clock, given.tokens, steps, doubt_of(work)))
+        write(table, OUTPUT, Output(work.clock, given.tokens, steps, watch_of(work)))
 
     def begin_noisy(table: Any) -> None:
         given = read_input(table, INPUT)
@@ -110,17 +110,9 @@ def field_entries(method: str) -> Entries:
         state, before = read_state(table, STATE), read_earlier(table, INPUT)
         resume(state.field, state.work, before)
 
-    def trusted(table: Any, t_end: float, tol: float) -> float:
-        field, x, work, _, times = read_state(table, STATE)
-        if noisy:  # noise moves tokens more than rounding does
-            return np.inf
-        exact = field.causal and field.inner.shape[0] == 0
-        return trusted_until(field, exact, x, work.clock, times, t_end, tol)
-
     found: Entries = {
         "begin_field": (begin_noisy if noisy else begin, types.void(TABLE)),
         "advance_field": (advance, types.int32(TABLE, types.float64, types.float64, types.int32)),
-        "trusted_field": (trusted, types.float64(TABLE, types.float64, types.float64)),
         "interpolate": _interpolate(method),
     }
     if not noisy:

@@ -1,4 +1,4 @@
-"""Several models one after the other, and how far to trust each; as `Compiled` and `Piecewise`.
+"""Several models one after the other; as `Compiled` and `Piecewise`.
 
 The functions of the library that decide about it are compiled here, from the same source.
 """
@@ -13,7 +13,7 @@ from slots import floats
 from symmetric import spectral_norm
 
 from parkade.base.types import Array
-from parkade.engine.clock import MOTION, STEP, TIME, TRUSTED
+from parkade.engine.clock import STEP, TIME
 from parkade.engine.jit import njit
 from parkade.engine.system import LOG2E
 from parkade.engine.vectors import frobenius
@@ -21,27 +21,26 @@ from parkade.solve import handover
 
 _first_step = njit()(handover.first_step)
 _take_over = njit()(handover.take_over)
-_resting_until = njit()(handover.resting_until)
+_take_over_watch = njit()(handover.take_over_watch)
 
 
 class Earlier(NamedTuple):
     """What the model before has left."""
 
     clock: Array
-    doubt: Array  # (n,), or empty
+    watch: Array  # see `engine.trust`
     query: Array
     value: Array
     own_value: Array
 
 
-EARLIER = Earlier(*(np.empty(1),) * 2, *(np.empty((1, 1)),) * 3)
+EARLIER = Earlier(np.empty(1), *(np.empty((1, 1)),) * 4)
 
 
 @njit()
 def start_clock(clock: Array, times: Array) -> None:
     """Let the clock of a model begin."""
     clock[TIME] = times[0]
-    clock[MOTION] = times[0]
 
 
 @njit()
@@ -76,26 +75,26 @@ def _change(query: Array, before: Array) -> float:
     return spectral_norm(gap) / LOG2E
 
 
-class Doubt(NamedTuple):
-    """How far rounding may have moved each token; empty where the method does not count that."""
+class Watch(NamedTuple):
+    """What was noted of rounding errors (see `engine.trust`); empty if there is noise."""
 
     tokens: Array  # compiled functions return arrays in tuples only
 
 
-def doubt_of(work: Any) -> Doubt:
-    """The doubts of a run."""
-    raise TypeError("doubt_of is called from compiled code only")
+def watch_of(work: Any) -> Watch:
+    """What a run has noted of rounding errors."""
+    raise TypeError("watch_of is called from compiled code only")
 
 
-@overload(doubt_of)
-def _doubt_of(work: Any) -> Any:
-    def counted(work: Any) -> Any:
-        return Doubt(work.doubt)
+@overload(watch_of)
+def _watch_of(work: Any) -> Any:
+    def noted(work: Any) -> Any:
+        return Watch(work.watch)
 
     def nothing(work: Any) -> Any:
-        return Doubt(floats((0,)))
+        return Watch(floats((0, 0)))
 
-    return counted if "doubt" in work.fields else nothing
+    return noted if "watch" in work.fields else nothing
 
 
 @register_jitable
@@ -106,30 +105,4 @@ def resume(system: Any, work: Any, before: Earlier) -> None:
         change = _change(system.query, before.query)
         step = _first_step(before.clock[STEP], change, frobenius(system.value))
     _take_over(work.clock, before.clock, step)
-    doubt = doubt_of(work).tokens
-    for k in range(min(doubt.size, before.doubt.size)):
-        doubt[k] = before.doubt[k]
-
-
-@njit()
-def _spread(x: Array, d: int) -> float:
-    """The largest difference of two tokens in one of d coordinates."""
-    widest = 0.0
-    for c in range(d):
-        low, high = x[0, c], x[0, c]
-        for k in range(x.shape[0]):
-            low, high = min(low, x[k, c]), max(high, x[k, c])
-        widest = max(widest, high - low)
-    return widest
-
-
-@register_jitable
-def trusted_until(
-    system: Any, exact: bool, x: Array, clock: Array, times: Array, t_end: float, tol: float
-) -> float:
-    """Until when in the run a model is to be trusted; `exact` if its forces keep precision."""
-    found = clock[TRUSTED]
-    if not exact:
-        spread = _spread(x, system.own_value.shape[0])
-        found = _resting_until(spread, clock, system.value, system.accuracy, t_end, tol)
-    return times[1] + (found - times[0])
+    _take_over_watch(work.watch, before.watch, work.clock[TIME] - before.clock[TIME])

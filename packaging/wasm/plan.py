@@ -1,14 +1,13 @@
 """What a page calls before the steps of a run: functions on a table of slots, as in `entries`.
 
 `draw` and `matrix` are random numbers. `measure` knows distances that follow from the model alone,
-`park` centres. `choose` plans a run of the tokens that move, and `trust` says how far to trust it.
+`park` centres. `choose` plans a run of the tokens that move.
 `texts` are the sentences that belong to numbers.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from typing import Any, NamedTuple
 
 import draws
@@ -24,9 +23,7 @@ from parkade.analysis import centers
 from parkade.base.constants import EPSILON
 from parkade.base.types import Array
 from parkade.engine import balls
-from parkade.engine.clock import MOTION, TRUSTED
 from parkade.engine.jit import njit
-from parkade.engine.vectors import noise_speed
 from parkade.explorer.limits import Limits
 from parkade.solve import rules
 from parkade.solve.sums import descriptions
@@ -70,19 +67,10 @@ class Found(NamedTuple):
     numbers: Array  # as _choose has them
 
 
-class End(NamedTuple):
-    """The end of a run."""
-
-    tokens: Array
-    value: Array
-    clock: Array
-
-
 _ONE, _TWO, _THREE = (np.empty((1,) * rank) for rank in (1, 2, 3))
 _MODEL = Model(_THREE, _ONE)
-_read_tokens, _read_model, _read_given, _read_end = (
-    reader(typeof(example))
-    for example in (_TWO, _MODEL, Given(_MODEL, _TWO, _TWO), End(_TWO, _TWO, _ONE))
+_read_tokens, _read_model, _read_given = (
+    reader(typeof(example)) for example in (_TWO, _MODEL, Given(_MODEL, _TWO, _TWO))
 )
 
 
@@ -95,7 +83,6 @@ def entries() -> Entries:
         "measure": (_measure, types.void(TABLE)),
         "park": (_park, types.void(TABLE, number)),
         "choose": (_choose, types.void(TABLE)),
-        "trust": (_trust, types.float64(TABLE, number, number, number, whole)),
         "texts": (_texts, types.void(TABLE)),
     }
 
@@ -162,23 +149,6 @@ def _choose(table: Any) -> None:
     free, held = planning.entered(frame, given.free), planning.entered(frame, given.held)
     arrays = frame.V, frame.B, sums.table, frame.basis, frame.spin
     write(table, OUTPUT, Found(free, held, query, *arrays, found))
-
-
-def _trust(table: Any, t_end: float, tol: float, accuracy: float, causal: int) -> float:
-    """As `Compiled.trusted_until`."""
-    tokens, value, clock = _read_end(table, INPUT)
-    if causal != 0:
-        return clock[TRUSTED]
-    widest = 0.0
-    for c in range(tokens.shape[1]):
-        low, high = math.inf, -math.inf
-        for k in range(tokens.shape[0]):
-            low, high = min(low, tokens[k, c]), max(high, tokens[k, c])
-        widest = max(widest, high - low)
-    if widest < tol:
-        return math.inf
-    limit = clock[MOTION] + tol / noise_speed(value, accuracy)
-    return limit if limit < t_end else math.inf
 
 
 def _texts(table: Any) -> None:

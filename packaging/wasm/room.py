@@ -18,6 +18,7 @@ from parkade.engine.jit import njit
 from parkade.engine.linearization import Linearization, padded
 from parkade.engine.simd import WIDTH
 from parkade.engine.stages import STAGES, Whole, Work
+from parkade.engine.trust import PLACE
 
 CLOCK = new_clock()
 """That of a run that has not begun."""
@@ -34,7 +35,8 @@ def set_clock(clock: Array) -> None:
 def _explicit(n: int, d: int) -> explicit.Work:
     clock = floats((CLOCK.size,))
     set_clock(clock)
-    return explicit.Work(clock, floats((7, n, d)), floats((n, d)), floats((n, d)))
+    y, error, watch = floats((n, d)), floats((n, d)), floats((n, PLACE + d))
+    return explicit.Work(clock, floats((7, n, d)), y, error, watch)
 
 
 @njit()
@@ -73,7 +75,7 @@ def _implicit(n: int, d: int, lin: Linearization, whole: Any, blocks: int) -> Wo
         growth=floats((n,)),
         place=floats((n, d)),
         noise=floats((n,)),
-        doubt=floats((n,)),
+        watch=floats((n, PLACE + d)),
         lin=lin,
         u=floats((STAGES, d, padded(n))),
         y=floats((n, d)),

@@ -39,12 +39,10 @@ _RUN = """([wanted, direct]) => {
   let plan = planner.plan(wanted);
   if (direct) plan = planner.direct(plan);
   const chunks = [...engines[`${plan.method}${wanted.d}`].run(plan.problem)];
-  const { tokens, clock } = chunks.at(-1);
+  const { tokens, clock, trusted } = chunks.at(-1);
   const end = tokens.slice(-plan.problem.tokens.length);
   const steps = chunks.reduce((sum, { times }) => sum + times.length, 0);
-  return plain({
-    steps, rejected: clock[4], end, plan, trusted: planner.trusted(plan, end, clock),
-  });
+  return plain({ steps, rejected: clock[4], end, plan, trusted });
 }"""
 
 

@@ -16,19 +16,12 @@ import numpy as np
 from numba.extending import register_jitable
 
 from parkade.base.types import Array
-from parkade.engine.clock import (
-    ERROR,
-    REJECTED,
-    STARTED,
-    STEP,
-    TIME,
-    new_clock,
-    note_motion,
-)
+from parkade.engine.clock import ERROR, REJECTED, STARTED, STEP, TIME, new_clock
 from parkade.engine.integrator import Goal, Integrator, Steps
 from parkade.engine.jit import interpreted, njit
 from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.tableau import DORMAND_PRINCE
+from parkade.engine.trust import ROUNDING, drift_speed, new_watch, note_growth, note_rest
 from parkade.engine.vectors import (
     REACH,
     combine,
@@ -58,11 +51,13 @@ class Work(NamedTuple):
     stages: Array  # (7, n, d); the first is the velocity at the tokens
     y: Array  # (n, d)
     error: Array  # (n, d)
+    watch: Array  # see `trust`
 
 
 def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
     """Room for a run of n tokens in dimension d."""
-    return Work(new_clock(), np.empty((7, n, d)), np.empty((n, d)), np.empty((n, d)))
+    y, error = np.empty((2, n, d))
+    return Work(new_clock(), np.empty((7, n, d)), y, error, new_watch(n, d))
 
 
 @njit()
@@ -135,10 +130,11 @@ def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps:
     As Python runs this function, velocities are shared out to all cores; the result is the
     same, bit for bit.
     """
-    clock, stages, y, error = work
+    clock, stages, y, error, watch = work
     t_end, tol, fixed = goal
     times, tokens, dense = steps
     noise = noise_speed(system.value, system.accuracy)
+    unsure = max(ROUNDING, system.accuracy)
     if clock[STARTED] == 0.0:
         _start(system, dims, x, work, goal)
     count = 0
@@ -173,11 +169,12 @@ def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps:
             clock[ERROR] = max(err, 1e-4)
             rejected = False
         _dense(h, x, y, stages, dense[count])
+        end, speed = t_end if last else t + h, largest(stages[0])
+        note_growth(clock, watch, x, stages[0], unsure, tol, system.causal)
+        note_rest(clock, end, speed, drift_speed(system, x, speed, noise), tol)
         copy(y, x)
-        speed = largest(stages[0])
         copy(stages[6], stages[0])
-        clock[TIME] = t_end if last else t + h
-        note_motion(clock, t, clock[TIME], speed, noise, tol)
+        clock[TIME] = end
         times[count] = clock[TIME]
         copy(y, tokens[count])
         count += 1

@@ -19,6 +19,7 @@ from parkade.engine.simd import WIDTH
 from parkade.engine.small_matrices import apply, invert
 from parkade.engine.tableau import RODAS4P
 from parkade.engine.tangent import from_tangent, to_tangent
+from parkade.engine.trust import new_watch
 from parkade.engine.vectors import copy, normalize_first
 
 _STAGES = 6
@@ -38,7 +39,7 @@ class FieldWork(NamedTuple):
     growth: Array  # (n,)
     place: Array  # (n, d)
     noise: Array  # (n,)
-    doubt: Array  # (n,)
+    watch: Array
     lin: Linear
     u: Array  # (stages, columns, padded n)
     y: Array  # (n, columns)
@@ -56,7 +57,7 @@ def workspace(field: Field, n: int, columns: int) -> FieldWork:
         growth=np.zeros(n),
         place=np.zeros((n, len(field.own_value))),
         noise=np.zeros(n),
-        doubt=np.zeros(n),
+        watch=new_watch(n, len(field.own_value)),
         lin=lin,
         u=np.zeros((_STAGES, columns, padded(n))),
         y=np.empty((n, columns)),

@@ -12,7 +12,7 @@ token near an unstable equilibrium forever. Steps are therefore limited to h·g 
 is the largest growth rate of a token. But a token may sit on such an equilibrium exactly, or
 drift along with one: if it stays in its place while perturbations should have grown by
 e^800, more than any float64 can hold, there are none, and it is released from the limit
-until it moves away.
+until it moves away. How far to trust this is another question: `trust`, `solve.equilibrium`.
 
 Where V does not attract (`System.floor`), tokens rest where large forces cancel, often free to
 move in some direction. What rounding leaves of their forces would carry them along, further
@@ -31,7 +31,7 @@ import numpy as np
 from numba.extending import overload
 
 from parkade.base.types import Array
-from parkade.engine.chart import combine, quieten
+from parkade.engine.chart import combine
 from parkade.engine.clock import (
     ERROR,
     OLD_STEP,
@@ -39,22 +39,20 @@ from parkade.engine.clock import (
     STARTED,
     STEP,
     TIME,
-    TRUSTED,
-    note_motion,
 )
 from parkade.engine.integrator import Goal, Integrator, Steps
 from parkade.engine.jacobian import linearize
 from parkade.engine.jit import interpreted, lacks, njit
-from parkade.engine.small_matrices import abscissa, growth
+from parkade.engine.lost_forces import doubt, find_noise, note
+from parkade.engine.small_matrices import growth
 from parkade.engine.stages import STAGES, Work, stages, workspace
 from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.tableau import RODAS4P
+from parkade.engine.trust import ROUNDING
 from parkade.engine.vectors import (
     REACH,
     copy,
     frobenius,
-    largest,
-    noise_speed,
     normalize,
 )
 from parkade.engine.velocity import retract, tick
@@ -65,7 +63,6 @@ _H, _END = RODAS4P.dense, RODAS4P.end
 
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 6.0
 _RELEASE = 800.0  # e-foldings after which a token that stays has nothing to grow from
-_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of B x, relative
 _PLACE = 0.05  # how far a token may drift and still stay in its place
 
 
@@ -83,38 +80,6 @@ def _start(system: System, x: Array, work: Work, goal: Goal) -> None:
         work.clock[STEP] = min(t_end, min(0.1 * tol**0.25, reach) / max(speed, 1e-300))
     work.clock[ERROR] = 1.0
     work.clock[STARTED] = 1.0
-
-
-@njit()
-def _find_noise(system: System, x: Array, work: Work) -> None:
-    """Set the speed that rounding may give each token, and velocities below it to zero."""
-    size = 2.0 * frobenius(system.value)
-    for k in range(x.shape[0]):
-        square = 0.0
-        for r in range(system.own_value.shape[0]):
-            total = 0.0
-            for c in range(system.own_value.shape[1]):
-                total += system.own_value[r, c] * x[k, c]
-            square += total * total
-        work.noise[k] = system.floor * size * work.lin.shares[1, k] + _ROUNDING * np.sqrt(square)
-    quieten(work.noise, work.lin.velocity, 0, x.shape[0])
-
-
-@njit()
-def _doubt(work: Work, t: float, h: float, tol: float) -> None:
-    """Count how far lost forces may have moved tokens that nothing holds in their place."""
-    for k in range(work.noise.size):
-        noise = work.noise[k]
-        moves = False
-        for c in range(work.y.shape[1]):
-            moves = moves or work.lin.velocity[k, c] != 0.0
-        if moves or noise == 0.0:
-            continue
-        if abscissa(work.lin.blocks[k]) > -noise / tol:
-            if work.doubt[k] + h * noise > tol:
-                rest = max(0.0, tol - work.doubt[k]) / noise
-                work.clock[TRUSTED] = min(work.clock[TRUSTED], t + rest)
-            work.doubt[k] += h * noise
 
 
 @njit()
@@ -148,7 +113,7 @@ def _choose_resolving(work: Any, h: Any, rates: Any) -> Any:
 
     def together(work: Any, h: Any, rates: Any) -> Any:
         # The rounding error of an eigenvalue is no growth.
-        least, bound = max(1.0 / h, _ROUNDING * frobenius(work.whole.jacobian)), False
+        least, bound = max(1.0 / h, ROUNDING * frobenius(work.whole.jacobian)), False
         for k in range(rates.size):
             least = max(least, work.noise[k])
             bound = bound or work.growth[k] < _RELEASE
@@ -201,7 +166,6 @@ def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps:
     n = x.shape[0]
     clock, u = work.clock, work.u
     beta_query = system.query / LOG2E
-    noise = noise_speed(system.value, system.accuracy)
     rates = np.zeros(n)
     nothing = np.zeros_like(x)
     if clock[STARTED] == 0.0:
@@ -211,8 +175,7 @@ def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps:
         tick(system, clock[TIME])
         linearize(system, dims, beta_query, x, work)
         if system.floor > 0.0:
-            _find_noise(system, x, work)
-        speed = largest(work.lin.velocity)
+            find_noise(system, x, work)
         accepted = False
         while not accepted:
             t = clock[TIME]
@@ -247,12 +210,13 @@ def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps:
         retract(system, work.y)
         _settle(work, h, rates)
         if system.floor > 0.0 and system.causal:
-            _doubt(work, t, h, tol)
+            doubt(work, t, h, tol)
         for i in range(_DENSE):
             combine(_H[i], 1.0, u, nothing, dense[count, i], 0, n)
+        end = t_end if last else t + h
+        note(system, x, work, end, tol)
         copy(work.y, x)
-        clock[TIME] = t_end if last else t + h
-        note_motion(clock, t, clock[TIME], speed, noise, tol)
+        clock[TIME] = end
         times[count] = clock[TIME]
         copy(x, tokens[count])
         count += 1

@@ -28,6 +28,7 @@ from parkade.engine.substitution import Equations, solve
 from parkade.engine.system import Dims, System
 from parkade.engine.tableau import RODAS4P
 from parkade.engine.threads import pipeline
+from parkade.engine.trust import new_watch
 from parkade.engine.vectors import copy, normalize
 
 STAGES = 6
@@ -52,7 +53,7 @@ class Work(NamedTuple):
     growth: Array  # (n,): ∫g dt of each token while it stays in its place
     place: Array  # (n, d)
     noise: Array  # (n,): speed that rounding may give a token; 0 where forces keep precision
-    doubt: Array  # (n,): how far it may have moved a token so far
+    watch: Array  # see `trust`
     lin: Linearization
     u: Array  # (stages, d, padded n)
     y: Array  # (n, d)
@@ -82,7 +83,7 @@ def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
         growth=np.zeros(n),
         place=np.zeros((n, d)),
         noise=np.zeros(n),
-        doubt=np.zeros(n),
+        watch=new_watch(n, d),
         lin=allocate(n, d, causal=causal, stores=stores),
         u=np.zeros((STAGES, d, padded(n))),
         y=np.empty((n, d)),

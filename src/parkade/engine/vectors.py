@@ -18,7 +18,9 @@ Forces change on this scale. Later steps grow from the first one, limited by the
 """
 
 _BLOCK = 512
-_EPSILON = float(np.finfo(np.float64).eps)
+
+NOISE = 16 * float(np.finfo(np.float64).eps)
+"""The error of a sum of forces, relative to its terms."""
 
 
 @njit()
@@ -38,7 +40,7 @@ def largest(v: Array) -> float:
 @register_jitable
 def noise_speed(V: Array, accuracy: float) -> float:
     """The speed that rounding, or the inaccuracy of means, may give to a token."""
-    return max(max(16 * _EPSILON, accuracy) * frobenius(V), 1e-300)  # V may be zero
+    return max(max(NOISE, accuracy) * frobenius(V), 1e-300)  # V may be zero
 
 
 @register_jitable

@@ -37,8 +37,9 @@ class Trajectory(Path):
     frozen, frozen_weights : (m, d) and (m,) arrays
         Fixed tokens that all tokens attend to; m = 0 if there are none.
     trusted_until : float
-        The time after which rounding errors may move the tokens (under full attention, or if V
-        does not attract). Infinite if the whole run can be trusted.
+        The time after which rounding errors may move the tokens (under full attention, with an
+        MLP, if V does not attract, or from an unstable equilibrium). Infinite if the whole run
+        can be trusted.
     phase_known_until : float
         The time after which the position on an orbit is unknown, while the shape of the
         rotating configuration is still right. Infinite without a rotation.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
@@ -14,28 +13,26 @@ from parkade.base.errors import InaccurateSumsError
 from parkade.base.types import Array
 from parkade.engine import clock, field_stages, linear_time, splitting, threads
 from parkade.engine.field import Field
-from parkade.engine.field_stages import FieldWork
 from parkade.engine.integrator import Goal, Integrator
 from parkade.engine.integrator import Steps as Room
 from parkade.engine.jit import made_with
 from parkade.engine.methods import METHODS
 from parkade.engine.stages import BLOCK
-from parkade.engine.stages import Work as Implicit
 from parkade.engine.system import LOG2E, SMALL_D, System, unrolled
-from parkade.engine.vectors import frobenius
+from parkade.engine.trust import new_watch
+from parkade.engine.vectors import frobenius, noise_speed
 from parkade.engine.velocity import PARALLEL_SECONDS
 from parkade.model.transformer import Transformer
 from parkade.solve.brownian import first_step as first_noisy_step
 from parkade.solve.brownian import noise_of
 from parkade.solve.frame import Frame
-from parkade.solve.handover import first_step, first_time, resting_until, take_over
+from parkade.solve.handover import first_step, first_time, resting, take_over, take_over_watch
 from parkade.solve.lower import plain_head, prepare, prepare_field
 from parkade.solve.options import Problem
 from parkade.solve.plan import Plan
 from parkade.solve.stepper import Steps, vanishing
 
-_IMPLICIT = Implicit, FieldWork
-
+_ALONE = -40.0  # score, in base 2 and relative to its own, of another token that has no weight
 _CHECKED = 8  # number of tokens whose harmonic sums are compared with direct ones
 
 
@@ -44,7 +41,7 @@ class _End(NamedTuple):
     system: System
     x: Array
     clock: Array
-    doubt: Array | None
+    watch: Array | None
 
 
 class Compiled:
@@ -63,6 +60,7 @@ class Compiled:
         self._origin = late
         self._frame, self._goal = frame, Goal(late + options.t_end, options.tol)
         self._model = model = problem.model
+        self._start = x0
         self._system: Any
         self._work: Any
         self._dims = unrolled(d)
@@ -94,7 +92,7 @@ class Compiled:
         if on_all_cores:
             self._advance = self._engine.advance_on_all_cores
         self._x = self._enter(x0).copy()
-        self._work.clock[clock.TIME] = self._work.clock[clock.MOTION] = late
+        self._work.clock[clock.TIME] = late
         plain = isinstance(self._system, System)
         self._loops_only = plain and plan.method == "explicit" and d < SMALL_D
         self._room = Room(np.empty(0), np.empty((0, n, d)), np.empty((0, self.dense, n, d)))
@@ -128,19 +126,20 @@ class Compiled:
         return int(self._work.clock[clock.REJECTED])
 
     def end(self) -> object:
-        """The tokens in the frame, the clock, and what was lost in rounding."""
-        doubt = self._work.doubt if isinstance(self._work, _IMPLICIT) else None
-        return _End(self._frame, self._system, self._x, self._work.clock, doubt)
+        """The tokens in the frame, the clock, and what was noted of rounding errors."""
+        watch = None if isinstance(self._work, splitting.Work) else self._work.watch
+        return _End(self._frame, self._system, self._x, self._work.clock, watch)
 
     def resume(self, end: object) -> None:
         """Take over the tokens as they are in the frame, the step, and what limits the trust."""
         if not isinstance(end, _End) or isinstance(self._work, splitting.Work):
             return  # the noise of a model is its own, and so are its steps
+        take_over(self._work.clock, end.clock, self._first_step(end))
         if np.array_equal(end.frame.basis, self._frame.basis):
             self._x = end.x.copy()  # without rounding
-        take_over(self._work.clock, end.clock, self._first_step(end))
-        if isinstance(self._work, _IMPLICIT) and end.doubt is not None:
-            self._work.doubt[:] = end.doubt
+            if end.watch is not None:
+                passed = float(self._work.clock[clock.TIME] - end.clock[clock.TIME])
+                take_over_watch(self._work.watch, end.watch, passed)
 
     def _first_step(self, end: _End) -> float:
         """A first step by the last one of the model before; 0 leaves it to the engine."""
@@ -181,28 +180,44 @@ class Compiled:
             )
 
     def trusted_until(self) -> float:
-        """The time after which rounding, not the model, may move tokens by more than tol.
+        """The time after which rounding, not the model, may move tokens by more than tol."""
+        return float(self._work.clock[clock.TRUSTED]) - self._origin
 
-        If V attracts, even tiny causal forces have full relative precision. Otherwise the
-        implicit method tracks the lost forces. Under full attention a cluster has no leader,
-        and the forces between clusters are differences of rounded numbers. Once all tokens are
-        slower than rounding errors, these errors move them. A single cluster stays one.
-        """
-        system, times, goal = self._system, self._work.clock, self._goal
+    def resting(self) -> int:
+        """How many tokens, the first ones, were at rest at the start."""
         if isinstance(self._work, splitting.Work):
-            return math.inf  # noise moves tokens more than rounding does
-        if system.causal and not (isinstance(system, Field) and len(system.inner)):
-            return float(times[clock.TRUSTED]) - self._origin
-        spread = float(np.ptp(self._x[:, : len(self._frame.basis)], axis=0).max())
-        limit = resting_until(spread, times, system.value, system.accuracy, goal.t_end, goal.tol)
-        return limit - self._origin
+            return 0
+        noise = noise_speed(self._system.value, self._system.accuracy)
+        count = resting(self._work.watch, noise, self._system.causal)
+        if count and _are_alone(self._system, self._enter(self._start[:count])):
+            return 0
+        return count
 
 
 def field_workspace(engine: Integrator, field: Field, n: int, columns: int) -> Any:
     """Room for a run of a transformer with n tokens, whose states have so many columns."""
     if engine.name == "implicit":
         return field_stages.workspace(field, n, columns)
-    return engine.workspace(n, columns, causal=field.causal)
+    work: Any = engine.workspace(n, columns, causal=field.causal)
+    if engine.name == "explicit":
+        return work._replace(watch=new_watch(n, len(field.own_value)))
+    return work
+
+
+def _are_alone(system: System | Field, x: Array) -> bool:
+    """Whether tokens are at rest because they attend to themselves only, as leaders do.
+
+    Then they would be at rest in any place nearby.
+    """
+    if system.own_value.any():
+        return False
+    if len(system.inner if isinstance(system, Field) else system.frozen):
+        return False
+    if isinstance(system, Field) or len(x) == 1:
+        return len(x) == 1
+    scores = x @ system.query.T @ x.T
+    others = (scores - scores.diagonal()[:, None])[np.tri(len(x), k=-1, dtype=bool)]
+    return bool(others.max() < _ALONE)
 
 
 def _tokens_by(change: Callable[[Array], Array], state: Array, d: int) -> Array:

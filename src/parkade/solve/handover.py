@@ -1,4 +1,4 @@
-"""What one model leaves to the next, and how far to trust it.
+"""What is known at the start of a model, and what it leaves to the next.
 
 Engines in pages are compiled from these functions, too: packaging/wasm.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 from parkade.base.types import Array
-from parkade.engine.clock import MOTION, STEP, TIME
-from parkade.engine.vectors import noise_speed
+from parkade.engine.clock import DRIFT, STEP
+from parkade.engine.trust import FIRST, LAST, LEAST, SINCE
 
 _LATE = 1e6  # what a clock may show at the start of a model, in units of how long that lasts
 _CAUTIOUS = 0.01  # a step that the engine would choose at the start, in units of 1/|V|
@@ -36,18 +36,35 @@ def first_step(step: float, change: float, rate: float) -> float:
 
 def take_over(now: Array, then: Array, step: float) -> None:
     """Set the clock of a model by that of the model before, and its first step."""
-    now[MOTION] += then[MOTION] - then[TIME]
+    now[DRIFT] = then[DRIFT]
     now[STEP] = step
 
 
-def resting_until(
-    spread: float, clock: Array, value: Array, accuracy: float, t_end: float, tol: float
-) -> float:
-    """When rounding may have moved tokens that rest by tol; infinite if that is after t_end.
+def take_over_watch(now: Array, then: Array, passed: float) -> None:
+    """Go on with what was noted of rounding errors (see `trust`), at a time later by `passed`.
 
-    A single cluster, in which coordinates have no larger `spread` than tol, stays one.
+    Speeds change with the model, but not how large the errors are.
     """
-    if spread < tol:
-        return math.inf
-    limit = float(clock[MOTION] + tol / noise_speed(value, accuracy))
-    return limit if limit < t_end else math.inf
+    for k in range(now.shape[0]):
+        for c in range(now.shape[1]):
+            now[k, c] = then[k, c]
+        now[k, FIRST] = 0.0
+        if now[k, LAST] > 0.0:
+            now[k, LEAST] /= now[k, LAST]
+            now[k, LAST] = 0.0
+        if now[k, SINCE] != 0.0:
+            now[k, SINCE] += passed
+
+
+def resting(watch: Array, noise: float, causal: bool) -> int:
+    """How many tokens, the first ones, were no faster than `noise` at the start; see `trust`.
+
+    All or none, if tokens depend on later ones.
+    """
+    n = watch.shape[0]
+    if not causal:
+        return n if watch[n - 1, FIRST] <= noise else 0
+    count = 0
+    while count < n and watch[count, FIRST] <= noise:
+        count += 1
+    return count

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from parkade.base.errors import ParkadeError, StuckError
 from parkade.base.types import Array, MaskName
 from parkade.runs.stats import Stats
+from parkade.solve.equilibrium import unstable_until
 from parkade.solve.lower import plain_head
 from parkade.solve.options import Hooks, Problem
 from parkade.solve.pace import Pace, foresee
@@ -99,7 +100,8 @@ def integrate(
         code=stepper.code,
         seed=problem.seed if problem.noisy else None,
     )
-    return stats, stepper.trusted_until()
+    unstable = unstable_until(plan.pieces or (problem,), x0[: stepper.resting()])
+    return stats, min(stepper.trusted_until(), unstable)
 
 
 class _Beginnings:

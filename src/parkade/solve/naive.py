@@ -6,15 +6,17 @@ It is the reference for tests of the compiled engines, and it runs models that n
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from parkade.base.constants import EPSILON
 from parkade.base.types import Array
+from parkade.engine.clock import TIME, TRUSTED, new_clock
 from parkade.engine.tableau import DORMAND_PRINCE
+from parkade.engine.trust import ROUNDING, new_watch, note_growth, note_rest
 from parkade.model.sphere import normalize
+from parkade.solve.handover import resting, take_over, take_over_watch
 from parkade.solve.options import Problem
 from parkade.solve.stepper import Steps, vanishing
 
@@ -27,8 +29,9 @@ _ALPHA = 1 / _ORDER - 0.75 * _BETA
 
 
 class _End(NamedTuple):
-    rest: float
     step: float
+    clock: Array
+    watch: Array
 
 
 class Naive:
@@ -46,7 +49,7 @@ class Naive:
         self._rejected = 0
         # The naive velocity subtracts numbers of the size of V.
         self._noise = max(16 * EPSILON * self.model.rate, 1e-300)
-        self._motion = 0.0  # the time until which the model, not rounding, moves the tokens
+        self._clock, self._watch = new_clock(), new_watch(len(x0), self.model.d)
 
     def __enter__(self) -> Self:
         return self
@@ -73,10 +76,11 @@ class Naive:
 
     def trusted_until(self) -> float:
         """The time after which rounding, not the model, may move tokens by more than tol."""
-        if np.ptp(self._x[:, : self.model.d], axis=0).max() < self._tol:
-            return math.inf  # a single cluster stays one
-        limit = self._motion + self._tol / self._noise
-        return limit if limit < self._t_end else math.inf
+        return float(self._clock[TRUSTED])
+
+    def resting(self) -> int:
+        """How many tokens, the first ones, were at rest at the start."""
+        return resting(self._watch, self._noise, self.model.triangular)
 
     def velocity(self, t: float, state: Array) -> Array:
         """d/dt at a state (n, d), or (..., n, d) if the model takes many systems.
@@ -96,19 +100,29 @@ class Naive:
         return np.concatenate([normalize(state[..., :d]), state[..., d:]], axis=-1)
 
     def end(self) -> object:
-        """How long ago the model moved the tokens, and the next step."""
-        return _End(self._t - self._motion, self._h)
+        """The next step, the clock, and what was noted of rounding errors."""
+        return _End(self._h, self._clock, self._watch)
 
     def resume(self, end: object) -> None:
-        """Begin with the last step, if no token would move far; keep track of the motion."""
+        """Begin with the last step, if no token would move far; go on with rounding errors."""
         if isinstance(end, _End):
-            self._motion = -end.rest
+            take_over(self._clock, end.clock, end.step)
+            take_over_watch(self._watch, end.watch, -float(end.clock[TIME]))
             longest_step = self._longest_first_step(longest(self.velocity(0.0, self._x)))
             self._h = max(self._h, min(end.step, longest_step))
 
-    def _note_motion(self, start: float, speed: float) -> None:
-        if speed > self._noise and start - self._motion <= self._tol / self._noise:
-            self._motion = self._t
+    def _note(self, velocity: Array, end: float, held: bool = False) -> None:
+        """Go on to the end of a step, and note what rounding may do until then.
+
+        If tokens at rest are `held` in their place, it does not move them.
+        """
+        tol, speed = self._tol, longest(velocity)
+        if self.model.autonomous:
+            causal = self.model.triangular
+            note_growth(self._clock, self._watch, self._x, velocity, ROUNDING, tol, causal)
+        if speed > self._noise or not held:
+            note_rest(self._clock, end, speed, self._noise, tol)
+        self._t = self._clock[TIME] = end
 
     def _longest_first_step(self, speed: float) -> float:
         """A limit for the first step: forces change within a distance of 1/sharpness."""
@@ -176,9 +190,8 @@ class NaiveExplicit(Naive):
         if not last or factor < 1.0:
             self._h = h * factor
         self._error = max(error, 1e-4)
+        self._note(self._slopes[0], self._t_end if last else t + h)
         self._x = y
-        self._t = self._t_end if last else t + h
-        self._note_motion(t, longest(self._slopes[0]))
         return h
 
 

@@ -53,10 +53,10 @@ class NaiveImplicit(Naive):
     def _step(self) -> Array | None:
         """Take one step and return its stages (6, n, d); None if steps are too short."""
         chart = _Chart(self, self._x, self._t)
-        speed = longest(chart.slope)
+        fastest = _abscissas(chart)
         while True:
             t = self._t
-            rates = self._growth_rates(chart, self._h)
+            rates = self._bound(fastest, self._h)
             bound = rates.max(initial=0.0)
             h = min(self._h, 1.0 / bound) if bound > 0 else self._h
             last = t + 1.000001 * h >= self._t_end
@@ -68,9 +68,9 @@ class NaiveImplicit(Naive):
             error = longest(stages[-1]) / self._tol
             if self._control(h, error, last):
                 break
+        held = bool(fastest.max() < -self._noise / self._tol)
+        self._note(chart.slope, self._t_end if last else t + h, held)
         self._x = self.retract(self._x + np.tensordot(RODAS4P.end, stages, 1))
-        self._t = self._t_end if last else t + h
-        self._note_motion(t, speed)
         self._settle(h, rates)
         return stages
 
@@ -92,10 +92,13 @@ class NaiveImplicit(Naive):
             self._h = h / factor
         return accepted
 
-    def _growth_rates(self, chart: _Chart, h: float) -> Array:
+    def rates(self) -> Array:
+        """How fast perturbations grow now: of each token, or one number for all together."""
+        return _abscissas(_Chart(self, self._x, self._t))
+
+    def _bound(self, fastest: Array, h: float) -> Array:
         """How fast perturbations of each token grow; 0 if that does not limit the step."""
-        rates = np.array([float(np.linalg.eigvals(block).real.max()) for block in chart.blocks])
-        rates[(rates <= 1.0 / h) | (rates <= self._noise)] = 0.0
+        rates = np.where((fastest <= 1.0 / h) | (fastest <= self._noise), 0.0, fastest)
         n = len(self._x)
         if len(rates) < n:  # one block of all tokens
             return np.full(n, rates[0] if (self._growth < _RELEASE).any() else 0.0)
@@ -108,6 +111,11 @@ class NaiveImplicit(Naive):
         moved = np.linalg.norm((self._x - self._place)[:, :d], axis=1) > _PLACE
         self._growth = np.where(moved, 0.0, self._growth + h * rates)
         self._place[moved] = self._x[moved]
+
+
+def _abscissas(chart: _Chart) -> Array:
+    """The largest real part of an eigenvalue of each block of the Jacobian."""
+    return np.array([float(np.linalg.eigvals(block).real.max()) for block in chart.blocks])
 
 
 class _Chart:

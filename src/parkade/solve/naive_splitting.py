@@ -42,6 +42,10 @@ class NaiveSplitting(Naive):
         """Infinite: noise moves tokens more than rounding does."""
         return math.inf
 
+    def resting(self) -> int:
+        """None: noise moves them all."""
+        return 0
+
     def advance(self, most: int) -> Steps | None:
         """Take steps."""
         times: list[float] = []

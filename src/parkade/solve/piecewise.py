@@ -29,7 +29,7 @@ class Piecewise:
     def __init__(self, plan: Plan, x0: Array, begin: Begin) -> None:
         self._plan, self._begin = plan, begin
         self._inside = ExitStack()
-        self._rejected, self._trusted = 0, math.inf
+        self._rejected, self._trusted, self._resting = 0, math.inf, 0
         self._number = 0
         self._now = begin(plan, plan.pieces[0], x0)
         self._time, self._x = 0.0, x0
@@ -91,7 +91,7 @@ class Piecewise:
     def _go_on(self) -> None:
         self.check()
         self._rejected += self._now.rejected
-        self._trusted = self.trusted_until()
+        self._trusted, self._resting = self.trusted_until(), self.resting()
         self._inside.close()
         end = self._now.end()
         del self._now  # its memory is free before the next one needs as much
@@ -112,3 +112,7 @@ class Piecewise:
     def trusted_until(self) -> float:
         """The first time after which one of the models could not be trusted."""
         return min(self._trusted, self.span[0] + self._now.trusted_until())
+
+    def resting(self) -> int:
+        """How many tokens, the first ones, were at rest at the start of the first model."""
+        return self._resting if self._number else self._now.resting()

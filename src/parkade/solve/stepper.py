@@ -73,6 +73,9 @@ class Stepper(Protocol):
     def trusted_until(self) -> float:
         """The time after which rounding, not the model, may move tokens by more than tol."""
 
+    def resting(self) -> int:
+        """How many tokens, the first ones, were at rest at the start."""
+
 
 def vanishing(model: Model, state: Array, time: float) -> str:
     """Which token of a state has no motion, as a sentence; empty if all have one.

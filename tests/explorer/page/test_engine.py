@@ -92,7 +92,7 @@ def test_a_wrong_constant_is_noticed(browser):
     context.close()
 
 
-_PARTS = "begin", "advance", "resume", "trusted"
+_PARTS = "begin", "advance", "resume"
 
 
 def test_engines_import_nothing_and_are_bounded(browsed):

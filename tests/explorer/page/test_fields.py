@@ -100,7 +100,7 @@ def test_engines_import_nothing(browsed, method):
         }""",
         browsed.load(method),
     )
-    functions = ["begin_field", "advance_field", "trusted_field", "interpolate", "memory"]
+    functions = ["begin_field", "advance_field", "interpolate", "memory"]
     functions += [] if method == "splitting" else ["resume_field"]
     functions += ["eigenvalues"] if method == "implicit" else []
     assert found == [[], sorted([*functions, "clear", "failure", "reserve", "used"])]

@@ -8,7 +8,7 @@ const OUTPUT = { field: 72, other: 32 };
 const ROOM = 64; // most steps of one call
 const CHECKED = 8; // tokens whose harmonic sums are compared with direct ones
 const CHECK_STEPS = 256; // steps between two comparisons
-const REJECTED = 4; // where the clock has the number of rejected steps
+const [TIME, REJECTED, TRUSTED] = [0, 4, 6]; // places in the clock of the engine
 
 // The fields of a Field of the engine, in its order. These are whole numbers:
 const WHOLE = ['activation', 'norm', 'window', 'prefix', 'causal'];
@@ -69,7 +69,8 @@ export class Engine extends Memory {
         last = chunk;
         last.rejected = rejected + last.clock[REJECTED];
       }
-      trusted = Math.min(trusted, this.call(`trusted_${kindOf(piece)}`, 'Float64', piece.t_end, piece.tol));
+      const [first, start] = piece.times ?? [0, 0];
+      trusted = Math.min(trusted, start + (last.clock[TRUSTED] - first));
       ({ rejected } = last);
       before = this.left(piece, last);
       yield { ...last, trusted };
@@ -87,7 +88,7 @@ export class Engine extends Memory {
     const [clock, , times, states, dense] = this.at;
     if (before && !problem.noise) this.resume(before, kind);
     let checkAt = CHECK_STEPS;
-    for (let steps = 0, t = this.floats(clock)[0]; t < end;) {
+    for (let steps = 0, t = this.floats(clock)[TIME]; t < end;) {
       const taken = this.call(`advance_${kind}`, 'Int32', end, tol, ROOM);
       [t] = this.floats(clock);
       if (taken < 0) {
@@ -121,7 +122,7 @@ export class Engine extends Memory {
     return this.floats({ at: Number(out[0]), size: start.length }).slice();
   }
 
-  /** Hand over a problem; where the clock, tokens, steps and doubts are from then on. */
+  /** Hand over a problem; where the clock, tokens, steps and what is noted of rounding are. */
   begin(problem, kind) {
     const { d, tokens, frozen, frozen_weights: weights, table } = problem;
     const { query, value, own_value: own, causal, accuracy, floor } = problem;
@@ -137,7 +138,7 @@ export class Engine extends Memory {
       [BigInt(ROOM)],
     );
     this.call(`begin_${kind}`, null);
-    return this.found(OUTPUT.other, 1, 2, 1, 3, 4, 1);
+    return this.found(OUTPUT.other, 1, 2, 1, 3, 4, 2);
   }
 
   /** The same for a transformer. */
@@ -156,7 +157,7 @@ export class Engine extends Memory {
       noisy,
     );
     this.call('begin_field', null);
-    return this.found(OUTPUT.field, 1, 2, 1, 3, 4, 1);
+    return this.found(OUTPUT.field, 1, 2, 1, 3, 4, 2);
   }
 
   /** A part of a Field, as slots. */
@@ -170,21 +171,23 @@ export class Engine extends Memory {
 
   /** What a model leaves to the next one. */
   left(problem, { clock }) {
-    const [, tokens, , , , doubt] = this.at;
+    const { d, columns = d } = problem;
+    const [, tokens, , , , watch] = this.at;
     return {
       clock,
       tokens: this.floats(tokens).slice(),
-      doubt: this.floats(doubt).slice(),
+      watch: this.floats(watch).slice(),
+      n: tokens.size / columns,
       matrices: ['query', 'value', 'own_value'].map((name) => (problem.field
         ? problem.field[name] : { values: problem[name], shape: [problem.d, problem.d] })),
     };
   }
 
   /** Take over what the model before has left besides its tokens. */
-  resume({ clock, doubt, matrices }, kind) {
+  resume({ clock, watch, n, matrices }, kind) {
     this.enter(
       this.place(clock, clock.length),
-      this.place(doubt, doubt.length),
+      this.place(watch, n, watch.length / n),
       ...matrices.map(({ values, shape }) => this.place(values, ...shape)),
     );
     this.call(`resume_${kind}`, null);

@@ -79,18 +79,6 @@ export class Planner extends Memory {
     return other.method === plan.method ? null : other;
   }
 
-  /** Until when a run can be trusted, given its last tokens in the frame and its clock. */
-  trusted({ problem }, tokens, clock) {
-    const { d, value, t_end: end, tol, accuracy, causal } = problem;
-    this.clear();
-    this.enter(
-      this.place(tokens, tokens.length / d, d),
-      this.place(value, d, d),
-      this.place(clock, clock.length),
-    );
-    return this.call('trust', 'Float64', end, tol, accuracy, Number(causal));
-  }
-
   /** A new array (n, d) that a function fills. */
   filled(name, n, d, ...args) {
     this.clear();

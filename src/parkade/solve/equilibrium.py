@@ -1,0 +1,58 @@
+"""Starts on an unstable equilibrium, where rounding decides when and how tokens leave it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from parkade.base.types import Array
+from parkade.engine.trust import ROUNDING
+from parkade.solve.naive import Naive
+from parkade.solve.naive_implicit import NaiveImplicit
+from parkade.solve.options import Problem
+
+_MOST = 256  # numbers of tokens at rest that are looked at; the whole Jacobian has their square
+_PUSH = 1e-6  # how far tokens are pushed to see whether they feel it
+_SLOWEST = 1e-6  # growth rates below, in units of the rate of the model, are not measurable
+
+
+def unstable_until(problems: Sequence[Problem], start: Array) -> float:
+    """When rounding errors exceed tol, if tokens start on an unstable equilibrium; or infinite.
+
+    `start` are the tokens at rest, the first ones of a run of one or several models. Errors grow
+    even where all steps leave the tokens in place, because forces happen to be rounded to 0. But
+    tokens on a coordinate axis stay there exactly, if they feel no force: nothing is rounded.
+    """
+    if start.size and all(problem.model.triangular for problem in problems):
+        start = start[: _MOST // start.shape[1]]
+    if not 0 < start.size <= _MOST:
+        return math.inf
+    left = math.log(max(problems[0].options.tol / ROUNDING, 1.0))  # foldings by e
+    for problem in problems:
+        rate = _growth_rate(problem, start)
+        duration = problem.options.t_end
+        if rate * duration > left:
+            return problem.start + left / rate
+        if rate == 0.0:
+            break
+        left -= rate * duration
+    return math.inf
+
+
+def _growth_rate(problem: Problem, start: Array) -> float:
+    """How fast errors of tokens at rest grow; 0 if they do not, or too slowly to be measured."""
+    model, slowest = problem.model, _SLOWEST * problem.model.rate
+    run = Naive(problem, start)
+    velocity = run.velocity(0.0, start)
+    push = _PUSH * np.resize([1.0, 1.0, -1.0, 1.0, -1.0], start.shape)  # in no special direction
+    felt = run.velocity(0.0, run.retract(start + push)) - velocity
+    if np.abs(felt).max() <= _PUSH * slowest:
+        return 0.0
+    rates = NaiveImplicit(problem, start).rates()
+    axes = np.count_nonzero(start[:, : model.d], axis=1) == 1
+    exact = axes & ~velocity[:, : model.d].any(axis=1)
+    rates = rates[~exact] if len(rates) == len(start) else rates[: int(not exact.all())]
+    fastest = float(rates.max(initial=0.0))
+    return fastest if fastest > slowest else 0.0

@@ -1,0 +1,137 @@
+"""How far to trust a run: never farther if it is longer, and not away from unstable equilibria."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import parkade as pk
+
+TOL = 1e-6
+doubtful = pytest.mark.filterwarnings("ignore::parkade.TrustWarning")
+
+
+def faint_mlp():
+    """An MLP that is zero up to rounding errors of other forces."""
+    rng = np.random.default_rng(1)
+    return pk.MLP(rng.standard_normal((8, 3)), 1e-16 * rng.standard_normal((3, 8)))
+
+
+LADDERS = {
+    "a faint MLP": (pk.Transformer([pk.Head(d=3, beta=16.0)], mlp=faint_mlp()), 8),
+    "full attention": (pk.Attention(d=2, beta=24.0, mask="full"), 20),
+}
+
+
+@doubtful
+@pytest.mark.parametrize("name", LADDERS)
+def test_a_longer_run_never_trusts_more(name):
+    model, n = LADDERS[name]
+    x0 = pk.sphere.uniform(n, model.d, seed=0)
+    runs = [pk.simulate(model, x0, t_end) for t_end in (1e8, 1e12, 1e16, 1e20)]
+    limits = [run.trusted_until for run in runs]
+    assert limits[0] == np.inf
+    assert 1e8 < limits[1] < 1e10
+    np.testing.assert_allclose(limits[1:], limits[1], rtol=1e-6)
+    # At rest, rounding is all that moves tokens; up to there they stay where the first run ends.
+    times = np.geomspace(1e8, limits[1], 5)
+    for run in runs[1:]:
+        assert pk.sphere.distance(run.at(times), runs[0].final).max() < 10 * TOL
+
+
+def test_what_is_held_in_its_place_is_trusted():
+    """A single cluster does not drift where an MLP holds it, nor where forces vanish exactly."""
+    held = pk.Transformer([pk.Head(d=3, beta=4.0)], mlp=pk.MLP.random(3, seed=2))
+    for model in (held, pk.Attention(d=3, beta=1.0, mask="full")):
+        run = pk.simulate(model, pk.sphere.uniform(8, 3, seed=3), 1e14, times="final")
+        assert np.ptp(run.final, axis=0).max() < TOL
+        assert run.trusted_until == np.inf
+
+
+def polygon(n):
+    return pk.sphere.from_angles(2 * np.pi * np.arange(n) / n)
+
+
+@pytest.mark.parametrize(("n", "t_end"), [(3, 1500.0), (4, 150.0), (5, 90.0)])
+def test_polygons_are_trusted_until_rounding_breaks_their_symmetry(n, t_end):
+    model, x0 = pk.Attention(d=2, beta=4.0, mask="full"), polygon(n)
+    limits = []
+    for method in ("explicit", "implicit"):
+        with pytest.warns(pk.TrustWarning, match="rounding, not the model"):
+            run = pk.simulate(model, x0, t_end, method=method)
+        assert pk.sphere.distance(run.at(run.trusted_until), x0).max() < TOL
+        limits.append(run.trusted_until)
+    assert limits[0] == pytest.approx(limits[1])
+    # A start that is off by as much as rounding may make it has left by then, and not before.
+    off = pk.sphere.normalize(x0 + 1e-15 * np.random.default_rng(1).standard_normal(x0.shape))
+    with pytest.warns(pk.TrustWarning):
+        other = pk.simulate(model, off, t_end, method="implicit")
+    gaps = [pk.sphere.distance(other.at(f * limits[0]), x0).max() for f in (1.0, 1.5)]
+    assert gaps[0] < 10 * TOL < gaps[1]
+
+
+@doubtful
+@pytest.mark.parametrize("kind", ["naive", "pieces"])
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+def test_other_engines_notice_it_too(kind, method):
+    model, x0 = pk.Attention(d=2, beta=4.0, mask="full"), polygon(5)
+    expected = pk.simulate(model, x0, 90.0, method=method).trusted_until
+    if kind == "naive":
+        flow = pk.Flow(lambda t, x: model.velocity(x), 2, autonomous=True)
+        run = pk.simulate(flow, x0, 90.0, method=method)
+    else:
+        run = pk.simulate(pk.Layers(range(0, 90, 15), [model] * 6), x0, 90.0, method=method)
+    assert run.trusted_until == pytest.approx(expected, rel=1e-3)
+    assert expected < 40
+
+
+def exact_first_token(V, x, t):
+    with mp.workdps(60):
+        y = mp.expm(mp.matrix(V.tolist()) * t, method="taylor") * mp.matrix(x.tolist())
+        return pk.sphere.normalize(np.array([float(c / mp.norm(y)) for c in y]))
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_first_token_on_a_computed_eigenvector(seed, method):
+    """It stays there or leaves, on this side or on that: it depends on rounding."""
+    rng = np.random.default_rng(seed)
+    d = 2 + seed % 2
+    V = rng.standard_normal((d, d))
+    V += V.T
+    values, vectors = np.linalg.eigh(V)
+    x0 = pk.sphere.uniform(4, d, seed=seed)
+    x0[0] = vectors[:, 0]
+    t_end = 60 / (values[-1] - values[0])
+    with pytest.warns(pk.TrustWarning):
+        run = pk.simulate(pk.Attention(V=V, beta=2.0), x0, t_end, method=method)
+    for t in (0.5 * run.trusted_until, run.trusted_until):
+        expected = exact_first_token(V, x0[0], t)
+        assert pk.sphere.distance(run.at(t)[0], expected) < 10 * TOL
+
+
+def test_a_saddle_on_the_way_ends_the_trust():
+    """A token in a plane, up to rounding, comes to rest on an axis of it, and then leaves."""
+    basis = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3))).Q
+    V = basis @ np.diag([1.0, 0.5, -1.0]) @ basis.T
+    x0 = pk.sphere.normalize(basis[:, 1:] @ [0.6, 0.8])[None]
+    with pytest.warns(pk.TrustWarning):
+        run = pk.simulate(pk.Attention(V=V), x0, 150.0, method="implicit")
+    leading = run.tokens[:, 0] @ basis[:, 0]
+    assert np.abs(leading[-1]) > 0.99
+    assert np.abs(leading[run.times <= run.trusted_until]).max() < 0.05
+
+
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+def test_exact_equilibria_are_trusted(method):
+    """Nothing is rounded on coordinate axes: tokens stay for ever, as they should."""
+    cases = [
+        (pk.Attention(V=[1.0, 0.5, -1.0], beta=2.0), [[0, 1, 0], [0, -1, 0]]),
+        (pk.Attention(d=2, beta=1.0), [[1, 0], [-1, 0]]),
+        (pk.Attention(d=2, beta=1.0, mask="full"), [[1, 0], [0, 1], [-1, 0], [0, -1]]),
+    ]
+    for model, tokens in cases:
+        run = pk.simulate(model, np.array(tokens, dtype=float), 300.0, method=method)
+        assert run.trusted_until == np.inf
+        np.testing.assert_array_equal(run.final, tokens)
