@@ -6,8 +6,12 @@ import math
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from parkade.base.errors import ParkadeError, StuckError
 from parkade.base.types import Array, MaskName
+from parkade.model.layers import Layers
+from parkade.model.model import Model
 from parkade.runs.stats import Stats
 from parkade.solve.lower import plain_head
 from parkade.solve.options import Hooks, Problem
@@ -15,7 +19,7 @@ from parkade.solve.pace import Pace
 from parkade.solve.piecewise import Piecewise
 from parkade.solve.plan import Plan
 from parkade.solve.record import Recorder
-from parkade.solve.stepper import Stepper
+from parkade.solve.stepper import Stepper, Steps, broken, undefined
 from parkade.solve.sums import Sums, together
 
 _CHUNK_SECONDS = 0.05
@@ -61,14 +65,17 @@ def integrate(
             few = min(room, max(1, int(few * min(4.0, _CHUNK_SECONDS / max(lap, 1e-9)))))
             if taken is None:
                 stopped = stepper.collapse()
-                if stopped and steps and options.partial:
-                    break
-                if stopped:
-                    raise StuckError(stopped)
-                raise ParkadeError(
-                    f"the steps became too short at t={stepper.time:g}; "
-                    f"tol={options.tol:g} may be too strict for this model"
-                )
+                if not stopped:
+                    raise ParkadeError(
+                        f"the steps became too short at t={stepper.time:g}; "
+                        f"tol={options.tol:g} may be too strict for this model"
+                    )
+            else:
+                taken, stopped = _finite(problem.model, taken)
+            if stopped and not (options.partial and (steps or taken)):
+                raise StuckError(stopped)
+            if taken is None:
+                break
             if stepper.span != span:
                 span = stepper.span
                 pace.begin(steps, span)
@@ -78,7 +85,7 @@ def integrate(
                 check_at = steps + _CHECK_STEPS
             kept.add(*taken)
             hooks.report(passed(stepper.time) / whole)
-            stopped = pace.judge(steps, stepper.time)
+            stopped = stopped or pace.judge(steps, stepper.time)
             if hooks.cancelled():
                 raise ParkadeError("cancelled")
     rejected = stepper.rejected
@@ -99,6 +106,24 @@ def integrate(
         seed=problem.seed if problem.noisy else None,
     )
     return stats, stepper.trusted_until()
+
+
+def _finite(model: Model, taken: Steps) -> tuple[Steps | None, str]:
+    """Steps up to the first number that is not finite, and a sentence about that, if there is one.
+
+    No step is kept without this check, whatever the model and the stepper are.
+    """
+    times, tokens, dense = taken
+    with np.errstate(over="ignore", invalid="ignore"):
+        if math.isfinite(tokens.sum() + dense.sum()):  # one pass, and no memory
+            return taken, ""
+    for i, t in enumerate(times):
+        token = broken(np.concatenate([tokens[i][None], dense[i]]))
+        if token is not None:
+            now = model.at(t) if isinstance(model, Layers) else model
+            sound = (times[:i], tokens[:i], dense[:i]) if i else None
+            return sound, undefined(now, token, f"before t={t:g}")
+    return taken, ""
 
 
 class _Beginnings:
