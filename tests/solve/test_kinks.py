@@ -10,12 +10,11 @@ from support.drift import Drift
 from support.transformers import random_state
 
 import parkade as pk
-from parkade.engine.kinks import kink_error, loss
+from parkade.engine.kinks import loss, lost_forces
 from parkade.engine.tableau import DORMAND_PRINCE
 from parkade.solve import naive_kinks
 from parkade.solve.frame import transformer_frame
 from parkade.solve.lower import prepare_field
-from parkade.solve.naive_kinks import lost_forces
 
 TOL = 1e-6
 MODELS = [("sqrt", 5, 0, 18), ("pre", 3, 0, 13), ("ngpt", 3, 2, 2), ("peri", 3, 1, 9)]
@@ -72,26 +71,19 @@ def test_the_naive_integrator_is_as_exact(case):
     assert worst(fast.final, naive.final) < 100 * TOL
 
 
-@pytest.mark.parametrize("case", MODELS, ids=lambda case: case[0])
+@pytest.mark.parametrize("case", MODELS[:2], ids=lambda case: case[0])
 def test_kernel(case):
     """By the naive twin, for a step that is too long."""
     model, h = relu(*case), 0.3
-    frame = transformer_frame(model, long=False)
+    frame, d = transformer_frame(model, long=False), model.d
     ends = np.stack([random_state(model, 6, 1), random_state(model, 6, 2)])
-    slopes = np.stack([model.change(state) for state in ends])
-    d = model.d
-    lost, places = lost_forces(model.mlp, h, ends[..., :d], slopes[..., :d])
-    radii = np.exp(ends[1][:, d:]) if model.radii else 1.0
-    clock = np.ravel(model.norm.clock(np, model.force(ends[1][:, :d]), radii, 0.0))
-    expected = naive_kinks.kink_error(h * lost / clock, places, 1e-2)
+    stages = np.stack([np.asarray(model.change(ends[i // 6])) for i in range(7)])
+    expected = naive_kinks.lost_forces(model.mlp, h, ends[..., :d], stages[::6, :, :d])
 
-    ends[..., :d], slopes[..., :d] = frame.enter(ends[..., :d]), frame.enter(slopes[..., :d])
-    stages = np.zeros((7, *ends.shape[1:]))
-    stages[0], stages[6] = slopes
-    field = prepare_field(model, frame)
-    found = kink_error(field, h, *ends, stages, 1e-2, np.empty_like(ends[0]))
-    assert found[0] > 1.0
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    ends[..., :d], stages[..., :d] = frame.enter(ends[..., :d]), frame.enter(stages[..., :d])
+    found = np.empty_like(ends[0])
+    assert lost_forces(prepare_field(model, frame), h, *ends, stages, found)
+    np.testing.assert_allclose(found[:, :2].T, expected, rtol=1e-9, atol=1e-12)
 
 
 def quadrature_error(neuron):

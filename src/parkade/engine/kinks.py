@@ -68,7 +68,7 @@ def loss(start: float, end: float, slope: float, last: float) -> tuple[float, fl
 
 
 @njit()
-def _lost_forces(field: Field, h: float, x: Array, y: Array, stages: Array, out: Array) -> bool:
+def lost_forces(field: Field, h: float, x: Array, y: Array, stages: Array, out: Array) -> bool:
     """Set for each token the bound on its lost force, and the place of its worst kink."""
     d, kinked = field.own_value.shape[0], False
     for k in range(x.shape[0]):
@@ -118,14 +118,14 @@ def _by_clocks(field: Field, y: Array, out: Array) -> None:
             out[k, 0] /= clock_of(field, np.sqrt(square), y[k, d] if y.shape[1] > d else 0.0)
 
 
-@njit()
+@njit(apart=True)
 def _of_field(
     field: Field, h: float, x: Array, y: Array, stages: Array, tol: float, out: Array
 ) -> tuple[float, float]:
     result, first = 0.0, 1.0
     if field.activation != RELU or field.inner.shape[0] == 0:
         return result, first
-    if not _lost_forces(field, h, x, y, stages, out):
+    if not lost_forces(field, h, x, y, stages, out):
         return result, first
     _by_clocks(field, y, out)
     for k in range(out.shape[0]):
