@@ -186,8 +186,8 @@ def _excess(system: System, dims: Dims, x: Array, checked: int) -> float:
         velocity_rows(direct, dims, x, k, k + 1, exact)
         for c in range(x.shape[1]):
             gap = abs(fast[k, c] - exact[k, c])
-            if not gap <= worst:  # not max(): a NaN must not vanish
-                worst = gap
+            # Not max(): a NaN must not vanish.
+            worst = gap if worst == worst and not gap <= worst else worst
     return worst / (system.accuracy * max(1.0, frobenius(system.value)))
 
 

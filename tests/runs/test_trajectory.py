@@ -198,7 +198,7 @@ def changed(path, **changes):
         ("tokens", lambda x: x[:, :, :2], "tokens must be real numbers of shape"),
         ("tokens", lambda x: x[:, :0], "at least one token"),
         ("tokens", lambda x: 1.001 * x, "tokens must be unit vectors"),
-        ("tokens", lambda x: np.full_like(x, np.nan), "tokens must be unit vectors"),
+        ("tokens", lambda x: np.full_like(x, np.nan), "tokens must be finite, got nan at"),
         ("dense", lambda x: x[:, :2], "dense must be real numbers of shape"),
         ("dense", lambda x: x / 0, "dense must be finite"),
         ("frozen", lambda x: np.ones((1, 3)), "frozen_weights must be real numbers of shape (1)"),

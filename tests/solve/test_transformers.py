@@ -17,7 +17,7 @@ from support.transformers import (
 )
 
 import parkade as pk
-from parkade.base.errors import InputError
+from parkade.base.errors import InputError, StuckError
 
 X0 = pk.sphere.uniform(12, 3, seed=1)
 
@@ -191,6 +191,55 @@ def test_layers_converge_to_the_flow(norm):
         if model.radii:
             np.testing.assert_allclose(path.radii[-1], exact.radii[-1], rtol=3 * step)
     assert slope(steps, errors) == pytest.approx(1.0, abs=0.1)
+
+
+def _with(norm):
+    return pk.Transformer([pk.Head(V=[1.0, 0.5, -0.5], beta=3.0)], norm=norm)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        _with("mix(0.8)"),
+        pk.Layers([0, 1], [_with("pre"), _with("post")]),
+        pk.Layers([0, 0.5, 1], [_with("peri"), _with("ngpt"), _with("pre")]),
+        pk.Layers([0, 0.5, 1], [_with("sqrt"), _with("pre"), _with("sqrt")]),
+    ],
+    ids=["mix", "pre-post", "peri-ngpt-pre", "sqrt-pre-sqrt"],
+)
+def test_layers_of_all_norms_tend_to_the_flow(model):
+    """Tokens keep their lengths where a normalisation ignores them."""
+    radii = np.linspace(0.5, 3.0, len(X0))
+    exact = pk.simulate(model, X0, 2.0, tol=1e-9, radii=radii)
+    steps, errors, ratios = np.array([0.02, 0.01, 0.005]), [], []
+    for step in steps:
+        path = pk.forward(model, X0, round(2.0 / step), step=step, radii=radii)
+        errors.append(worst(path.final, exact.final))
+        ratios.append(np.abs(path.radii[-1] / exact.radii[-1] - 1).max())
+    assert slope(steps, errors) == pytest.approx(1.0, abs=0.1)
+    assert slope(steps, ratios) == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_layer_that_fails_is_named():
+    still = pk.Transformer([pk.Head(V=0.0, d=3)], norm="peri")
+    layers = pk.Layers([0, 2], [_with("pre"), still])
+    with pytest.raises(StuckError, match=r"token 0 feels no force in layer 2, .*peri-norm"):
+        pk.forward(layers, X0, 4)
+    with pytest.raises(StuckError, match="layer 0 takes token 0 to 0, where it has no dir"):
+        pk.forward(pk.Transformer([pk.Head(V=-1.0, d=2)]), np.eye(2), 3)
+
+    class Doubled(pk.Part, kind="doubled"):
+        rate = 1.0
+
+        def force(self, tokens, around):
+            return 1e200 * tokens
+
+        def data(self):
+            return {}
+
+    model = pk.Transformer([], d=3, parts=[Doubled()], norm="pre")
+    with pytest.raises(StuckError, match="gives token 0 a velocity in layer 0 that is not a f"):
+        pk.forward(model, X0, 3)
 
 
 def test_forward_by_hand():

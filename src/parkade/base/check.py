@@ -55,12 +55,17 @@ def array(name: str, value: Any) -> Array:
             result = np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"{name} must be real numbers, got {brief(value)}: {error}") from None
-    if not np.isfinite(result).all():
-        where = np.argwhere(~np.isfinite(result))[0].tolist()
-        place = f" at index {', '.join(map(str, where))}" if where else ""
-        got = result[tuple(where)]
-        raise InputError(NOT_FINITE.format(name=name, got=got, place=place))
+    finite(name, result)
     return result
+
+
+def finite(name: str, numbers: Array) -> None:
+    """Raise an error if an array has a NaN or an infinity."""
+    if not np.isfinite(numbers).all():
+        where = np.argwhere(~np.isfinite(numbers))[0].tolist()
+        place = f" at index {', '.join(map(str, where))}" if where else ""
+        got = numbers[tuple(where)]
+        raise InputError(NOT_FINITE.format(name=name, got=got, place=place))
 
 
 def number(name: str, value: Any) -> float:

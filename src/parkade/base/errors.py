@@ -56,7 +56,7 @@ class UnfinishedError(ParkadeError):
 
 
 class StuckError(UnfinishedError):
-    """A run ends early because a token has no motion: it has no length or feels no force."""
+    """A run ends early because a token has no motion: no length, force or finite velocity."""
 
 
 class StoreError(ParkadeError):

@@ -5,6 +5,9 @@ which the sphere is invariant. A Runge–Kutta step of F keeps its order, and re
 its end moves it by O(h^6), below the error of the step. The seventh stage is the first of
 the next step.
 
+Kinks of the velocity, which the error estimate may miss, have a bound of their own (`kinks`): a
+step that they make too inexact is followed by one that ends at the first of them.
+
 The coefficients are in `tableau`.
 """
 
@@ -19,6 +22,7 @@ from parkade.base.types import Array
 from parkade.engine.clock import ERROR, REJECTED, STARTED, STEP, TIME, new_clock
 from parkade.engine.integrator import Goal, Integrator, Steps
 from parkade.engine.jit import interpreted, njit
+from parkade.engine.kinks import kink_error
 from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.tableau import DORMAND_PRINCE
 from parkade.engine.trust import ROUNDING, drift_speed, new_watch, note_growth, note_rest
@@ -42,6 +46,9 @@ _NODES = DORMAND_PRINCE.nodes
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 10.0
 _BETA = 0.04
 _ALPHA = 1 / _ORDER - 0.75 * _BETA
+
+LAND = 0.999
+"""The longest step after one that ended too far behind a kink, relative to it."""
 
 
 class Work(NamedTuple):
@@ -154,6 +161,12 @@ def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps:
             evaluate(system, dims, y, stages[s])
         if not fixed:
             err = _estimate(h, stages, error) / tol
+            kink, place = kink_error(system, h, x, y, stages, tol, error)
+            if kink > 1.0:
+                clock[REJECTED] += 1
+                rejected = True
+                clock[STEP] = h * min(place, LAND)
+                continue
             if not err <= 1.0:
                 clock[REJECTED] += 1
                 rejected = True

@@ -143,7 +143,7 @@ def _settle(work: Work, h: float, rates: Array) -> None:
 
 @njit()
 def _longest(u: Array, n: int) -> float:
-    """The largest length of the first n columns of u."""
+    """The largest length of the first n columns of u; NaN if any number is."""
     result = 0.0
     for k in range(n):
         square = 0.0
@@ -151,6 +151,8 @@ def _longest(u: Array, n: int) -> float:
             square += u[c, k] ** 2
         if not square <= result:  # not max(): a NaN must not vanish
             result = square
+            if result != result:
+                break
     return float(np.sqrt(result))
 
 

@@ -25,15 +25,17 @@ NOISE = 16 * float(np.finfo(np.float64).eps)
 
 @njit()
 def largest(v: Array) -> float:
-    """The largest length of a row."""
+    """The largest length of a row; NaN if any number is."""
     result = 0.0
     for k in range(v.shape[0]):
         square = 0.0
         for c in range(v.shape[1]):
             square += v[k, c] * v[k, c]
-        # Not max(): a NaN must not vanish.
+        # Not max(): a NaN must not vanish, in this row or in a later one.
         if not square <= result:
             result = square
+            if result != result:
+                break
     return float(np.sqrt(result))
 
 

@@ -132,7 +132,8 @@ def _tokens(data: dict[str, NDArray[Any]], shape: tuple[int | None, ...], sealed
     tokens = _real(data, "tokens", shape)
     if tokens.shape[1] == 0:
         raise InputError("tokens must have at least one token")
-    # With a valid checksum there is no need to check every number.
+    check.finite("tokens", tokens)
+    # With a valid checksum there is no need to check every length.
     if not sealed:
         _check_units("tokens", tokens)
     return tokens
@@ -156,8 +157,7 @@ def _trajectory(data: dict[str, NDArray[Any]], model: Model, sealed: bool) -> di
         columns = d if radii is None else d + 1
         shape = (len(times) - 1, DENSE[stats.method], n, columns)
         dense = _real(data, "dense", shape)
-        if not sealed and not np.isfinite(dense).all():
-            raise InputError("dense must be finite")
+        check.finite("dense", dense)
     return {
         "model": model,
         "stats": stats,

@@ -74,7 +74,10 @@ class Trajectory(Path):
     radii: Array | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:
-        """Skip the checks: engines and `load` provide valid data."""
+        """Check that all numbers are finite; engines and `load` check the rest."""
+        for name in ("tokens", "radii", "dense"):
+            if getattr(self, name) is not None:
+                check.finite(name, getattr(self, name))
 
     @classmethod
     def from_frame(cls, spin: Array, states: Array, *, times: Array, **fields: Any) -> Trajectory:

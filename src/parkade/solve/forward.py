@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from parkade.base import check
-from parkade.base.errors import InputError
+from parkade.base.errors import InputError, StuckError
 from parkade.base.types import Array
 from parkade.model.layers import Layers
 from parkade.model.model import Model
-from parkade.model.norm import NGPT, Norm
+from parkade.model.norm import NGPT
 from parkade.model.sphere import normalize
 from parkade.model.transformer import Transformer
 from parkade.runs.path import Path
+from parkade.solve.stepper import undefined
 
 _SHORTEST = 1e-100  # radius: the square of a speed must fit into a float64
 
@@ -39,8 +40,9 @@ def forward(
         nGPT   x ← N(x + hα (N(F(x)) − x))
         sqrt   x ← N(x + h F(x)/√(t + 1))
 
-    and mix is post until its τ, then pre. For h → 0 the path tends to that of `simulate`, with an
-    error of order h.
+    and mix is post until its τ, then pre. Where some layers change the lengths of tokens, the
+    others keep them, and act on the directions. For h → 0 the path tends to that of `simulate`,
+    with an error of order h. Layers count from 0 where an error names one.
 
     Parameters
     ----------
@@ -82,7 +84,7 @@ def forward(
     states = np.empty((count + 1, *x.shape))
     states[0] = x * first_radii(model, len(x), radii)[:, None]
     for i in range(count):
-        states[i + 1] = _layer(_at(model, i * h), states[i], i * h, h)
+        states[i + 1] = _layer(_at(model, i * h), states[i], i, h, keeps=model.radii)
     lengths = np.linalg.norm(states, axis=-1).astype(np.float64, copy=False)
     times = h * np.arange(count + 1, dtype=np.float64)
     directions = states / lengths[..., None]
@@ -120,15 +122,23 @@ def _at(model: Any, t: float) -> Transformer:
     return found
 
 
-def _layer(model: Transformer, x: Array, t: float, h: float) -> Array:
-    """The tokens after a layer."""
-    norm: Norm = model.norm
-    if norm.radii:
-        lengths = np.linalg.norm(x, axis=-1, keepdims=True)
-        force = model.force(x / lengths, t=t)
-        moved: Array = x + h * force * lengths / norm.clock(np, force, lengths, t)
-        return moved
-    force = model.force(x, t=t)
-    scaled = force / norm.clock(np, force, 1.0, t)
-    back = norm.alpha * x if isinstance(norm, NGPT) else 0.0
-    return normalize(x + h * (scaled - back))
+def _layer(model: Transformer, x: Array, number: int, h: float, *, keeps: bool) -> Array:
+    """The tokens after a layer; `keeps` if they have lengths, even if this layer ignores them."""
+    norm, t = model.norm, number * h
+    lengths = np.linalg.norm(x, axis=-1, keepdims=True) if keeps else 1.0
+    unit = x / lengths
+    with np.errstate(all="ignore"):  # what is not finite has a sentence of its own
+        force = model.force(unit, t=t)
+        clock = norm.clock(np, force, lengths, t)
+        back = norm.alpha * unit if isinstance(norm, NGPT) else 0.0
+        moved: Array
+        moved = x + h * force * lengths / clock if norm.radii else unit + h * (force / clock - back)
+        sizes = np.linalg.norm(moved, axis=-1)
+    if not np.isfinite(sizes).all():
+        raise StuckError(undefined(model, int(np.isfinite(sizes).argmin()), f"in layer {number}"))
+    if not sizes.all():
+        raise StuckError(
+            f"layer {number} takes token {int(sizes.argmin())} to 0, where it has no direction; "
+            "use fewer layers or another step"
+        )
+    return moved if norm.radii else lengths * normalize(moved)

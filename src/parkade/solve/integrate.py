@@ -6,8 +6,12 @@ import math
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from parkade.base.errors import ParkadeError, StuckError
 from parkade.base.types import Array, MaskName
+from parkade.model.layers import Layers
+from parkade.model.model import Model
 from parkade.runs.stats import Stats
 from parkade.solve.equilibrium import unstable_until
 from parkade.solve.lower import plain_head
@@ -16,7 +20,7 @@ from parkade.solve.pace import Pace, foresee
 from parkade.solve.piecewise import Piecewise
 from parkade.solve.plan import Plan
 from parkade.solve.record import Recorder
-from parkade.solve.stepper import Stepper, has_vanished
+from parkade.solve.stepper import Stepper, Steps, broken, has_vanished, undefined
 from parkade.solve.sums import Sums, together
 
 _CHUNK_SECONDS = 0.05
@@ -61,16 +65,21 @@ def integrate(
             # The cost is an estimate, and steps may be rejected many times: use the clock.
             lap = time.perf_counter() - lap
             few = max(1, int(min(room, 4 * few, count * _CHUNK_SECONDS / max(lap, 1e-9))))
-            if taken is None or has_vanished(x0, taken[1][-1], problem.model.d):
+            if taken is None:
                 stopped = stepper.collapse()
-                if stopped and steps and options.partial:
-                    break
-                if stopped:
-                    raise StuckError(stopped)
-                raise ParkadeError(
-                    f"the steps became too short at t={stepper.time:g}; "
-                    f"tol={options.tol:g} may be too strict for this model"
-                )
+                if not stopped:
+                    raise ParkadeError(
+                        f"the steps became too short at t={stepper.time:g}; "
+                        f"tol={options.tol:g} may be too strict for this model"
+                    )
+            else:
+                taken, stopped = _finite(problem.model, taken)
+                if taken and not stopped and has_vanished(x0, taken[1][-1], problem.model.d):
+                    stopped = stepper.collapse()
+            if stopped and not (options.partial and (steps or taken)):
+                raise StuckError(stopped)
+            if taken is None:
+                break
             if stepper.span != span:
                 span = stepper.span
                 pace.begin(steps, span)
@@ -80,7 +89,7 @@ def integrate(
                 check_at = steps + _CHECK_STEPS
             kept.add(*taken)
             hooks.report(passed(stepper.time) / whole)
-            stopped = pace.judge(steps, stepper.time)
+            stopped = stopped or pace.judge(steps, stepper.time)
             if hooks.cancelled():
                 raise ParkadeError("cancelled")
     rejected = stepper.rejected
@@ -102,6 +111,24 @@ def integrate(
     )
     unstable = unstable_until(plan.pieces or (problem,), x0[: stepper.resting()])
     return stats, min(stepper.trusted_until(), unstable)
+
+
+def _finite(model: Model, taken: Steps) -> tuple[Steps | None, str]:
+    """Steps up to the first number that is not finite, and a sentence about that, if there is one.
+
+    No step is kept without this check, whatever the model and the stepper are.
+    """
+    times, tokens, dense = taken
+    with np.errstate(over="ignore", invalid="ignore"):
+        if math.isfinite(tokens.sum() + dense.sum()):  # one pass, and no memory
+            return taken, ""
+    for i, t in enumerate(times):
+        token = broken(np.concatenate([tokens[i][None], dense[i]]))
+        if token is not None:
+            now = model.at(t) if isinstance(model, Layers) else model
+            sound = (times[:i], tokens[:i], dense[:i]) if i else None
+            return sound, undefined(now, token, f"before t={t:g}")
+    return taken, ""
 
 
 class _Beginnings:

@@ -13,12 +13,15 @@ import numpy as np
 from parkade.base.constants import EPSILON
 from parkade.base.types import Array
 from parkade.engine.clock import TIME, TRUSTED, new_clock
+from parkade.engine.explicit import LAND
 from parkade.engine.tableau import DORMAND_PRINCE
 from parkade.engine.trust import ROUNDING, new_watch, note_growth, note_rest
 from parkade.model.sphere import normalize
+from parkade.model.transformer import Transformer
 from parkade.solve.handover import resting, take_over, take_over_watch
+from parkade.solve.naive_kinks import kink_error, kinked_part, lost_forces
 from parkade.solve.options import Problem
-from parkade.solve.stepper import Steps, vanishing
+from parkade.solve.stepper import Steps, broken, undefined, vanishing
 
 REACH = 4.0
 """How far the fastest token may move in the first step, in units of 1/sharpness."""
@@ -40,13 +43,15 @@ class Naive:
     code = f"NumPy {np.__version__}"
 
     def __init__(self, problem: Problem, x0: Array) -> None:
-        self.model, self._fixed = problem.model, problem.fixed
+        self.model, fixed = problem.model, problem.fixed
+        self._frozen = (fixed.tokens, fixed.weights) if len(fixed.weights) else ()
         self._t_end, self._tol = problem.options.t_end, problem.options.tol
         self._x = x0.copy()
         self._start = problem.start
         self.span = self._start, self._start + self._t_end
         self._t, self._h = 0.0, 0.0  # since the start
         self._rejected = 0
+        self._broken: int | None = None  # a token with no finite velocity at the last finite state
         # The naive velocity subtracts numbers of the size of V.
         self._noise = max(16 * EPSILON * self.model.rate, 1e-300)
         self._clock, self._watch = new_clock(), new_watch(len(x0), self.model.d)
@@ -69,7 +74,11 @@ class Naive:
 
     def collapse(self) -> str:
         """Which token has no motion."""
-        return vanishing(self.model, self._x, self._start + self._t)
+        now = self._start + self._t
+        found = vanishing(self.model, self._x, now)
+        if not found and self._broken is not None:
+            return undefined(self.model, self._broken, f"at t={now:g}")
+        return found
 
     def check(self) -> None:
         """Nothing to check: the naive velocity is the definition."""
@@ -87,14 +96,18 @@ class Naive:
 
         Where tokens have lengths, states have one column more: ln r.
         """
-        fixed = (self._fixed.tokens, self._fixed.weights) if len(self._fixed.weights) else ()
         now = self._start + t
-        found: Array = np.array(self.model.change(state, *fixed, t=now), dtype=np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):  # the run ends with a sentence
+            found: Array = np.array(self.model.change(state, *self._frozen, t=now), np.float64)
+        if broken(state) is None:
+            self._broken = broken(found)
         return found
 
     def retract(self, state: Array) -> Array:
-        """A state with its tokens scaled to unit length."""
+        """A state with its tokens scaled to unit length; all NaN if one has no direction."""
         d = self.model.d
+        if broken(state) is not None or not state[..., :d].any(axis=-1).all():
+            return np.full_like(state, np.nan)  # the step will be rejected
         if state.shape[-1] == d:
             return normalize(state)
         return np.concatenate([normalize(state[..., :d]), state[..., d:]], axis=-1)
@@ -179,12 +192,13 @@ class NaiveExplicit(Naive):
                 y = self.retract(self._x + h * np.tensordot(table.A[s, :s], self._slopes[:s], 1))
                 self._slopes[s] = self.velocity(t + table.nodes[s] * h, y)
             error = h * longest(np.tensordot(table.error, self._slopes, 1)) / self._tol
-            if error <= 1.0:
+            kink, place = self._kinks(h, y)
+            if error <= 1.0 and not kink > 1.0:
                 break
             self._rejected += 1
             rejected = True
             shrink = _SAFETY * error**-_ALPHA if error < 1e300 else _SHRINK
-            self._h = h * max(_SHRINK, shrink)
+            self._h = h * (min(place, LAND) if kink > 1.0 else max(_SHRINK, shrink))
         factor = _SAFETY * max(error, 1e-10) ** -_ALPHA * self._error**_BETA
         factor = min(1.0 if rejected else _GROW, max(_SHRINK, factor))
         if not last or factor < 1.0:
@@ -193,6 +207,26 @@ class NaiveExplicit(Naive):
         self._note(self._slopes[0], self._t_end if last else t + h)
         self._x = y
         return h
+
+    def _kinks(self, h: float, y: Array) -> tuple[float, float]:
+        """What kinks may cost a step of size h to y, relative to what is allowed; a shorter one."""
+        mlp, d = kinked_part(self.model), self.model.d
+        if mlp is None:
+            return 0.0, 1.0
+        ends = np.stack([self._x, y])[..., :d]
+        lost, places = lost_forces(mlp, h, ends, self._slopes[[0, 6]][..., :d])
+        if not lost.any():
+            return 0.0, 1.0
+        return kink_error(h * lost / self._clocks(y, self._t + h), places, self._tol)
+
+    def _clocks(self, state: Array, t: float) -> Array:
+        """s_k of the normalisation, (n,) or a number."""
+        assert isinstance(self.model, Transformer)
+        d, now = self.model.d, self._start + t
+        force = self.model.force(state[:, :d], *self._frozen, t=now)
+        radii = np.exp(state[:, d:]) if state.shape[1] > d else 1.0
+        clocks: Array = np.ravel(self.model.norm.clock(np, force, radii, now))
+        return clocks
 
 
 def longest(v: Array) -> float:

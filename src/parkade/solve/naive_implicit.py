@@ -53,6 +53,8 @@ class NaiveImplicit(Naive):
     def _step(self) -> Array | None:
         """Take one step and return its stages (6, n, d); None if steps are too short."""
         chart = _Chart(self, self._x, self._t)
+        if not chart.finite:
+            return None
         fastest = _abscissas(chart)
         while True:
             t = self._t
@@ -135,6 +137,12 @@ class _Chart:
         self._aging = self._change_with_time()
 
     @property
+    def finite(self) -> bool:
+        """Whether the velocity and its derivatives are."""
+        parts = self.slope, self._jacobian, self._aging
+        return all(bool(np.isfinite(part).all()) for part in parts)
+
+    @property
     def blocks(self) -> list[Array]:
         """The diagonal blocks of the Jacobian; one block of all tokens if it is not triangular."""
         n = len(self._x)
@@ -196,7 +204,8 @@ class _Chart:
         since = self._run.span[0] + self._t
         step = _PUSH * max(since, 1.0 / max(self._run.model.rate, 1e-300))
         before = max(0.0, self._t - step)
-        change = self._run.velocity(self._t + step, self._x) - self._run.velocity(before, self._x)
+        earlier = self._run.velocity(before, self._x)
+        change = self._run.velocity(self._t + step, self._x) - earlier
         return change / (self._t + step - before)
 
     def _solver(self, diagonal: float) -> _Solver:

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from parkade.base import check
 from parkade.base.types import Array
 from parkade.model.model import Model
 from parkade.model.transformer import Transformer
@@ -94,10 +95,7 @@ def vanishing(model: Model, state: Array, time: float) -> str:
     if isinstance(model, Transformer) and model.norm.uses_force:
         sizes = np.linalg.norm(model.force(tokens, t=time), axis=1)
         if not sizes.min() > _NOTHING * model.rate:
-            return (
-                f"token {int(sizes.argmin())} feels no force at t={time:g}, and its speed under "
-                f"{model.norm}-norm is the force divided by its size; use another norm"
-            )
+            return undefined(model, int(sizes.argmin()), f"at t={time:g}")
     return ""
 
 
@@ -108,3 +106,22 @@ def has_vanished(first: Array, state: Array, d: int) -> bool:
     may be as short as that takes.
     """
     return bool((state[:, d:] - first[:, d:] < _GONE).any())
+
+
+def undefined(model: Model, token: int, when: str) -> str:
+    """That a model gives a token no velocity, as a sentence."""
+    if isinstance(model, Transformer) and model.norm.uses_force:
+        return (
+            f"token {token} feels no force {when}, and its speed under {model.norm}-norm is the "
+            "force divided by its size; use another norm"
+        )
+    return (
+        f"{check.brief(model)} gives token {token} a velocity {when} that is not a finite number; "
+        "end the run before, or use another model"
+    )
+
+
+def broken(states: Array) -> int | None:
+    """The first token of states (..., n, columns) that is not finite, or None."""
+    finite = np.isfinite(states).all(axis=-1)
+    return None if finite.all() else int(np.argwhere(~finite)[0][-1])
