@@ -95,16 +95,3 @@ def test_memory_message_has_need_supply_and_remedy(little_memory):
         pk.InputError, match=r"a big thing needs 2 GiB .* 9\.31e-06 GiB.*; buy more"
     ):
         check.fits_in_memory(2 * 2**30, "a big thing", "buy more")
-
-
-def test_available_memory_is_a_plausible_number_of_bytes():
-    assert check.available_memory() > 2**20
-
-
-def test_unknown_memory_never_refuses(monkeypatch):
-    def unreadable(*args, **kwargs):
-        raise OSError
-
-    monkeypatch.setattr("pathlib.Path.read_text", unreadable)
-    assert check.available_memory() == np.inf
-    check.fits_in_memory(1e30, "anything", "nothing")

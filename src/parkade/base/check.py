@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from parkade.base.errors import InputError
+from parkade.base.memory import available_memory
 from parkade.base.types import Array, Seed
 
 Choice = TypeVar("Choice", bound=str)
@@ -222,15 +222,6 @@ def fits_in_memory(size: float, what: str, remedy: str) -> None:
             f"{what} needs {size / 2**30:.3g} GiB of memory, but {spare / 2**30:.3g} GiB are "
             f"available; {remedy}"
         )
-
-
-def available_memory() -> float:
-    """Bytes of memory available for a new array (infinite if unknown)."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(1024.0 * int(s.split()[1]) for s in lines if s.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        return float("inf")
 
 
 def compiler() -> None:
