@@ -236,6 +236,6 @@ def _stats(text: str) -> Any:
             continue
         if not isinstance(value, kind) or value != value:
             wanted = getattr(kind, "__name__", str(kind))
-            raise InputError(f"{name} of stats must be of type {wanted}, got {value!r}")
+            raise InputError(f"{name} of stats must be of type {wanted}, got {check.brief(value)}")
     check.choice("method of stats", stats.method, tuple(DENSE))
     return stats
