@@ -28,6 +28,8 @@ two, do not overflow. A value matrix must not be smaller than its inverse, for t
 TIMES = 1e-200, 1e300
 """The shortest and the longest run: much smaller steps and sums of times stay in float64."""
 
+_LABEL = 500  # characters
+
 _WHOLE = 2**63 - 1  # the largest possible length of an array
 
 NOT_FINITE = "{name} must be finite, got {got}{place}"
@@ -112,6 +114,15 @@ def positive_int(name: str, value: Any) -> int:
             raise InputError(f"{name} must be at most 2^63 − 1, got {brief(value)}")
         return int(value)
     raise InputError(f"{name} must be a whole number ≥ 1, got {brief(value)}")
+
+
+def label(name: str, value: Any) -> str:
+    """`value` as a text that can be shown: short, and without control characters."""
+    if not isinstance(value, str) or not value.isprintable() or len(value) > _LABEL:
+        raise InputError(
+            f"{name} must be a text of at most {_LABEL} printable characters, got {brief(value)}"
+        )
+    return value
 
 
 def dimension(value: Any) -> int:

@@ -42,18 +42,14 @@ def write(file: BinaryIO, arrays: Mapping[str, Any]) -> None:
 class Archive:
     """The arrays in an open .npz file; `what` is its name for messages.
 
-    Attributes
-    ----------
-    sealed : bool
-        Whether it has a checksum (which must match); files written by `numpy.savez` have none.
+    If it has a checksum, that must match; files written by `numpy.savez` have none.
     """
 
     def __init__(self, file: BinaryIO, what: str) -> None:
         self._zip = unzip.opened(file, what)
         size = sum(member.file_size for member in self._zip.infolist())
         check.fits_in_memory(size, what, "it may be damaged")
-        self.sealed = bool(self._zip.comment)
-        if self.sealed and self._zip.comment != _checksum(self._zip):
+        if self._zip.comment and self._zip.comment != _checksum(self._zip):
             raise ValueError("its checksum does not match")
         self._members = {m.filename.removesuffix(".npy"): m for m in self._zip.infolist()}
 

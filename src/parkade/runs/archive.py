@@ -39,7 +39,10 @@ SHORT = 2**20
 """The largest size of texts other than the model, in bytes."""
 
 UNIT_TOLERANCE = 1e-6
-"""How far from 1 the norm of a token may be in a file without a checksum."""
+"""How far from 1 the norm of a token may be."""
+
+RATES = 1e-250, 1e60
+"""The least and the largest rate of a rotation."""
 
 
 def write(file: str | os.PathLike[str], path: Path) -> None:
@@ -139,9 +142,7 @@ def _tokens(data: npz.Archive, shape: tuple[int | None, ...]) -> Array:
     tokens = _real(data, "tokens", shape)
     if tokens.shape[1] == 0:
         raise InputError("tokens must have at least one token")
-    # With a valid checksum there is no need to check every number.
-    if not data.sealed:
-        _check_units("tokens", tokens)
+    _check_units("tokens", tokens)
     return tokens
 
 
@@ -163,8 +164,10 @@ def _trajectory(data: npz.Archive, model: Model) -> dict[str, Any]:
         columns = d if radii is None else d + 1
         shape = (len(times) - 1, DENSE[stats.method], n, columns)
         dense = _real(data, "dense", shape)
-        if not data.sealed and not np.isfinite(dense).all():
+        if not np.isfinite(dense).all():
             raise InputError("dense must be finite")
+        if len(times) < 2 or times[0] != 0 or not (np.diff(times) > 0).all():
+            raise InputError("times of a run with dense output must increase from 0")
     return {
         "model": model,
         "stats": stats,
@@ -172,7 +175,7 @@ def _trajectory(data: npz.Archive, model: Model) -> dict[str, Any]:
         "tokens": tokens,
         "frozen": frozen,
         "frozen_weights": weights,
-        "spin": check.array("spin", _real(data, "spin", (d, d))),
+        "spin": _spin(_real(data, "spin", (d, d))),
         "trusted_until": trusted,
         "dense": dense,
         "radii": radii,
@@ -214,6 +217,17 @@ def _real(data: npz.Archive, name: str, shape: tuple[int | None, ...]) -> Array:
     return np.asarray(_read(data, name, accept), np.float64, order="C")
 
 
+def _spin(given: Array) -> Array:
+    """The generator of a rotation."""
+    spin = check.array("spin", given)
+    largest = np.abs(spin).max()
+    if largest and not RATES[0] <= largest <= RATES[1]:
+        raise InputError(f"spin must be 0 or have rates from {RATES[0]:g} to {RATES[1]:g}")
+    if (np.abs(spin + spin.T) > UNIT_TOLERANCE * largest).any():
+        raise InputError("spin must be antisymmetric")
+    return spin
+
+
 def _check_units(name: str, x: Array) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.square(x) @ np.ones(x.shape[-1])
@@ -233,9 +247,13 @@ def _stats(text: str) -> Any:
     for name, kind in _hints(Stats).items():
         value = getattr(stats, name)
         if kind is float and type(value) is int:
-            continue
-        if not isinstance(value, kind) or value != value:
+            kind = int
+        if not isinstance(value, kind) or isinstance(value, bool):
             wanted = getattr(kind, "__name__", str(kind))
             raise InputError(f"{name} of stats must be of type {wanted}, got {check.brief(value)}")
+        if isinstance(value, str):
+            check.label(f"{name} of stats", value)
+        elif value is not None and not 0 <= value < (math.inf if name == "seed" else 2**63):
+            raise InputError(f"{name} of stats must be ≥ 0 and < 2^63, got {check.brief(value)}")
     check.choice("method of stats", stats.method, tuple(DENSE))
     return stats
