@@ -125,6 +125,18 @@ def label(name: str, value: Any) -> str:
     return value
 
 
+def text(value: Any) -> str:
+    """`value` as a text that has an encoding."""
+    if not isinstance(value, str):
+        raise InputError(f"text must be a string, got {brief(value)}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        got = f"{value[error.start]!r} at index {error.start}"
+        raise InputError(f"text must have no lone surrogates, got {got}; remove it") from None
+    return value
+
+
 def dimension(value: Any) -> int:
     """`value` as a dimension d ≥ 2."""
     d = positive_int("d", value)
