@@ -97,14 +97,19 @@ def test_memory_message_has_need_supply_and_remedy(little_memory):
         check.fits_in_memory(2 * 2**30, "a big thing", "buy more")
 
 
-def test_available_memory_is_a_plausible_number_of_bytes():
-    assert check.available_memory() > 2**20
-
-
-def test_unknown_memory_never_refuses(monkeypatch):
-    def unreadable(*args, **kwargs):
-        raise OSError
-
-    monkeypatch.setattr("pathlib.Path.read_text", unreadable)
-    assert check.available_memory() == np.inf
-    check.fits_in_memory(1e30, "anything", "nothing")
+def test_no_message_is_longer_than_a_page():
+    long = "x" * 5_000_000
+    for call in (
+        lambda: pk.Attention(d=2, mask=long),
+        lambda: pk.load(long),
+        lambda: pk.trained.load(long),
+        lambda: pk.ensemble(d=2, n=4, runs=1, t_end=1.0, measure=long),
+        lambda: pk.theory.forecast(pk.Attention(d=2), pk.sphere.uniform(3, 2, seed=1), pull=long),
+    ):
+        with pytest.raises(pk.InputError) as caught:
+            call()
+        assert len(str(caught.value)) < 2100
+    error = pk.InputError(f"got {long}; use another one")
+    assert str(error).startswith("got xxx")
+    assert str(error).endswith("x; use another one")
+    assert len(str(error)) < 2100

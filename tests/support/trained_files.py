@@ -99,7 +99,9 @@ def _pickled(stream, tensors, legacy):
     pickler = _Pickler(stream, 2)
     pickler.legacy = legacy
     named = enumerate(tensors.items())
-    pickler.dump(OrderedDict((name, _Tensor(str(i), values)) for i, (name, values) in named))
+    inside = OrderedDict((name, _Tensor(str(i), values)) for i, (name, values) in named)
+    inside._metadata = OrderedDict({"": {"version": 1}})
+    pickler.dump(inside)
 
 
 def write_zip(path, tensors):

@@ -71,3 +71,25 @@ def test_files_with_a_crc_32_are_read_and_checked(tmp_path):
         file.write_bytes(damaged)
         with pytest.raises(DamagedError, match="checksum does not match"):
             pk.load_ensemble(tmp_path)
+
+
+def test_compressed_batches_are_refused(tmp_path):
+    """A chunk may unpack to gigabytes, however few of its numbers are read."""
+    import netCDF4
+
+    options = {"d": 2, "n": 4, "beta": 1.0, "runs": 2, "batch": 2, "t_end": 1.0}
+    pk.ensemble(**options, measure="clusters", store=tmp_path)
+    (file,) = tmp_path.glob("batch-*.nc")
+    copy = netCDF4.Dataset("copy.nc", "w", memory=2**16)
+    with netCDF4.Dataset("batch.nc", memory=file.read_bytes()) as whole:
+        copy.setncatts({name: whole.getncattr(name) for name in whole.ncattrs()})
+        for name, dimension in whole.dimensions.items():
+            copy.createDimension(name, None if name == "simulation" else dimension.size)
+        for name, old in whole.variables.items():
+            large = (2**16, *old.shape[1:])
+            new = copy.createVariable(name, old.dtype, old.dimensions, zlib=True, chunksizes=large)
+            new[:] = old[:]
+    data = copy.close()
+    file.write_bytes(bytes(data) + netcdf._seal(b"sums1", data))
+    with pytest.raises(pk.ParkadeError, match="is compressed"):
+        pk.load_ensemble(tmp_path)

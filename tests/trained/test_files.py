@@ -16,7 +16,7 @@ from support import trained as tiny
 from support import trained_files as written
 
 import parkade as pk
-from parkade.trained.formats import torch
+from parkade.trained.formats import pickles, torch
 
 IDS = [3, 1, 4, 1, 5]
 
@@ -99,6 +99,59 @@ def test_pickles_by_hand_are_refused(tmp_path, llama):
         refused(folder, "is not a file of weights|no tensor|not enough memory")
 
 
+def test_pickles_that_take_forever_are_refused(tmp_path, llama):
+    """Tuples of tuples, where a hash or a text of the outermost has 2⁶⁰ parts."""
+    folder = written.write_folder(tmp_path / "model", *llama, form="zip")
+    nested = b")" + b"q\x00h\x00\x86" * 60
+    long = b"(" + (b"\x8a\xff" + b"\x7f" * 255) * 5000 + b"t"
+    numbers = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\n"
+    storage = numbers + b"X\x01\x00\x00\x000NK\x09tQ"
+    tensor = b"ctorch._utils\n_rebuild_tensor_v2\n("
+    attacks = {
+        "key": b"}" + nested + b"Ns.",
+        "keys": b"}(" + nested + b"Nu.",
+        "key of an ordered dictionary": b"ccollections\nOrderedDict\n)R" + nested + b"Ns.",
+        "items": b"ccollections\nOrderedDict\n(](" + nested + b"N\x86etR.",
+        "set": b"\x80\x04\x8f(" + nested + b"\x90.",
+        "frozen set": b"\x80\x04(" + nested + b"\x91.",
+        "key of numbers": b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\n"
+        + nested
+        + b"NK\x09tQ.",
+        "kind of numbers": b"(X\x07\x00\x00\x00storage" + nested + b"NNK\x09tQ.",
+        "shape": tensor + storage + b"K\x00" + nested + nested + b"tR.",
+        "long numbers": tensor + storage + b"K\x00" + long + long + b"tR.",
+        "many numbers": tensor + storage + b"K\x00" + (b"(" + b"K\x09" * 99999 + b"t") * 2 + b"tR.",
+    }
+    for content in attacks.values():
+        with zipfile.ZipFile(folder / "pytorch_model.bin", "w") as archive:
+            archive.writestr("archive/data.pkl", b"\x80\x02" + content)
+            archive.writestr("archive/data/0", bytes(36))
+        refused(folder, "is not a file of weights")
+
+
+def test_pickles_set_no_attributes(tmp_path, llama):
+    """Attributes of the reader's own functions, types and tensors, set by the opcode BUILD."""
+    folder = written.write_folder(tmp_path / "model", *llama, form="zip")
+    tensor = b"ctorch._utils\n_rebuild_tensor_v2\n"
+    storage = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000NK\x09tQ"
+    whole = tensor + b"(" + storage + b"K\x00K\x09\x85K\x01\x85tR"
+    state = b"}X\x07\x00\x00\x00stridesJ\x00\xff\xff\xff\x85s"
+    slots = b"N}X\x0c\x00\x00\x00__defaults__K\x05\x85s\x86"
+    for content in (
+        tensor + slots,
+        tensor + state,
+        b"ctorch._utils\n_rebuild_parameter\n" + slots,
+        b"ccollections\nOrderedDict\n" + state,
+        whole + state,
+        storage + state,
+    ):
+        with zipfile.ZipFile(folder / "pytorch_model.bin", "w") as archive:
+            pickled = b"\x80\x02}X\x01\x00\x00\x00a" + content + b"bs."
+            archive.writestr("archive/data.pkl", pickled)
+            archive.writestr("archive/data/0", bytes(36))
+        refused(folder, "is not a file of weights.*as a dict")
+
+
 def test_tensors_beyond_their_numbers_are_refused(tmp_path):
     values = np.zeros((2, 3), np.float32)
     for strides, shape in (((10**9, 1), (2, 3)), ((3, 1), (10**6, 3)), ((0, 0), (2**40, 2**20))):
@@ -107,8 +160,8 @@ def test_tensors_beyond_their_numbers_are_refused(tmp_path):
         written.write_zip(path, {"a": bad})
         with zipfile.ZipFile(path) as archive:
             content = archive.read("archive/data.pkl")
-        inside = torch._Unpickler(io.BytesIO(content)).load()["a"]
-        wrong = torch._Tensor(inside.storage, 0, shape, strides)
+        inside = pickles.Machine().load(io.BytesIO(content))["a"]
+        wrong = pickles.Tensor(inside.storage, 0, shape, strides)
         with pytest.raises(ValueError, match=r"beyond|larger"):
             torch._stored(np.zeros(24, np.uint8), wrong, 0)
 
@@ -160,9 +213,17 @@ def test_damaged_headers_of_safetensors(tmp_path, llama):
         {"data_offsets": [64, 128]},
         {"data_offsets": [-64, 0]},
         {"data_offsets": None},
+        {"data_offsets": [0.5, 64.5]},
+        {"data_offsets": [False, 64]},
+        {"shape": [True, 16]},
+        {"shape": [10**4000] * 500},
+        {"shape": [2**61] * 100_000},
+        {"shape": [1] * 100 + [16]},
     ):
         write({"a": entry | change})
         refused(folder, "truncated or damaged")
+    write({"a": entry | {"dtype": "F" * 5_000_000}})
+    refused(folder, r"numbers of the type 'F{56}\.\.\.; known are F64")
     write({"a": entry | {"dtype": "F8_E4M3"}})
     refused(folder, "numbers of the type 'F8_E4M3'; known are F64")
     for header in (b"{", b"[1]", b"\xff\xff", b"[" * 100_000):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from support import trained as tiny
 from support import trained_files as written
+from support.processes import in_fork
 
 import parkade as pk
 from parkade.trained.pieces import Pieces
@@ -97,3 +99,33 @@ def test_lists_of_words(tmp_path):
     (folder / "vocab.txt").write_text("\n".join(pieces))
     model = pk.trained.load(folder)
     assert model.encode("We walked") == [2, 8, 5, 6, 3]
+
+
+def test_texts_and_ids_that_a_tokenizer_does_not_know(tmp_path):
+    folder = written.write_folder(tmp_path / "model", *tiny.bert(np.random.default_rng(1)))
+    (folder / "vocab.txt").write_text("[UNK]\na\nb")
+    model = pk.trained.load(folder)
+    assert model.encode("ab") == [1, 2]
+    with pytest.raises(pk.InputError, match=r"no lone surrogates, got '\\ud800' at index 1"):
+        model.read("a\ud800b")
+    with pytest.raises(pk.InputError, match="list of words has 3, but the model has an id 4"):
+        _ = model.read([1, 4]).words
+    few = Pieces((b"<unk>", b"<s>", b"</s>", b"<0x41>"), (0.0,) * 4)
+    with pytest.raises(pk.InputError, match="no piece for the byte 0x20"):
+        few.encode("A")
+    with pytest.raises(ValueError, match="a score for each piece"):
+        Pieces((b"a", b"b"), (1.0,))
+
+
+def test_tokenizers_work_in_forks_and_threads(tmp_path):
+    folder = written.write_folder(tmp_path / "model", *tiny.bert(np.random.default_rng(1)))
+    (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nwalk\n##ed")
+    model = pk.trained.load(folder)
+    expected = json.dumps(model.encode("walked"))
+    for _ in range(2):
+        assert in_fork(lambda: json.dumps(model.encode("walked"))) == expected
+        assert json.dumps(model.encode("walked")) == expected
+    with ThreadPoolExecutor(4) as pool:
+        texts = ["walked " * i for i in range(1, 40)]
+        found = list(pool.map(model.encode, texts))
+    assert [len(ids) for ids in found] == [2 + 2 * i for i in range(1, 40)]

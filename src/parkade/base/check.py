@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from parkade.base.errors import InputError
+from parkade.base.memory import available_memory
 from parkade.base.types import Array, Seed
 
 Choice = TypeVar("Choice", bound=str)
@@ -27,6 +27,8 @@ two, do not overflow. A value matrix must not be smaller than its inverse, for t
 
 TIMES = 1e-200, 1e300
 """The shortest and the longest run: much smaller steps and sums of times stay in float64."""
+
+_LABEL = 500  # characters
 
 _WHOLE = 2**63 - 1  # the largest possible length of an array
 
@@ -117,6 +119,27 @@ def positive_int(name: str, value: Any) -> int:
             raise InputError(f"{name} must be at most 2^63 − 1, got {brief(value)}")
         return int(value)
     raise InputError(f"{name} must be a whole number ≥ 1, got {brief(value)}")
+
+
+def label(name: str, value: Any) -> str:
+    """`value` as a text that can be shown: short, and without control characters."""
+    if not isinstance(value, str) or not value.isprintable() or len(value) > _LABEL:
+        raise InputError(
+            f"{name} must be a text of at most {_LABEL} printable characters, got {brief(value)}"
+        )
+    return value
+
+
+def text(value: Any) -> str:
+    """`value` as a text that has an encoding."""
+    if not isinstance(value, str):
+        raise InputError(f"text must be a string, got {brief(value)}")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        got = f"{value[error.start]!r} at index {error.start}"
+        raise InputError(f"text must have no lone surrogates, got {got}; remove it") from None
+    return value
 
 
 def dimension(value: Any) -> int:
@@ -227,15 +250,6 @@ def fits_in_memory(size: float, what: str, remedy: str) -> None:
             f"{what} needs {size / 2**30:.3g} GiB of memory, but {spare / 2**30:.3g} GiB are "
             f"available; {remedy}"
         )
-
-
-def available_memory() -> float:
-    """Bytes of memory available for a new array (infinite if unknown)."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(1024.0 * int(s.split()[1]) for s in lines if s.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        return float("inf")
 
 
 def compiler() -> None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+_LONGEST = 2000  # characters of a message; what is quoted may be a file of megabytes
+
 
 class ParkadeError(Exception):
     """Base class of parkade's errors; the message is one clear sentence.
@@ -19,6 +21,11 @@ class ParkadeError(Exception):
     ...     print(error)
     there is no file missing.npz
     """
+
+    def __init__(self, text: str = "") -> None:
+        if len(text) > _LONGEST:
+            text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
+        super().__init__(text)
 
 
 class InputError(ParkadeError, ValueError):

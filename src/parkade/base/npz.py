@@ -13,13 +13,15 @@ import io
 import math
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade.base import check
+from parkade.base import check, unzip
+
+Accept = Callable[[np.dtype[Any], tuple[int, ...]], None]
 
 _CHUNK = 2**18  # bytes per read
 _HEADERS = {
@@ -37,23 +39,28 @@ def write(file: BinaryIO, arrays: Mapping[str, Any]) -> None:
         archive.comment = _checksum(archive)
 
 
-def read(file: BinaryIO, what: str) -> tuple[dict[str, NDArray[Any]], bool]:
-    """The arrays in a file, and whether it has a checksum (which must match).
+class Archive:
+    """The arrays in an open .npz file; `what` is its name for messages.
 
-    Files written by `numpy.savez` have none. `what` is the file's name for messages.
+    If it has a checksum, that must match; files written by `numpy.savez` have none.
     """
-    arrays = {}
-    with zipfile.ZipFile(file) as archive:
-        if archive.comment and archive.comment != _checksum(archive):
-            raise ValueError("its checksum does not match")
-        size = sum(member.file_size for member in archive.infolist())
+
+    def __init__(self, file: BinaryIO, what: str) -> None:
+        self._zip = unzip.opened(file, what)
+        size = sum(member.file_size for member in self._zip.infolist())
         check.fits_in_memory(size, what, "it may be damaged")
-        for member in archive.infolist():
-            with archive.open(member) as stream:
-                # Small members in one read: many short reads of an archive are slow.
-                source = io.BytesIO(stream.read()) if member.file_size <= _CHUNK else stream
-                arrays[member.filename.removesuffix(".npy")] = read_npy(source, member.file_size)
-        return arrays, bool(archive.comment)
+        if self._zip.comment and self._zip.comment != _checksum(self._zip):
+            raise ValueError("its checksum does not match")
+        self._members = {m.filename.removesuffix(".npy"): m for m in self._zip.infolist()}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._members
+
+    def read(self, name: str, accept: Accept) -> NDArray[Any]:
+        """One array; `accept` raises if its type or shape is wrong, before it is unpacked."""
+        member = self._members[name]
+        with self._zip.open(member) as stream:
+            return read_npy(stream, member.file_size, accept)
 
 
 def _checksum(archive: zipfile.ZipFile) -> bytes:
@@ -61,18 +68,27 @@ def _checksum(archive: zipfile.ZipFile) -> bytes:
     return b"parkade crc32 %08x" % zlib.crc32(repr(entries).encode())
 
 
-def read_npy(stream: IO[bytes], size: int) -> NDArray[Any]:
-    """The array in a .npy stream of exactly `size` bytes."""
-    shape, transposed, dtype = _HEADERS[np.lib.format.read_magic(stream)](stream)
+def read_npy(stream: IO[bytes], size: int, accept: Accept | None = None) -> NDArray[Any]:
+    """The array in a .npy stream of exactly `size` bytes; for `accept` see `Archive.read`."""
+    # The first piece has the whole header. Small members are read at once, which is faster.
+    start = io.BytesIO(stream.read(min(size, _CHUNK)))
+    shape, transposed, dtype = _HEADERS[np.lib.format.read_magic(start)](start)
     if dtype.hasobject or not dtype.itemsize:
         raise ValueError(f"it contains {dtype.name}, not numbers or text")
     # Before any allocation: a damaged header may claim any shape.
-    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != size - stream.tell():
+    rest = size - start.tell()
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != rest:
         raise ValueError(f"it is too short or too long for an array of shape {shape}")
-    data = np.empty(size - stream.tell(), np.uint8)
-    for start in range(0, len(data), _CHUNK):
-        part = data[start : start + _CHUNK]
-        part[:] = np.frombuffer(stream.read(len(part)), np.uint8)
+    if accept is not None:
+        accept(dtype, shape)
+    data = np.empty(rest, np.uint8)
+    place, piece = 0, start.read()
+    while piece:
+        data[place : place + len(piece)] = np.frombuffer(piece, np.uint8)
+        place += len(piece)
+        piece = stream.read(min(rest - place, _CHUNK))
+    if place < rest:
+        raise ValueError("it is shorter than its header says")
     if stream.read(1):  # reading to the end makes zipfile check the CRC-32
         raise ValueError("it is longer than its header says")
     return data.view(dtype).reshape(shape, order="F" if transposed else "C")

@@ -301,7 +301,8 @@ class MergeTree:
             return self.plateaus[index]
         except (IndexError, TypeError):
             raise InputError(
-                f"plateau must be an index into the {len(self.plateaus)} plateaus, got {index!r}"
+                f"plateau must be an index into the {len(self.plateaus)} plateaus, got "
+                f"{check.brief(index)}"
             ) from None
 
 

@@ -53,7 +53,8 @@ def numbers(option: str, text: str) -> Array:
     try:
         return np.array([float(part) for part in text.split(",")])
     except ValueError:
-        raise InputError(f"{option} must be numbers separated by commas, got {text!r}") from None
+        got = check.brief(text)
+        raise InputError(f"{option} must be numbers separated by commas, got {got}") from None
 
 
 def schedule(option: str, text: str) -> Schedule:
@@ -61,7 +62,8 @@ def schedule(option: str, text: str) -> Schedule:
     try:
         times, beta = zip(*(map(float, pair.split(":")) for pair in text.split(",")), strict=True)
     except ValueError:
-        raise InputError(f"{option} must be pairs such as 0:16,100:64, got {text!r}") from None
+        got = check.brief(text)
+        raise InputError(f"{option} must be pairs such as 0:16,100:64, got {got}") from None
     return Schedule(times, beta)
 
 
@@ -126,7 +128,8 @@ def _position(text: str) -> Position:
     try:
         return kinds[kind](float(number))
     except (KeyError, ValueError):
-        raise InputError(f"--position must be rope:BASE or alibi:SLOPE, got {text!r}") from None
+        got = check.brief(text)
+        raise InputError(f"--position must be rope:BASE or alibi:SLOPE, got {got}") from None
 
 
 def times(text: str) -> Array | Literal["steps", "final"]:
@@ -159,5 +162,5 @@ def times(text: str) -> Array | Literal["steps", "final"]:
 def _bad_times(text: str) -> InputError:
     return InputError(
         "--times must be steps, final, numbers separated by commas, lin:START:STOP:COUNT "
-        f"or log:START:STOP:COUNT, got {text!r}"
+        f"or log:START:STOP:COUNT, got {check.brief(text)}"
     )

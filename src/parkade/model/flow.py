@@ -66,7 +66,8 @@ class Flow(Model, kind="flow"):
         self.autonomous = bool(autonomous)
         self.sharpness = check.strength("sharpness", sharpness)
         self.rate = check.positive("rate", rate)
-        self._label = label or getattr(velocity, "__name__", type(velocity).__name__)
+        name = getattr(velocity, "__name__", type(velocity).__name__)
+        self._label = check.label("label", label) if label else name
 
     def __repr__(self) -> str:
         return f"Flow({self._label}, d={self.d}{', causal=True' if self.triangular else ''})"

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 
+from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.plots import style
@@ -99,8 +100,8 @@ def _table(ds: xarray.Dataset, variable: str) -> tuple[Array, Array, Array]:
         )
     if variable not in ds.data_vars:
         raise InputError(
-            f"the ensemble has no variable {variable!r}, only {', '.join(map(str, ds.data_vars))}; "
-            "add its measure"
+            f"the ensemble has no variable {check.brief(variable)}, only "
+            f"{', '.join(map(str, ds.data_vars))}; add its measure"
         )
     found = ds[variable]
     for needed in ("beta", "time"):

@@ -35,8 +35,14 @@ OLD_TRAJECTORY = "parkade trajectory 1"
 ARRAYS = ("frozen", "frozen_weights", "spin", "trusted_until")
 """Fields of a trajectory besides times, tokens, model, stats and dense output."""
 
+SHORT = 2**20
+"""The largest size of texts other than the model, in bytes."""
+
 UNIT_TOLERANCE = 1e-6
-"""How far from 1 the norm of a token may be in a file without a checksum."""
+"""How far from 1 the norm of a token may be."""
+
+RATES = 1e-250, 1e60
+"""The least and the largest rate of a rotation."""
 
 
 def write(file: str | os.PathLike[str], path: Path) -> None:
@@ -81,20 +87,24 @@ def read(file: str | os.PathLike[str]) -> dict[str, Any]:
     source = File(file)
     remedy = "; write it again with run.save"
     with reading(source, "a parkade trajectory", remedy), source.open("rb") as stream:
-        data, sealed = npz.read(stream, str(source))
-    try:
-        found = _text(data, "format")
-        if found == PATH:
-            return _path(data, _model(data) if "model" in data else None, sealed)
-        if found not in (TRAJECTORY, OLD_TRAJECTORY):
-            raise InputError(f"its format is {found!r}, this version reads {TRAJECTORY!r}")
-        model = _model(data) if found == TRAJECTORY else _old_model(data)
-        return _trajectory(data, model, sealed)
-    except InputError as error:
-        raise InputError(f"{source} is not a parkade trajectory: {error}{remedy}") from None
+        archive = npz.Archive(stream, str(source))
+        try:
+            return _fields(archive)
+        except InputError as error:
+            raise InputError(f"{source} is not a parkade trajectory: {error}{remedy}") from None
 
 
-def _model(data: dict[str, NDArray[Any]]) -> Model:
+def _fields(data: npz.Archive) -> dict[str, Any]:
+    """The fields in an archive; arrays are unpacked only if their shapes fit those before."""
+    found = _text(data, "format", SHORT)
+    if found == PATH:
+        return _path(data, _model(data) if "model" in data else None)
+    if found not in (TRAJECTORY, OLD_TRAJECTORY):
+        raise InputError(f"its format is {check.brief(found)}, this version reads {TRAJECTORY!r}")
+    return _trajectory(data, _model(data) if found == TRAJECTORY else _old_model(data))
+
+
+def _model(data: npz.Archive) -> Model:
     try:
         model = from_dict(json.loads(_text(data, "model")))
     except (ValueError, RecursionError) as error:
@@ -104,45 +114,43 @@ def _model(data: dict[str, NDArray[Any]]) -> Model:
     return model
 
 
-def _old_model(data: dict[str, NDArray[Any]]) -> Model:
+def _old_model(data: npz.Archive) -> Model:
     return Attention(
         beta=float(_real(data, "beta", ())),
-        mask=_text(data, "mask"),
+        mask=_text(data, "mask", SHORT),
         Q=_real(data, "Q", (None, None)),
         K=_real(data, "K", (None, None)),
         V=_real(data, "V", (None, None)),
     )
 
 
-def _path(data: dict[str, NDArray[Any]], model: Model | None, sealed: bool) -> dict[str, Any]:
+def _path(data: npz.Archive, model: Model | None) -> dict[str, Any]:
     times = check.array("times", _real(data, "times", (None,)))
     shape = (len(times), None, None if model is None else model.d)
-    tokens = _tokens(data, shape, sealed)
+    tokens = _tokens(data, shape)
     radii = _radii(data, *tokens.shape[:2])
     return {"times": times, "tokens": tokens, "model": model, "radii": radii}
 
 
-def _radii(data: dict[str, NDArray[Any]], times: int, n: int) -> Array | None:
+def _radii(data: npz.Archive, times: int, n: int) -> Array | None:
     if "radii" not in data:
         return None
     return check_radii(_real(data, "radii", (times, n)), (times, n))
 
 
-def _tokens(data: dict[str, NDArray[Any]], shape: tuple[int | None, ...], sealed: bool) -> Array:
+def _tokens(data: npz.Archive, shape: tuple[int | None, ...]) -> Array:
     tokens = _real(data, "tokens", shape)
     if tokens.shape[1] == 0:
         raise InputError("tokens must have at least one token")
     check.finite("tokens", tokens)
-    # With a valid checksum there is no need to check every length.
-    if not sealed:
-        _check_units("tokens", tokens)
+    _check_units("tokens", tokens)
     return tokens
 
 
-def _trajectory(data: dict[str, NDArray[Any]], model: Model, sealed: bool) -> dict[str, Any]:
-    d, stats = model.d, _stats(_text(data, "stats"))
+def _trajectory(data: npz.Archive, model: Model) -> dict[str, Any]:
+    d, stats = model.d, _stats(_text(data, "stats", SHORT))
     times = check.times(_real(data, "times", (None,)), math.inf)
-    tokens = _tokens(data, (len(times), None, d), sealed)
+    tokens = _tokens(data, (len(times), None, d))
     frozen = _real(data, "frozen", (None, d))
     weights = check.array("frozen_weights", _real(data, "frozen_weights", (len(frozen),)))
     if not (weights > 0).all():
@@ -158,6 +166,8 @@ def _trajectory(data: dict[str, NDArray[Any]], model: Model, sealed: bool) -> di
         shape = (len(times) - 1, DENSE[stats.method], n, columns)
         dense = _real(data, "dense", shape)
         check.finite("dense", dense)
+        if len(times) < 2 or times[0] != 0 or not (np.diff(times) > 0).all():
+            raise InputError("times of a run with dense output must increase from 0")
     return {
         "model": model,
         "stats": stats,
@@ -165,39 +175,57 @@ def _trajectory(data: dict[str, NDArray[Any]], model: Model, sealed: bool) -> di
         "tokens": tokens,
         "frozen": frozen,
         "frozen_weights": weights,
-        "spin": check.array("spin", _real(data, "spin", (d, d))),
+        "spin": _spin(_real(data, "spin", (d, d))),
         "trusted_until": trusted,
         "dense": dense,
         "radii": radii,
     }
 
 
-def _entry(data: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
+def _read(data: npz.Archive, name: str, accept: npz.Accept) -> NDArray[Any]:
     if name not in data:
         raise InputError(f"it has no {name}")
-    return data[name]
+    return data.read(name, accept)
 
 
-def _text(data: dict[str, NDArray[Any]], name: str) -> str:
-    entry = _entry(data, name)
-    if entry.dtype.kind != "U" or entry.shape != ():
-        raise InputError(f"{name} must be text, got {entry.dtype.name} of shape {entry.shape}")
-    return str(entry)
+def _text(data: npz.Archive, name: str, limit: float = math.inf) -> str:
+    """A text of at most `limit` bytes."""
+
+    def accept(dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+        if dtype.kind != "U" or shape != ():
+            raise InputError(f"{name} must be text, got {dtype.name} of shape {shape}")
+        if dtype.itemsize > limit:
+            raise InputError(f"{name} must have at most {limit} bytes, got {dtype.itemsize}")
+
+    return str(_read(data, name, accept))
 
 
-def _real(data: dict[str, NDArray[Any]], name: str, shape: tuple[int | None, ...]) -> Array:
+def _real(data: npz.Archive, name: str, shape: tuple[int | None, ...]) -> Array:
     """Numbers of this shape; None means any length."""
-    entry = _entry(data, name)
-    fits = entry.ndim == len(shape) and all(
-        want in (None, got) for want, got in zip(shape, entry.shape, strict=True)
-    )
-    if entry.dtype.kind not in "fiu" or not fits:
-        wanted = ", ".join("any" if length is None else str(length) for length in shape)
-        raise InputError(
-            f"{name} must be real numbers of shape ({wanted}), got {entry.dtype.name} of shape "
-            f"{entry.shape}"
+
+    def accept(dtype: np.dtype[Any], got: tuple[int, ...]) -> None:
+        fits = len(got) == len(shape) and all(
+            want in (None, length) for want, length in zip(shape, got, strict=True)
         )
-    return np.asarray(entry, np.float64, order="C")
+        if dtype.kind not in "fiu" or not fits:
+            wanted = ", ".join("any" if length is None else str(length) for length in shape)
+            raise InputError(
+                f"{name} must be real numbers of shape ({wanted}), got {dtype.name} of shape {got}"
+            )
+        check.fits_in_memory(8.0 * math.prod(got), name, "it may be damaged")
+
+    return np.asarray(_read(data, name, accept), np.float64, order="C")
+
+
+def _spin(given: Array) -> Array:
+    """The generator of a rotation."""
+    spin = check.array("spin", given)
+    largest = np.abs(spin).max()
+    if largest and not RATES[0] <= largest <= RATES[1]:
+        raise InputError(f"spin must be 0 or have rates from {RATES[0]:g} to {RATES[1]:g}")
+    if (np.abs(spin + spin.T) > UNIT_TOLERANCE * largest).any():
+        raise InputError("spin must be antisymmetric")
+    return spin
 
 
 def _check_units(name: str, x: Array) -> None:
@@ -219,9 +247,13 @@ def _stats(text: str) -> Any:
     for name, kind in _hints(Stats).items():
         value = getattr(stats, name)
         if kind is float and type(value) is int:
-            continue
-        if not isinstance(value, kind) or value != value:
+            kind = int
+        if not isinstance(value, kind) or isinstance(value, bool):
             wanted = getattr(kind, "__name__", str(kind))
-            raise InputError(f"{name} of stats must be of type {wanted}, got {value!r}")
+            raise InputError(f"{name} of stats must be of type {wanted}, got {check.brief(value)}")
+        if isinstance(value, str):
+            check.label(f"{name} of stats", value)
+        elif value is not None and not 0 <= value < (math.inf if name == "seed" else 2**63):
+            raise InputError(f"{name} of stats must be ≥ 0 and < 2^63, got {check.brief(value)}")
     check.choice("method of stats", stats.method, tuple(DENSE))
     return stats

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from parkade.base.check import available_memory
+from parkade.base.memory import available_memory
 from parkade.base.types import Array
 from parkade.model.head import Head
 from parkade.model.layers import Layers

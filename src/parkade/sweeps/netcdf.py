@@ -196,6 +196,8 @@ def decode(
                 source = file[name]
                 if source.shape != array.shape or source.dtype != variables(recipe)[name].dtype:
                     raise ValueError(f"the shape or type of {name} is wrong")
+                if source.chunking() != "contiguous":  # a chunk may unpack to gigabytes
+                    raise ValueError(f"{name} is compressed")
                 array[:] = source[:]
             made: str = file.versions
             if not isinstance(json.loads(made), dict):

@@ -25,7 +25,7 @@ def read(data):
             for name in part.ncattrs():
                 part.getncattr(name)
         for variable in file.variables.values():
-            if variable.size > len(data):
+            if variable.size > len(data) or variable.chunking() != "contiguous":
                 raise ValueError
             variable[:]
 

@@ -81,7 +81,7 @@ def schedule(
             f"depth must be from 100 to 1e300, got {end:g}; clusters form by t = 10 only"
         )
     if shape not in ("constant", "logarithmic"):
-        raise InputError(f"shape must be 'constant' or 'logarithmic', got {shape!r}")
+        raise InputError(f"shape must be 'constant' or 'logarithmic', got {check.brief(shape)}")
     delta = _length(k, size, dimension)
     mass = max(1.0, size / (2 * k))
     if shape == "constant":

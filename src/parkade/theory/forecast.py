@@ -96,7 +96,7 @@ def forecast(
     '4e+48'
     """
     if pull not in ("net", "nearest"):
-        raise InputError(f"pull must be 'net' or 'nearest', got {pull!r}")
+        raise InputError(f"pull must be 'net' or 'nearest', got {check.brief(pull)}")
     problem = _reduce(tokens, beta)
     r = cluster_radius(problem.sharpness) if radius is None else check.positive("radius", radius)
     if r >= math.pi:

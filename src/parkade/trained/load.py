@@ -53,10 +53,17 @@ def load(
         raise InputError(f"path must be a path or a name, got {check.brief(path)}")
     place = Path(path)
     name = None
-    if not place.exists():
+    if not _exists(place):
         place, name = packages.find(str(path), download), str(path)
     source = open_source(place)
     return from_source(source, kind, name or source.name)
+
+
+def _exists(place: Path) -> bool:
+    try:
+        return place.exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def open_source(place: Path) -> Source:

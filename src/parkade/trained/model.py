@@ -128,9 +128,7 @@ class Trained:
         """The ids of a text."""
         if self.tokenizer is None:
             raise InputError(f"{self.name} has no tokenizer; pass ids instead of text")
-        if not isinstance(text, str):
-            raise InputError(f"text must be a string, got {check.brief(text)}")
-        return self.tokenizer.encode(text)
+        return self.tokenizer.encode(check.text(text))
 
     def decode(self, ids: ArrayLike) -> str:
         """The text of ids."""

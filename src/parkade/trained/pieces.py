@@ -30,6 +30,12 @@ class Pieces:
     scores: tuple[float, ...]
     begin: int = 1
 
+    def __post_init__(self) -> None:
+        """Check that there is a score for each piece."""
+        plain = all(isinstance(score, (int, float)) for score in self.scores)
+        if len(self.scores) != len(self.pieces) or not plain:
+            raise ValueError("its tokenizer does not have a score for each piece")
+
     @classmethod
     def from_bytes(cls, data: bytes, count: int) -> Pieces:
         """The pieces in a file of llama2.c."""
@@ -91,8 +97,13 @@ class Pieces:
             if part in self._ids:
                 ids.append(self._ids[part])
             elif part:
-                ids += [self._bytes[byte] for byte in part]
+                ids += [self._byte(byte) for byte in part]
         return ids
+
+    def _byte(self, byte: int) -> int:
+        if byte not in self._bytes:
+            raise InputError(f"the tokenizer has no piece for the byte {byte:#04x} of the text")
+        return self._bytes[byte]
 
     def decode(self, ids: list[int]) -> str:
         """The text of ids."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from parkade.base import files
 from parkade.base.errors import InputError
+from parkade.trained.library import Library
 
 
 class Tokenizer(Protocol):
@@ -23,27 +25,6 @@ class Tokenizer(Protocol):
 
     def word(self, number: int) -> str:
         """The text of one id."""
-
-
-@dataclass(frozen=True, eq=False)
-class Library:
-    """A tokenizer of the library `tokenizers`."""
-
-    inner: Any
-    begin: tuple[int, ...] = ()
-
-    def encode(self, text: str) -> list[int]:
-        """The ids of a text."""
-        return [*self.begin, *self.inner.encode(text).ids]
-
-    def decode(self, ids: list[int]) -> str:
-        """The text of ids."""
-        return str(self.inner.decode(list(ids)))
-
-    def word(self, number: int) -> str:
-        """The text of one id."""
-        alone = self.inner.decode([number], skip_special_tokens=False)
-        return alone or self.inner.id_to_token(number) or ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +56,10 @@ class Vocabulary:
 
     def word(self, number: int) -> str:
         """The text of one id."""
+        if not 0 <= number < len(self.words):
+            raise InputError(
+                f"the list of words has {len(self.words)}, but the model has an id {number}"
+            )
         return self.words[number]
 
 
@@ -83,16 +68,13 @@ def of_folder(folder: Path) -> Tokenizer | None:
     whole, words = folder / "tokenizer.json", folder / "vocab.txt"
     if whole.is_file():
         with files.reading(whole, "a tokenizer of the library tokenizers"):
-            inner = library().Tokenizer.from_file(str(whole))
-            inner.no_padding()  # some files ask for a fixed length
-            inner.no_truncation()
-            return Library(inner)
+            return Library("file", {"path": os.path.abspath(whole)})
     if words.is_file():
         with files.reading(words, "a list of words"):
             listed = words.read_text(encoding="utf-8").splitlines()
-        if any(word.startswith("##") for word in listed):
-            lower = _lowercase(folder)
-            return Library(library().BertWordPieceTokenizer(str(words), lowercase=lower))
+            if any(word.startswith("##") for word in listed):
+                given = {"path": os.path.abspath(words), "lowercase": _lowercase(folder)}
+                return Library("words", given)
         return Vocabulary(tuple(listed)) if listed else None
     return None
 
@@ -103,15 +85,3 @@ def _lowercase(folder: Path) -> bool:
         return True
     with files.reading(settings, "settings in JSON"):
         return bool(json.loads(settings.read_text(encoding="utf-8")).get("do_lower_case", True))
-
-
-def library() -> Any:
-    """The library `tokenizers`."""
-    try:
-        import tokenizers
-    except ImportError:
-        raise InputError(
-            "this tokenizer needs the library tokenizers: pip install 'parkade[trained]'; or pass "
-            "ids instead of text"
-        ) from None
-    return tokenizers

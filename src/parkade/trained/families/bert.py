@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.trained.block import Attention, Block, Ends, Network, Norm, Readout, Shape
 from parkade.trained.families.family import Family
@@ -12,7 +13,8 @@ def shape_of(settings: Settings, family: str) -> Shape:
     """The sizes of an encoder."""
     kind = settings.config.get("position_embedding_type") or "absolute"
     if kind != "absolute":
-        raise InputError(f"positions of the kind {kind!r} are unknown; known are 'absolute' ones")
+        got = check.brief(kind)
+        raise InputError(f"positions of the kind {got} are unknown; known are 'absolute' ones")
     d, heads = settings.size("hidden_size"), settings.size("num_attention_heads")
     return Shape(
         family=family,

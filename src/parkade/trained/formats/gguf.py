@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.trained.formats.gguf_header import Described, Header
 from parkade.trained.formats.source import Source, Stored, mapped
+from parkade.trained.library import Library
 from parkade.trained.pieces import Pieces
-from parkade.trained.tokens import Library, Tokenizer, library
+from parkade.trained.tokens import Tokenizer
 
 _KNOWN = ("llama",)
 _NAMES = {
@@ -40,6 +42,8 @@ _SETTINGS = {
     "context_length": "max_position_embeddings",
     "rope.freq_base": "rope_theta",
 }
+_SPLITS = ("default", "gpt-2", "smollm")  # known ways to cut text before pairs are joined
+_NAME = 100  # characters of the name of a model
 _CONTROL = 3  # the type of a token that is no text
 
 
@@ -57,7 +61,8 @@ def read(path: Path) -> Source:
     kind = get("general.architecture")
     if kind not in _KNOWN:
         raise InputError(
-            f"{path} has the architecture {kind!r}; of GGUF files, known are {', '.join(_KNOWN)}"
+            f"{path} has the architecture {check.brief(kind)}; of GGUF files, known are "
+            f"{', '.join(_KNOWN)}"
         )
     if get(f"{kind}.rope.scaling.type") not in (None, "none"):
         raise InputError(f"{path} has a RoPE that is scaled, which is unknown in GGUF files")
@@ -74,7 +79,10 @@ def read(path: Path) -> Source:
         "tie_word_embeddings": "lm_head.weight" not in tensors,
         "rope_interleaved": True,  # queries and keys of these files are stored so
     }
-    return Source(get("general.name") or path.stem, config, tensors, _tokenizer(get))
+    name = get("general.name")
+    if not isinstance(name, str) or not 0 < len(name) <= _NAME or not name.isprintable():
+        name = path.stem
+    return Source(name, config, tensors, _tokenizer(get))
 
 
 def _name(name: str) -> str:
@@ -111,26 +119,20 @@ def _tokenizer(get: Callable[[str], Any]) -> Tokenizer | None:
     if pieces is None:
         return None
     begin, types = get("tokenizer.ggml.bos_token_id"), get("tokenizer.ggml.token_type") or []
+    if begin is not None and type(begin) is not int:
+        raise ValueError(f"the id that begins a text is {check.brief(begin)}")
     if kind == "llama":
         texts = tuple(piece.replace("▁", " ").encode() for piece in pieces)
         return Pieces(texts, tuple(get("tokenizer.ggml.scores")), 1 if begin is None else begin)
-    split = _splits().get(get("tokenizer.ggml.pre") or "default")
-    if kind != "gpt2" or split is None:
+    split = get("tokenizer.ggml.pre") or "default"
+    if kind != "gpt2" or split not in _SPLITS:
         return None
-    lib = library()
-    merges = [tuple(pair.split(" ", 1)) for pair in get("tokenizer.ggml.merges") or []]
-    vocabulary = {piece: i for i, piece in enumerate(pieces)}
-    inner = lib.Tokenizer(lib.models.BPE(vocab=vocabulary, merges=merges))
-    inner.pre_tokenizer, inner.decoder = split, lib.decoders.ByteLevel()
-    special = [piece for piece, kind in zip(pieces, types, strict=False) if kind == _CONTROL]
-    inner.add_special_tokens(special)
-    first = bool(get("tokenizer.ggml.add_bos_token")) and begin is not None
-    return Library(inner, (begin,) if first else ())
-
-
-def _splits() -> dict[str, Any]:
-    """How text is cut before pairs are joined."""
-    make = library().pre_tokenizers
-    bytes_only = make.ByteLevel(add_prefix_space=False, use_regex=True)
-    digits = make.Sequence([make.Digits(individual_digits=True), bytes_only])
-    return {"default": bytes_only, "gpt-2": bytes_only, "smollm": digits}
+    given = {
+        "pieces": pieces,
+        "merges": [pair.split(" ", 1) for pair in get("tokenizer.ggml.merges") or []],
+        "digits": split == "smollm",
+        "special": [piece for piece, kind in zip(pieces, types, strict=False) if kind == _CONTROL],
+    }
+    added = begin is not None and get("tokenizer.ggml.add_bos_token")
+    first: tuple[Any, ...] = (begin,) if added else ()
+    return Library("pieces", given, first)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from parkade.base import check
 from parkade.trained.formats.source import Stored, mapped, stored
 
 _LONGEST = 100_000_000  # bytes of a header, as the format says
@@ -25,8 +26,8 @@ def read(path: Path) -> dict[str, Stored]:
             continue
         begin, end = entry["data_offsets"]
         first = 8 + size
-        if begin < 0:
-            raise ValueError(f"{name[:60]} begins before the first number")
+        if type(begin) is not int or type(end) is not int or begin < 0:
+            raise ValueError(f"the place of {name[:60]} is {check.brief([begin, end])}")
         shape = tuple(entry["shape"])
         tensors[name] = stored(memory, entry["dtype"], shape, first + begin, first + end)
     return tensors

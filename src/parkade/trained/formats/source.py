@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.trained.tokens import Tokenizer
 
@@ -26,6 +27,9 @@ _DTYPES = {
     "U8": np.uint8,
     "BOOL": np.bool_,
 }
+
+
+_DIMENSIONS = 8  # at most, of a tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +61,10 @@ def stored(
     """A tensor that lies in mapped memory from byte `start` (to `end`); the bounds are checked."""
     if code not in _DTYPES:
         known = ", ".join(_DTYPES)
-        raise InputError(f"a tensor has numbers of the type {code!r}; known are {known}")
+        got = check.brief(code)
+        raise InputError(f"a tensor has numbers of the type {got}; known are {known}")
     dtype = np.dtype(_DTYPES[code])
-    if any(not isinstance(s, int) or s < 0 for s in shape):
-        raise ValueError(f"a tensor has the shape {shape}")
+    check_shape(shape)
     size = math.prod(shape) * dtype.itemsize
     if end not in (None, start + size):
         raise ValueError(f"a tensor has a shape {shape} that does not fit its bytes")
@@ -76,6 +80,14 @@ def stored(
         return numbers.reshape(shape)
 
     return Stored(shape, read)
+
+
+def check_shape(shape: tuple[Any, ...]) -> None:
+    """Raise if this is no shape of a tensor; the product of what passes is quickly computed."""
+    if len(shape) > _DIMENSIONS:
+        raise ValueError(f"a tensor has {len(shape)} dimensions")
+    if not all(type(s) is int and 0 <= s < 2**62 for s in shape):
+        raise ValueError(f"a tensor has the shape {check.brief(shape)}")
 
 
 def mapped(path: Path) -> NDArray[np.uint8]:
