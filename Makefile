@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce findings trained test checked compiled fuzz parity browser system-browser firefox docs docstest \
+.PHONY: help reproduce findings trained test stress prepared checked compiled fuzz parity browser system-browser firefox docs docstest \
   wheel dist wasm page bench clean
 
 help: ## show the targets
@@ -59,11 +59,17 @@ trained: $(VENV)/models ## measure four trained models (300 MB to fetch) into re
 	$(BIN)/parkade verify --paper trained -o results/trained/claims
 	$(BIN)/python -m parkade.experiments.trained.summary results/trained
 
-test: $(BIN)/python ## linters, types and every test
-	@# Side by side: a browser from the system, compiling, which needs nothing but parkade, and the rest.
+RUN_TESTS = $(BIN)/pytest -n auto --dist worksteal
+test: prepared ## linters, types and every test, in random order; PARKADE_ORDER=SEED repeats one
+	$(RUN_TESTS)
+
+stress: prepared ## the same beside a load of twice the cores
+	$(BIN)/python tests/load.py $(RUN_TESTS)
+
+# Side by side: a browser from the system, compiling, which needs nothing but parkade, and the rest.
+prepared: $(BIN)/python
 	$(MAKE) --no-print-directory --jobs 3 system-browser compiled checked
 	@$(MAKE) --no-print-directory browser
-	$(BIN)/pytest -n auto --dist worksteal
 
 compiled: $(VENV)/parkade
 	$(BIN)/python tests/compile.py

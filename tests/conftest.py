@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import os
+import secrets
 import signal
 from pathlib import Path
 
@@ -11,6 +13,9 @@ import hypothesis
 import pytest
 
 PAGE = Path(__file__).parent / "explorer" / "page"
+
+# The seed of the order of tests. Workers inherit it, so that all of them have the same order.
+ORDER = os.environ.setdefault("PARKADE_ORDER", str(secrets.randbelow(10**6)))
 
 # There are more workers than cores, and threads of BLAS wait in busy loops: up to a third of the
 # CPU. It counts if it is set before NumPy is imported, and for processes that tests start.
@@ -47,12 +52,29 @@ def pytest_collection_finish():
     gc.enable()
 
 
-def pytest_collection_modifyitems(items):
-    """Tests of the explorer's page first: one worker waits for its browser while others compute.
+def pytest_report_header():
+    """How to have this order again."""
+    return f"order: PARKADE_ORDER={ORDER}"
 
+
+@pytest.hookimpl(tryfirst=True)  # pytest then puts tests together that share a parametrised fixture
+def pytest_collection_modifyitems(items):
+    """Shuffle files, and tests within files. A file alone has the order that it has among others.
+
+    Tests of the explorer's page are first: one worker waits for its browser while others compute.
     At the end, all workers would start a browser, and wait for it.
     """
-    items.sort(key=lambda item: PAGE not in item.path.parents)
+
+    def place(name):
+        return hashlib.sha256(f"{ORDER} {name}".encode()).digest()
+
+    items.sort(
+        key=lambda item: (
+            PAGE not in item.path.parents,
+            place(item.nodeid.partition("::")[0]),
+            place(item.nodeid),
+        )
+    )
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import threading
+
 import pytest
+from support.explorer import ENDLESS
 
 from parkade.explorer import Limits, Settings
-from parkade.explorer.compute import compute_scene
-from parkade.explorer.limits import CancelledError, TooLongError
+from parkade.explorer.compute import compute_run, compute_scene
+from parkade.explorer.limits import CancelledError, LimitedRecorder, TooLongError
+from parkade.explorer.run_queue import RunQueue
 from parkade.explorer.schema import FieldError
 
 
@@ -50,3 +55,54 @@ def test_analysis_can_be_cancelled():
 
     with pytest.raises(CancelledError):
         compute_scene(chosen, Limits(), report, cancelled)
+
+
+def test_a_run_that_waits_for_others_has_its_time(monkeypatch):
+    """The limit is of CPU time: here each look at a clock on the wall is an hour later."""
+    hours = iter(range(0, 10**9, 3600))
+    monkeypatch.setattr("time.monotonic", lambda: float(next(hours)))
+    recorder = LimitedRecorder(Settings(n=4, d=2).start, Limits(), lambda: False)
+    for _ in range(3):
+        recorder.checkpoint()
+
+
+@pytest.fixture
+def no_garbage_collection():
+    """What is in cycles stays."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def recorders():
+    """How many recorders there are, each with the steps of a run."""
+    return sum(isinstance(found, LimitedRecorder) for found in gc.get_objects())
+
+
+@pytest.mark.usefixtures("no_garbage_collection")
+def test_runs_that_end_early_leave_no_steps():
+    """Not even while another run is under way, with no time to look for garbage."""
+    before, stop = recorders(), threading.Event()
+    queue = RunQueue(threads=2)
+    queue.submit(lambda report, cancelled: stop.wait())
+    try:
+        for limits, error in [(Limits(memory=2**16), TooLongError), (Limits(), CancelledError)]:
+            begun = threading.Event()
+
+            def call(report, cancelled, limits=limits, begun=begun):
+                def reported(fraction):
+                    begun.set()
+                    report(fraction)
+
+                return compute_run(Settings(**ENDLESS), limits, reported, cancelled)
+
+            task = queue.submit(call)
+            if error is CancelledError:
+                assert begun.wait(240)
+                task.cancel()
+            assert isinstance(task.future.exception(), error)
+            assert recorders() == before
+    finally:
+        stop.set()
+        queue.close()

@@ -27,10 +27,13 @@ RUN = "/api/run"
 SMALL = {"n": 12, "d": 2, "beta": 16, "T": 20}
 """Settings that take a few milliseconds."""
 
-ENDLESS = {"n": 16, "d": 2, "V": "1,-1;1,1", "Q": "1,2;0,1", "T": 2e6}
-"""Settings that take a minute: tokens that keep turning, in a way no moving frame removes."""
+ENDLESS = {"n": 1000, "d": 2, "V": "1,-1;1,1", "Q": "1,2;0,1", "T": 1e4}
+"""Settings that take a minute: tokens that keep turning, in a way no moving frame removes.
 
-ENDLESS_LINK = "n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=2000000"
+Steps are slow, and fewer than those of a run that is refused because it would never end.
+"""
+
+ENDLESS_LINK = "n=1000&d=2&V=1,-1;1,1&Q=1,2;0,1&T=10000"
 """The link of the page to them."""
 
 PATIENT = Limits(memory=1e12, token_steps=1e9)

@@ -45,7 +45,7 @@ class Limits:
     token_steps : float
         Steps of single tokens, n·steps: a bound on what is kept, and on what is analysed.
     seconds : float
-        From the first step on, without compiling.
+        Of CPU time, from the first step on, without compiling: other runs do not count.
     memory : float
         Bytes of steps kept.
     """
@@ -134,10 +134,10 @@ class LimitedRecorder:
         return self
 
     def checkpoint(self) -> None:
-        """Raise if the client has left, or the time is over."""
+        """Raise if the client has left, or the time is over: that of the thread that computes."""
         if self._cancelled():
             raise CancelledError("cancelled")
-        now = time.monotonic()
+        now = time.thread_time()
         self._begun = now if self._begun is None else self._begun
         if now - self._begun > self._limits.seconds:
             raise TooLongError(f"stopped after {self._limits.seconds:g} s{self._advice}")

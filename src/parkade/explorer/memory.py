@@ -14,8 +14,8 @@ WAIT = 1.0
 class Tidier:
     """Gives memory back after runs, once nothing is under way.
 
-    Failed runs are in cycles with their tracebacks, which Python leaves for later, and the C
-    library keeps what threads have freed: after some large runs, a gigabyte.
+    Python frees what is in cycles some time later, and the C library keeps what threads have freed:
+    after some large runs, a gigabyte.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 import time
+import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -117,7 +118,11 @@ class Task:
     def _compute(self) -> Any:
         """Run the computation, on a thread of the queue."""
         tell.set(self._notes.append)
-        return self._computation(self._report, self._cancelled.is_set)
+        try:
+            return self._computation(self._report, self._cancelled.is_set)
+        except BaseException as error:
+            _let_go(error)
+            raise
 
     def _report(self, fraction: float) -> None:
         self._fraction = fraction
@@ -164,6 +169,17 @@ class RunQueue:
             task.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._tidier.stop()
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Clear the variables of the functions that an error went through.
+
+    The future has the error, the error has these functions, and they have the future: this cycle
+    would keep all steps of a run until Python looks for garbage.
+    """
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
 
 
 def _for_users(error: BaseException) -> ParkadeError:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from parkade.base.errors import InputError
+from parkade.explorer import connections
 from parkade.explorer.app import create_app
 
 HOST = "127.0.0.1"
@@ -19,29 +22,38 @@ def serve(port: int | None, opened: Callable[[str], None]) -> None:
     """Serve until interrupted; `opened` is called with the address once the server answers."""
     listener = _listen(port)
     address = f"http://{HOST}:{listener.getsockname()[1]}/"
-    config = uvicorn.Config(
-        create_app(),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        ws="none",
-        lifespan="on",
-        timeout_graceful_shutdown=1,  # do not wait for streams, which last as long as their runs
-    )
-    _Server(config, lambda: opened(address)).run(sockets=[listener])
+    _Server(create_app(), lambda: opened(address)).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
-    """A server that calls a function once it has started."""
+    """A server that calls a function once it has started, and ends connections that only wait."""
 
-    def __init__(self, config: uvicorn.Config, opened: Callable[[], None]) -> None:
+    def __init__(self, app: ASGIApp, opened: Callable[[], None]) -> None:
+        config = uvicorn.Config(
+            app,
+            http=connections.Connection,
+            backlog=max(1, connections.most_connections() // 4),  # those accepted at once, too
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            ws="none",
+            lifespan="on",
+            timeout_graceful_shutdown=1,  # not until streams end, which last as long as their runs
+        )
         super().__init__(config)
         self._opened = opened
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
+            exhausted = connections.Exhausted(self.server_state.connections)
+            asyncio.get_running_loop().set_exception_handler(exhausted)
             self._opened()
+
+    async def on_tick(self, counter: int) -> bool:
+        since = asyncio.get_running_loop().time() - connections.HEAD_SECONDS
+        connections.end_waiting(self.server_state.connections, since)
+        return await super().on_tick(counter)
 
 
 def _listen(port: int | None) -> socket.socket:

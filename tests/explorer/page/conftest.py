@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.explorer import explore_together, relayed
-from support.reader import SLOW_SCREEN, Reader
+from support.reader import PATIENCE, SLOW_SCREEN, WINDOW, Reader
 
 # The first one is Chromium without windows: the same pages for half of the CPU.
 BROWSERS = "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"
@@ -43,7 +43,7 @@ FLAGS = [
     f"--disable-features={','.join(NOT_NEEDED)}",
 ]
 USUAL = {
-    "viewport": {"width": 1280, "height": 800},
+    "viewport": WINDOW,
     "reduced_motion": "reduce",
     "color_scheme": "light",
 }
@@ -72,7 +72,7 @@ def browser():
     """A Chromium with a profile of its own."""
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=20_000)
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         found = next(filter(None, map(shutil.which, BROWSERS)), None)
         if found is None and not Path(playwright.chromium.executable_path).exists():
@@ -128,7 +128,7 @@ def opened(browser, server, tabs):
     wrong = [line for reader in readers for line in reader.wrong]
     for reader in readers:
         if reader is tab:
-            reader.leave(f"{server}/static/icon.svg", USUAL["viewport"])
+            reader.leave(f"{server}/static/icon.svg")
         else:
             reader.context.close()
     assert not wrong
@@ -136,11 +136,11 @@ def opened(browser, server, tabs):
 
 @pytest.fixture(scope="module")
 def kept(tabs, server):
-    """A reader for all tests of a file, in one page: opened again, it only gets another address."""
+    """A reader for all tests of a file, in one page: each turns it to the link it needs."""
     reader = tabs[0]
     reader.begin(server)
     yield reader
-    reader.leave(f"{server}/static/icon.svg", USUAL["viewport"])
+    reader.leave(f"{server}/static/icon.svg")
     assert not reader.wrong
 
 
@@ -163,10 +163,10 @@ def turned(standing, server, request):
     standing.begin(server)
     if request.session.testsfailed > standing.failures:
         standing.failures = request.session.testsfailed
-        standing.leave(f"{server}/static/icon.svg", USUAL["viewport"])
+        standing.leave(f"{server}/static/icon.svg")
 
     def turn(link):
-        standing.turn(link, USUAL["viewport"])
+        standing.turn(link)
         return standing
 
     yield turn
@@ -210,7 +210,7 @@ def from_disk(browser, tabs, blank):
             reader.check_file()
         finally:
             if reader is tab:
-                reader.leave(blank, USUAL["viewport"])
+                reader.leave(blank)
             else:
                 reader.context.close()
 

@@ -39,7 +39,7 @@ def test_nothing_is_against_the_rules(opened, audit):
             assert audit(reader) == [], (link, theme)
     reader.press("Escape", "Escape", "?")
     assert reader.on("help").is_visible()
-    reader.page.set_viewport_size({"width": 390, "height": 844})
+    reader.resize(390, 844)
     assert audit(reader) == []
     # And it would tell: a button without a name is against the rules.
     reader.get("document.getElementById('theme').removeAttribute('aria-label')")
@@ -59,7 +59,7 @@ def test_by_touch(opened):
     reader.idle()
     assert 1e20 < reader.get("parkade.t") < 1e55
     reader.open("tour=2&talk=1")
-    reader.page.set_viewport_size({"width": 844, "height": 390})
+    reader.resize(844, 390)
     expect(reader.on("tour-title")).to_have_text("They park")
     reader.page.touchscreen.tap(700, 150)
     expect(reader.on("tour-title")).to_have_text("They gather, and wait")

@@ -12,15 +12,11 @@ LINK = "n=40&d=2&beta=36&T=1e6&seed=1"
 SETTINGS = {"n": 40, "d": 2, "beta": 36, "T": 1e6, "seed": 1}
 
 
-@pytest.fixture(scope="module")
-def pair(tabs, server):
-    """A reader of two scenes, for all tests of this file."""
-    reader = tabs[0]
-    reader.begin(server)
-    reader.open(f"{LINK}&t=30&beside=beta:9")
-    yield reader
-    reader.leave(f"{server}/static/icon.svg", {"width": 1280, "height": 800})
-    assert not reader.wrong
+@pytest.fixture
+def pair(kept):
+    """A reader of two scenes."""
+    kept.turn(f"{LINK}&t=30&beside=beta:9")
+    return kept
 
 
 def names(reader):

@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import expect
 from support.explorer import ENDLESS_LINK
 from support.marks import many
-from support.reader import PATIENCE
 
 from parkade.analysis.centers import KINDS
 from parkade.explorer.settings import Settings
@@ -190,14 +189,11 @@ def test_a_new_value_ends_the_run_before(opened, server):
         assert reader.get("document.documentElement.dataset.state") == "computing"
         reader.on("seed").fill(str(seed))
         reader.on("seed").blur()
-    moved = expect(reader.on("progress-bar"))
-    moved.not_to_have_attribute("aria-valuenow", "0", timeout=PATIENCE)
+    expect(reader.on("progress-bar")).not_to_have_attribute("aria-valuenow", "0")
     reader.type("T", 10)
     scene = reader.scene()
     assert (scene["settings"]["T"], scene["settings"]["seed"]) == (10, 8)
-    for _ in range(100):  # the news may come later than the scene
-        if len(ended) < 8:
-            reader.page.wait_for_timeout(100)
+    reader.until(lambda: len(ended) >= 8)  # the news may come later than the scene
     assert ended == ["net::ERR_ABORTED"] * 8
     assert reader.on("progress").is_hidden()
 

@@ -28,8 +28,7 @@ def test_a_frame_has_the_picture_and_the_time_line(from_disk, tmp_path, run):
     for name in ["facts", "side", "legend", "theory", "story", "downloads", "status"]:
         assert reader.on(name).is_hidden()
     for width, height in [(640, 400), (360, 420), (900, 300)]:
-        reader.page.set_viewport_size({"width": width, "height": height})
-        reader.idle()
+        reader.resize(width, height)
         ball, line = (reader.on(name).bounding_box() for name in ("ball-box", "time"))
         assert ball["height"] > 0.5 * height
         assert ball["y"] + ball["height"] <= line["y"] + 1

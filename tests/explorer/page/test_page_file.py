@@ -118,8 +118,7 @@ def test_a_notebook_shows_the_whole_time_line(from_disk, tmp_path):
     reader = from_disk(tmp_path / "page.html")
     assert reader.on("story").is_visible()
     for width in [760, 945, 1000, 1200]:
-        reader.page.set_viewport_size({"width": width, "height": page.height})
-        reader.idle()
+        reader.resize(width, page.height)
         box = reader.on("timeline").bounding_box()
         assert box["y"] + box["height"] <= page.height, width
         assert reader.on("ball").bounding_box()["height"] > 350

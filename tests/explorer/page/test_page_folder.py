@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 from playwright.sync_api import expect
+from support.reader import PATIENCE
 
 import parkade as pk
 from parkade.explorer import folder
@@ -75,8 +76,8 @@ def test_side_by_side_and_many_seeds(opened, site):
     reader = opened("n=8&d=2&beta=16&T=2000&beside=beta:4", origin=site)
     assert reader.get("parkade.beside.beta") == 4
     reader.on("many").click()
-    expect(reader.on("seeds")).to_be_visible()
-    expect(reader.on("seeds")).to_be_hidden(timeout=120_000)
+    reader.wait("parkade.many.length === 100")
+    expect(reader.on("seeds")).to_be_hidden()
     runs = reader.get("parkade.many")
     assert len(runs) == 100
     seen = [tuple(np.round(run["seen"], 6)) for run in runs]
@@ -88,6 +89,7 @@ def test_side_by_side_and_many_seeds(opened, site):
 
 def test_without_vectors_it_plays_the_life(browser, site):
     context = browser.new_context(reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
     context.add_init_script("WebAssembly.validate = () => false;")
     tab = context.new_page()
     tab.goto(site + "/")

@@ -59,7 +59,7 @@ def wrong(reader, sizes):
     """What is wrong, by size."""
     found = {}
     for width, height in sizes:
-        reader.page.set_viewport_size({"width": width, "height": height})
+        reader.resize(width, height)
         found[width, height] = reader.page.evaluate(_WRONG)
     return {size: told for size, told in found.items() if told}
 
@@ -69,7 +69,7 @@ def test_sizes(turned):
     reader = turned("n=64&beta=25&T=10000&heads=8&rank=2")
     assert reader.text("about").startswith("Each head sees")
     assert wrong(reader, SIZES) == {}
-    reader.page.set_viewport_size({"width": 1280, "height": 800})
+    reader.resize(1280, 800)
     reader.on("preset").select_option("life")
     reader.idle()
     reader.on("tour-open").click()
@@ -86,8 +86,7 @@ _CUT = """() => [...document.querySelectorAll('label, button, .key, summary, h2'
 def test_keys_of_a_phone(turned, small):
     """The mark of the first token is explained there too, and no label is cut off."""
     reader = turned(small)
-    reader.page.set_viewport_size({"width": 360, "height": 740})
-    reader.idle()
+    reader.resize(360, 740)
     assert reader.page.evaluate(_CUT) == []
     assert reader.page.get_by_text("first token", exact=True).is_visible()
 
@@ -95,8 +94,7 @@ def test_keys_of_a_phone(turned, small):
 def test_names_on_a_phone(turned):
     """None is cut off, and none lies on its own token to avoid that."""
     reader = turned("n=200&d=2&beta=64&T=30&t=25")
-    reader.page.set_viewport_size({"width": 360, "height": 740})
-    reader.idle()
+    reader.resize(360, 740)
     for name in ["ball", "timeline"]:
         wide = reader.on(name).bounding_box()["width"]
         assert [w for w in reader.words(name) if w["left"] < 0 or w["right"] > wide] == []
@@ -115,6 +113,6 @@ def test_how_far_to_trust_a_run_is_never_cut(turned):
     reader = turned("n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=10")  # a long reason stands before it
     assert reader.text("status").endswith("trusted to the end")
     for width, height in SIZES:
-        reader.page.set_viewport_size({"width": width, "height": height})
+        reader.resize(width, height)
         cut = reader.get("(e => e.scrollWidth > e.clientWidth)(document.getElementById('status'))")
         assert not cut, width

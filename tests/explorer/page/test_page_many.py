@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 
 import numpy as np
 import pytest
@@ -17,25 +19,51 @@ LINK = "n=12&d=2&beta=16&T=2000&t=5"
 @pytest.fixture
 def crowd(kept):
     """A reader of a small run with the staircases of all seeds."""
-    if kept.page.url == "about:blank" or len(kept.get("window.parkade?.many ?? []")) < 100:
-        kept.open(LINK)
-        kept.on("many").click()
-        expect(kept.on("seeds")).to_be_hidden(timeout=120_000)
-        kept.idle()
+    kept.turn(f"{LINK}&many=1")
+    complete(kept)
     return kept
 
 
+def complete(reader):
+    """Wait until all seeds are there."""
+    reader.wait("parkade.many.length === 100")
+    expect(reader.on("seeds")).to_be_hidden()
+    reader.idle()
+
+
+def hold(reader, count):
+    """Let the server answer so many requests for staircases; a function lets it answer all."""
+    asked, held = itertools.count(), []
+
+    def answer(route):
+        if next(asked) < count:
+            route.continue_()
+        else:
+            held.append(route)
+
+    def release():
+        nonlocal count
+        count = math.inf
+        for route in held:
+            route.continue_()
+        reader.page.unroute("**/api/stairs")
+
+    reader.page.route("**/api/stairs", answer)
+    return release
+
+
 def test_all_seeds_arrive(kept):
-    kept.open(LINK)
+    kept.turn(LINK)
     before = kept.picture("timeline")
+    kept.asked.clear()
+    release = hold(kept, 40)
     kept.on("many").click()
     # Progress is shown, and in the end it is gone.
     expect(kept.on("seeds")).to_be_visible()
-    expect(kept.on("seeds-text")).to_contain_text("%")
-    expect(kept.on("seeds")).to_be_hidden()
-    kept.idle()
+    expect(kept.on("seeds-text")).to_contain_text("40 %")
+    release()
+    complete(kept)
     runs = kept.get("parkade.many")
-    assert len(runs) == 100
     asked = [url for url in kept.asked if url.endswith("/api/stairs")]
     assert len(asked) == 100
     assert not same(kept.picture("timeline"), before)
@@ -66,7 +94,7 @@ def test_the_means(crowd):
 
 def test_names_of_plateaus_leave_room_for_the_key(crowd):
     for width in (390, 1280):
-        crowd.page.set_viewport_size({"width": width, "height": 800})
+        crowd.resize(width, 800)
         words = crowd.words("timeline")
         assert sum("seeds" in word["text"] or "law" in word["text"] for word in words) == 2
         assert covered(words) == [], width
@@ -84,37 +112,34 @@ def test_another_seed_keeps_them_and_another_setting_does_not(crowd):
 
 def test_it_can_be_cancelled(kept):
     """No request follows, and what has arrived stays."""
-    kept.open(f"{LINK}&seed=500")  # runs that the server has not computed yet
-    assert "seed=500" in kept.link
+    kept.turn(f"{LINK}&seed=500")
+    release = hold(kept, 40)
     kept.on("many").click()
-    expect(kept.on("seeds-text")).to_contain_text("%")
+    expect(kept.on("seeds-text")).to_contain_text("40 %")
     kept.on("seeds-cancel").click()
+    kept.asked.clear()
+    release()
     kept.idle()
-    got = len(kept.get("parkade.many"))
-    assert 0 < got < 100
-    before = len(kept.asked)
-    kept.page.wait_for_timeout(300)
-    assert len(kept.asked) == before
-    assert len(kept.get("parkade.many")) == got
+    assert kept.asked == []
+    assert len(kept.get("parkade.many")) == 40
     # They are in the link, and undo takes them away and brings them back.
     assert kept.link.endswith("&many=1")
     kept.on("undo").click()
     kept.idle()
     assert kept.get("parkade.many") == []
     assert "many" not in kept.link
+    release = hold(kept, 10)
     kept.on("redo").click()
-    expect(kept.on("seeds-text")).to_contain_text("%")
+    expect(kept.on("seeds-text")).to_contain_text("10 %")
     kept.on("many").click()
     assert kept.get("parkade.many") == []
+    release()
 
 
 def test_a_link_to_them(opened, from_disk, tmp_path):
     """It computes them for whoever opens it; a page without a server shows the run alone."""
     reader = opened(f"{LINK}&many=1")
-    for _ in range(200):
-        if not reader.get("parkade.many.length"):
-            reader.page.wait_for_timeout(50)
-    assert reader.get("parkade.many.length") > 0
+    reader.wait("parkade.many.length > 0")
     _, data = download(reader, "html")
     file = tmp_path / "kept.html"
     file.write_bytes(data)
@@ -124,7 +149,7 @@ def test_a_link_to_them(opened, from_disk, tmp_path):
 
 def test_the_limits_of_the_server_are_kept(kept):
     """What the server refuses is told, once, and nothing goes on."""
-    kept.open(f"{LINK}&seed=4")
+    kept.turn(f"{LINK}&seed=4")
     answer = json.dumps({"error": "stopped after 60 s; choose a smaller T or n", "field": None})
     kept.page.route("**/api/stairs", lambda route: route.fulfill(status=422, body=answer))
     kept.on("many").click()

@@ -114,8 +114,7 @@ def test_nothing_is_cut_off(turned):
     everything = "norm=peri&heads=8&mlp=9&encoding=rope&mask=window&reach=128"
     reader = turned(f"n=8&d=2&T=5&{everything}")
     for width in (1280, 1000, 390):
-        reader.page.set_viewport_size({"width": width, "height": 800})
-        reader.idle()
+        reader.resize(width, 800)
         for name in ("equation", "settings"):
             wide, room = reader.get(
                 f"(e => [e.scrollWidth, e.clientWidth])(document.getElementById('{name}'))"

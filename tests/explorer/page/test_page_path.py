@@ -125,7 +125,7 @@ def reader(left_open, scenes, tmp_path_factory):
     file = tmp_path_factory.mktemp("path") / "page.html"
     file.write_text(page(scenes[5]), encoding="utf-8")
     reader = left_open(file)
-    reader.page.set_viewport_size({"width": 700, "height": 500})  # small pictures are drawn faster
+    reader.resize(700, 500)  # small pictures are drawn faster
     return reader
 
 

@@ -256,8 +256,7 @@ def test_nothing_is_drawn_twice(opened, small):
     reader.press("c")
     assert reader.get("drawn") == once
     # In a window of another size, all is drawn in that size.
-    reader.page.set_viewport_size({"width": 1100, "height": 700})
-    reader.idle()
+    reader.resize(1100, 700)
     for name in once:
         box, canvas = reader.on(name).bounding_box(), f"document.getElementById('{name}')"
         assert reader.get(f"[{canvas}.width, {canvas}.height]") == [

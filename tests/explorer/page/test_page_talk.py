@@ -5,15 +5,11 @@ from __future__ import annotations
 import pytest
 
 
-@pytest.fixture(scope="module")
-def talk(tabs, server):
-    """A reader of a presentation, for all tests of this file."""
-    reader = tabs[0]
-    reader.begin(server)
-    reader.open("tour=2&talk=1")
-    yield reader
-    reader.leave(f"{server}/static/icon.svg", {"width": 1280, "height": 800})
-    assert not reader.wrong
+@pytest.fixture
+def talk(kept):
+    """A reader of a presentation."""
+    kept.turn("tour=2&talk=1")
+    return kept
 
 
 def size(reader, name):
@@ -24,8 +20,7 @@ def test_it_is_large_and_has_no_controls(talk):
     heading = "document.getElementById('tour-title')"
     sizes, scales = [], []
     for width, height in [(1280, 720), (1920, 1080), (1024, 768)]:
-        talk.page.set_viewport_size({"width": width, "height": height})
-        talk.idle()
+        talk.resize(width, height)
         box = talk.page.locator("main").bounding_box()
         assert box["width"] / box["height"] == pytest.approx(16 / 9, rel=0.01)
         for side, whole, start in (("width", width, "x"), ("height", height, "y")):
@@ -44,7 +39,6 @@ def test_it_is_large_and_has_no_controls(talk):
         scales.append(float(talk.get(pen)) / box["width"])
     assert sizes == pytest.approx([0.036] * 3, rel=0.01)
     assert scales == pytest.approx([scales[0]] * 3, rel=0.02)
-    talk.page.set_viewport_size({"width": 1280, "height": 720})
 
 
 def test_a_clicker(talk):

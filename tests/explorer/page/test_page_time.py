@@ -203,7 +203,7 @@ def test_no_word_covers_another(turned):
         "n=8&d=2&beta=2000&T=1e60&seed=15"
     )  # six clusters late, so high up on the right
     for width, height in [(390, 844), (1366, 650), (1920, 1080)]:
-        reader.page.set_viewport_size({"width": width, "height": height})
+        reader.resize(width, height)
         words = reader.words("timeline")
         assert covered(words) == [], width
         texts = [word["text"] for word in words]

@@ -10,10 +10,10 @@ from playwright.sync_api import expect
 STEPS = 7
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def tour(kept):
-    """A reader of the page's tour, for all tests of this file."""
-    kept.open("tour=1")
+    """A reader of the page's tour."""
+    kept.turn("tour=1")
     return kept
 
 
@@ -74,8 +74,7 @@ def test_only_the_tour_is_there(tour):
     for name in ["settings", "side", "legend", "theory", "story"]:
         assert tour.on(name).is_hidden()
     for width, height in [(1280, 800), (800, 600), (390, 844)]:
-        tour.page.set_viewport_size({"width": width, "height": height})
-        tour.idle()
+        tour.resize(width, height)
         boxes = [tour.on(name).bounding_box() for name in ("tour", "ball-box", "time")]
         for i, a in enumerate(boxes):
             for b in boxes[i + 1 :]:
@@ -85,7 +84,6 @@ def test_only_the_tour_is_there(tour):
                 ]
                 assert any(apart)
         assert tour.get("document.documentElement.scrollWidth") <= width
-    tour.page.set_viewport_size({"width": 1280, "height": 800})
 
 
 def test_keys_buttons_and_the_way_back(tour):

@@ -65,7 +65,8 @@ window.parkade = {
     const { beside, live, screen, timeline, tour, undo } = page.parts;
     do {
       await new Promise((resolve) => { setTimeout(resolve, 80); });
-      await new Promise((resolve) => { requestAnimationFrame(resolve); });
+      // Observers of sizes, which may ask for another picture, are called at the end of a frame.
+      for (let i = 0; i < 2; i += 1) await new Promise((resolve) => { requestAnimationFrame(resolve); });
     } while (live?.busy || tour.busy || beside.busy || undo.moving || (screen.waiting && !timeline.playing));
   },
 };
