@@ -61,7 +61,7 @@ if __name__ == "__main__":
 """
 RUNS = 8
 
-VERSIONS = {"parkade", "numpy", "python", "numba", "llvm", "cpu"}
+VERSIONS = {"parkade", "python", "numpy", "scipy", "blas", "numba", "llvm", "cpu"}
 
 
 @pytest.fixture
