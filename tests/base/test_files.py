@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -61,15 +63,34 @@ def test_what_a_killed_process_left_is_swept_up_by_the_next(tmp_path):
     assert names(tmp_path) == ["a.txt"]
 
 
-def test_another_machine_is_given_an_hour(tmp_path):
+def test_another_machine_is_given_a_day(tmp_path):
     young, old = (tmp_path / f".a.txt.parkade-0000000{i}-1-abcdef01" for i in (0, 1))
     mine = tmp_path / ".a.txt.abcdef01"
     for path in (young, old, mine):
         path.touch()
     for path in (old, mine):
-        os.utime(path, (time.time() - 4000,) * 2)
+        os.utime(path, (time.time() - 90000,) * 2)
     files.sweep(tmp_path)
     assert names(tmp_path) == [mine.name, young.name]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_new_file_takes_the_place_of_none(tmp_path, monkeypatch, links):
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(os, "link", refuse)
+    target = tmp_path / "a.txt"
+    with files.atomic_write(target, new=True) as file:
+        file.write(b"first")
+    with (
+        pytest.raises(FileExistsError, match=re.escape(str(target))),
+        files.atomic_write(target, new=True) as file,
+    ):
+        file.write(b"second")
+    assert target.read_bytes() == b"first"
+    assert names(tmp_path) == ["a.txt"]
 
 
 def test_long_names_leave_room_for_the_temporary_one(tmp_path):

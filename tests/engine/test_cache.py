@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 
 import pytest
 
@@ -127,3 +128,64 @@ class TestFile:
         with pytest.raises(OSError, match="No space"):
             cache.write(tmp_path / "a", b"1")
         assert os.listdir(tmp_path) == []
+
+
+DAY = 86400
+
+
+def age(path, days):
+    """Set the times of a file or directory back."""
+    then = time.time() - days * DAY
+    os.utime(path, (then, then))
+
+
+class TestTidy:
+    @pytest.fixture
+    def other(self, places):
+        """The code of other sources, which nobody has used for a month."""
+        directory = cache.private_directory("0123456789abcdef")
+        cache.write(directory / "f.nbc", b"1")
+        age(directory / "f.nbc", 31)
+        age(directory, 31)
+        return directory
+
+    @pytest.fixture
+    def mine(self, other):
+        return cache.private_directory("fedcba9876543210")
+
+    def test_code_that_nobody_uses_goes(self, mine, other):
+        models = mine.parent / "models"
+        models.mkdir()
+        age(mine, 31)
+        age(models, 31)
+        cache.tidy(mine)
+        assert sorted(mine.parent.iterdir()) == [mine, models]
+
+    @pytest.mark.parametrize("use", ["opened", "read", "written"])
+    def test_code_in_use_stays(self, mine, other, use):
+        if use == "opened":
+            cache.private_directory(other.name)
+        elif use == "read":
+            os.utime(other / "f.nbc", (time.time(), time.time() - 31 * DAY))
+        else:
+            cache.write(other / "f.nbc", b"2")
+        cache.tidy(mine)
+        assert (other / "f.nbc").exists()
+
+    def test_a_directory_that_is_not_ours_stays(self, mine, other):
+        other.chmod(0o770)
+        cache.tidy(mine)
+        link = mine.parent / "00000000aaaaaaaa"
+        link.symlink_to(other)
+        os.utime(link, (0, 0), follow_symlinks=False)
+        cache.tidy(mine)
+        assert link.is_symlink()
+        assert (other / "f.nbc").exists()
+
+    def test_unfinished_files_of_yesterday_go(self, mine):
+        old, young = (mine / f"f.nbc.0123456789abcde{i}" for i in (0, 1))
+        for path in (old, young, mine / "f.nbc"):
+            path.touch()
+            age(path, 0.5 if path == young else 1.5)
+        cache.tidy(mine)
+        assert sorted(mine.iterdir()) == [mine / "f.nbc", young]

@@ -124,6 +124,13 @@ class TestFunction:
             assert function.stats.cache_path == str(here)
         assert len(list(here.glob("test_jit.double-*.nbc"))) == 2
 
+    def test_storing_removes_what_was_left_unfinished(self, here):
+        left = here / "f.nbc.0123456789abcdef"
+        left.touch()
+        os.utime(left, (0, 0))
+        jit.njit()(double)(2)
+        assert [path.suffix for path in here.iterdir()] == [".nbc"]
+
     def test_whole_files_of_something_else_are_compiled_again(self, here):
         jit.njit()(double)(2)
         path = next(here.iterdir())

@@ -85,7 +85,7 @@ def test_a_large_run_uses_the_pipeline_and_has_the_bits_of_one_among_many(monkey
     monkeypatch.setattr("parkade.engine.stages.pipeline", watched)
     model, x0 = pk.Attention(d=2, beta=16.0), pk.sphere.uniform(2 * BLOCK + 1, 2, seed=4)
     alone = pk.simulate(model, x0, 1.0, method="implicit", times="final")
-    assert set(calls) == {3}
+    assert 3 in calls  # and a short run before it, of one block, if nothing was compiled yet
     calls.clear()
     (among,) = pk.simulate_many(model, [x0], 1.0, method="implicit")
     assert not calls

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 
 import numpy as np
 import pytest
@@ -118,12 +117,9 @@ def test_what_is_not_there(client):
     assert refused(client.post("/", {}), 405, "POST is not allowed at /; use GET, HEAD")
 
 
-def test_endless_work_is_refused_at_once(client):
-    client.post(RUN, SMALL)  # what computes is imported by the first run
-    begun = time.monotonic()
+def test_endless_work_is_refused_before_it_begins(client):
     asked = {"n": 300, "mask": "full", "T": 1e60}
     assert refused(client.post(RUN, asked), 422, "choose T up to", "T")
-    assert time.monotonic() - begun < 1
 
 
 def test_work_that_takes_too_long_ends_with_a_sentence(client):

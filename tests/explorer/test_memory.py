@@ -39,7 +39,7 @@ def measure():
     for _ in range(2):
         queue.submit(large).future.result()
         most = max(most, resident())
-    for _ in range(100):
+    for _ in range(1000):
         if resident() < before + 60:
             break
         time.sleep(0.1)
@@ -51,7 +51,7 @@ def measure():
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_is_given_back():
     # In a process of its own: other tests leave memory behind that the system may have set aside.
-    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, timeout=300)
     before, most, after = json.loads(done.stdout)
     assert most > before + 250
     assert after < before + 60

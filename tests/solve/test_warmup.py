@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 from support.caches import copy_without
@@ -40,7 +39,7 @@ def started(monkeypatch):
 
     def popen(command, **options):
         kinds = [Kind(*fields) for fields in json.loads(command[3])]
-        seen.append((kinds, real([sys.executable, "-c", "import time; time.sleep(60)"])))
+        seen.append((kinds, real([sys.executable, "-c", "import time; time.sleep(600)"])))
         return seen[-1][1]
 
     monkeypatch.setattr(subprocess, "Popen", popen)
@@ -50,8 +49,6 @@ def started(monkeypatch):
 
 
 def test_it_ends_with_the_block(started):
-    begun = time.monotonic()
-
     def fail():
         with warmup.compiled_ahead(EXPLICIT, Kind("implicit", 8, "direct")):
             assert started[0][1].poll() is None
@@ -60,8 +57,7 @@ def test_it_ends_with_the_block(started):
     with pytest.raises(KeyError):
         fail()
     assert started[0][0] == [EXPLICIT, Kind("implicit", 8, "direct")]
-    assert started[0][1].poll() is not None
-    assert time.monotonic() - begun < 50
+    assert started[0][1].poll() not in (None, 0)  # it did not end by itself
 
 
 def test_nothing_is_compiled_twice(started):

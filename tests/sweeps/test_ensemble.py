@@ -14,9 +14,9 @@ import parkade as pk
 from parkade.sweeps import laws, request
 from parkade.sweeps.batch import Order, run_batch
 from parkade.sweeps.measures import MEASURES
-from parkade.sweeps.netcdf import versions
 from parkade.sweeps.recipe import Recipe
 from parkade.sweeps.store import Store
+from parkade.sweeps.versions import versions
 
 SMALL = {"d": 2, "n": 12, "runs": 5, "t_end": 5.0, "times": [0.0, 1.0, 5.0]}
 
@@ -238,7 +238,8 @@ def test_attributes_contain_the_recipe_and_the_versions(everything):
     told = json.loads(everything.attrs["recipe"])
     assert (told["beta"], told["c"], told["measure"]) == (64.0, [1.0, 4.0], list(MEASURES))
     assert json.loads(everything.attrs["versions"]) == versions()
-    assert set(versions()) == {"parkade", "numpy", "python", "numba", "llvm", "cpu"}
+    names = {"parkade", "python", "numpy", "scipy", "blas", "numba", "llvm", "cpu"}
+    assert set(versions()) == names
     assert everything.clusters.attrs["long_name"] == "number of clusters, by links"
     assert float(everything.cluster_radius) == pk.clusters.default_radius(pk.Attention(2, 64.0))
 

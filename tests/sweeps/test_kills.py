@@ -43,43 +43,55 @@ measure = ["final", "clusters"]
 """
 
 
-# Few batches, each of which takes its time without any work: the sweep is not finished before it
-# is disturbed. Workers import this file, too.
-SLOW = """\
-import time
-from parkade.sweeps.store import Store
+# A process runs so many batches and then waits: until it is disturbed, or until there is a file. So
+# no sweep is finished before it is disturbed. Workers import this file, too.
+HELD = """\
+import os, time
+from itertools import count
+from pathlib import Path
+from parkade.sweeps import batch
 
-write = Store.write
-def write_slowly(*batch):
-    time.sleep(0.3)
-    return write(*batch)
-Store.write = write_slowly
+simulate, number, most = batch.simulate, count(1), int(os.environ["BATCHES"])
+def simulate_some(recipe, index, cancelled):
+    if next(number) > most:
+        while not (cancelled() or Path(os.environ["GO"]).exists()):
+            time.sleep(0.01)
+    return simulate(recipe, index, cancelled)
+batch.simulate = simulate_some
 
 if __name__ == "__main__":
     from parkade.cli import main
     main()
 """
 RUNS = 8
+LONG = 300  # seconds: by then something hangs
 
-VERSIONS = {"parkade", "numpy", "python", "numba", "llvm", "cpu"}
+VERSIONS = {"parkade", "python", "numpy", "scipy", "blas", "numba", "llvm", "cpu"}
 
 
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "sweep.toml"
     path.write_text(FILE.format(runs=RUNS))
-    path.with_name("slow.py").write_text(SLOW)
+    path.with_name("held.py").write_text(HELD)
     return path
 
 
-def begin(file, *options, program=(), **settings):
-    """Start a slow command, or another; return its process after one more batch."""
-    program = program or (str(file.with_name("slow.py")),)
+def held(folder, batches=1):
+    """Variables of a process that runs this number of batches."""
+    return os.environ | {"BATCHES": str(batches), "GO": str(folder / "go")}
+
+
+def begin(file, *options, batches=1, **settings):
+    """Start a command whose processes run so many batches; return it after one more batch."""
     store = Store(file.with_suffix(""), read_recipe(file))
     before = len(store.done())
-    command = [sys.executable, *program, "sweep", str(file), *options]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **settings)
-    deadline = time.monotonic() + 300
+    command = [sys.executable, str(file.with_name("held.py")), "sweep", str(file), *options]
+    variables = held(file.parent, batches)
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env=variables, **settings
+    )
+    deadline = time.monotonic() + LONG
     while process.poll() is None and len(store.done()) == before:
         assert time.monotonic() < deadline
         time.sleep(0.002)
@@ -98,7 +110,7 @@ main()
 def sweep(file, *options, **settings):
     """Run the command to its end."""
     command = [sys.executable, "-c", WITHOUT_XARRAY, "sweep", str(file), *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **settings)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONG, **settings)
     done.stderr = without_patience(done.stderr)
     return done
 
@@ -155,7 +167,7 @@ def test_killed_again_and_again_it_loses_no_finished_batch_and_no_bit(file):
     moments = random.Random(0)
     kept = {}
     for _ in range(KILLS):
-        process, store = begin(file, program=("-m", "parkade"))
+        process, store = begin(file, batches=12)  # a fourth of all
         time.sleep(moments.uniform(0.0, 0.08))
         process.kill()
         process.communicate()
@@ -197,7 +209,7 @@ def test_one_killed_after_compiling_and_one_that_loads_the_code_make_the_same_bi
 def test_a_killed_worker_ends_the_sweep_and_costs_its_batch(file):
     process, store = begin(file, "--pool", "processes", "--workers", "2")
     os.kill(children(process.pid)[0], signal.SIGKILL)
-    said = without_patience(process.communicate(timeout=60)[1])
+    said = without_patience(process.communicate(timeout=LONG)[1])
     kept = contents(store)
     assert process.returncode == 2
     told = re.fullmatch(
@@ -214,7 +226,7 @@ def test_a_killed_worker_ends_the_sweep_and_costs_its_batch(file):
     assert len(workers) == 2
     process.kill()
     process.communicate()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + LONG
     while any(Path(f"/proc/{worker}/cmdline").exists() for worker in workers):
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -225,7 +237,7 @@ def test_a_killed_worker_ends_the_sweep_and_costs_its_batch(file):
 def test_ctrl_c_keeps_what_is_done(file, pool):
     process, store = begin(file, "--pool", pool, "--workers", "2", start_new_session=True)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers as well
-    said = without_patience(process.communicate(timeout=60)[1])
+    said = without_patience(process.communicate(timeout=LONG)[1])
     kept = contents(store)
     assert process.returncode == 130
     assert said == (
@@ -260,7 +272,7 @@ def test_a_full_disk_is_reported_and_destroys_nothing(file):
 
 DASK = """
 import asyncio, os, signal, subprocess, sys, threading, time
-import slow
+import held
 from distributed import Client, LocalCluster, Worker
 from parkade.cli import app
 from parkade.cli.sweep import read_recipe
@@ -292,11 +304,12 @@ with LocalCluster(n_workers=0, dashboard_address=None, protocol="tcp") as cluste
         while not store.done():
             time.sleep(0.002)
         os.kill(victim, signal.SIGKILL)
+        Path(os.environ["GO"]).touch()
 
     try:
         with Client(cluster) as client:
-            client.wait_for_workers(2, timeout=60)
-            client.run(exec, Path(slow.__file__).read_text(), {})
+            client.wait_for_workers(2, timeout=300)
+            client.run(exec, Path(held.__file__).read_text(), {})
             killer = threading.Thread(target=strike)
             killer.start()
             complete(store, client.get_executor())
@@ -318,7 +331,8 @@ def test_dask_goes_on_without_a_killed_worker(file, tmp_path):
     script = tmp_path / "cluster.py"
     script.write_text(DASK)
     command = [sys.executable, str(script), str(file), str(small)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    settings = {"cwd": tmp_path, "env": held(tmp_path), "timeout": LONG}
+    done = subprocess.run(command, capture_output=True, text=True, **settings)
     assert done.returncode == 0, done.stderr
     words = done.stdout.split()
     assert words[words.index("victim") + 1] not in words[words.index("pids") + 1 :]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import threading
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,7 +18,9 @@ import xarray
 from support import commands
 
 import parkade as pk
+from parkade.sweeps import netcdf
 from parkade.sweeps.store import Store
+from parkade.sweeps.versions import mixture, versions
 
 
 def test_an_impossible_store_is_refused(tmp_path):
@@ -65,6 +67,44 @@ def test_another_recipe_is_refused_and_foreign_files_stay(tmp_path):
     assert pk.load_ensemble(tmp_path).identical(first)
     for name, data in foreign.items():
         assert (tmp_path / name).read_bytes() == data
+
+
+def test_of_two_ensembles_that_begin_at_once_one_is_refused(tmp_path, monkeypatch):
+    options = {"d": 2, "n": 4, "runs": 2, "t_end": 1.0, "store": tmp_path}
+    recipe = Store.open(prepared(tmp_path / "one", seed=1)).recipe
+    record = Store._record
+
+    def too_late(store, **how):
+        monkeypatch.undo()
+        Store(tmp_path, recipe).prepare()  # another process, which is faster
+        return record(store, **how)
+
+    monkeypatch.setattr(Store, "_record", too_late)
+    with pytest.raises(pk.InputError, match=r"another ensemble: seed \(1 in the store, 0 req"):
+        pk.ensemble(**options)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "recipe.json"]
+    pk.ensemble(**options, seed=1)
+
+
+def prepared(folder, seed):
+    """The store of a small ensemble."""
+    pk.ensemble(d=2, n=4, runs=2, t_end=1.0, batch=1, store=folder, seed=seed)
+    return folder
+
+
+def test_without_a_recipe_the_batches_decide(tmp_path):
+    options = {"d": 2, "n": 4, "t_end": 1.0, "batch": 1, "store": prepared(tmp_path, seed=1)}
+    whole = pk.load_ensemble(tmp_path)
+    before = (tmp_path / "recipe.json").read_bytes()
+    (tmp_path / "recipe.json").unlink()
+    with pytest.raises(pk.ParkadeError, match=r"batch-000000.nc: it belongs to another ensemble"):
+        pk.ensemble(**options, runs=2, seed=0)
+    (tmp_path / "batch-000000.nc").unlink()  # a batch that a smaller ensemble has not counts, too
+    with pytest.raises(pk.ParkadeError, match=r"batch-000001.nc: it belongs to another ensemble"):
+        pk.ensemble(**options, runs=1, seed=1)
+    assert not (tmp_path / "recipe.json").exists()
+    assert pk.ensemble(**options, runs=2, seed=1).identical(whole)
+    assert (tmp_path / "recipe.json").read_bytes() == before
 
 
 def test_unfinished_files_go_once_they_are_abandoned(tmp_path):
@@ -226,19 +266,77 @@ def test_other_versions_are_noticed(tmp_path, monkeypatch):
     pk.ensemble(**options)
     (tmp_path / "batch-000001.nc").unlink()
     monkeypatch.setattr("parkade.__version__", "99")
-    with pytest.warns(UserWarning, match=r"made with different versions"):
+    message = rf"made with different versions .*: parkade \({re.escape(before)}, 99\)"
+    with pytest.warns(UserWarning, match=message):
         ds = pk.ensemble(**options)
     assert {v["parkade"] for v in json.loads(ds.attrs["versions"])} == {before, "99"}
+    with pytest.warns(UserWarning, match=message):
+        assert pk.load_ensemble(tmp_path).identical(ds)
 
 
-def test_a_closed_executor_is_reported(tmp_path):
-    with ThreadPoolExecutor(1) as pool:
-        options = {"d": 2, "n": 4, "runs": 40, "t_end": 1.0, "batch": 1, "store": tmp_path}
-        begun = threading.Timer(0.1, pool.shutdown, kwargs={"wait": False, "cancel_futures": True})
-        pool.submit(time.sleep, 0.3)
-        begun.start()
-        with pytest.raises(pk.ParkadeError, match=r"cancelled its batches; 0 of 40 batches"):
-            pk.ensemble(**options, executor=pool)
+def test_another_processor_or_library_is_shown(tmp_path, monkeypatch):
+    file, store = tmp_path / "sweep.toml", tmp_path / "sweep"
+    file.write_text("d = 2\nn = 4\nruns = 2\nt_end = 1\nbatch = 1\n")
+    pk.ensemble(d=2, n=4, runs=2, t_end=1, batch=1, store=store)
+    one = versions()
+    for option in ("--status", "--check"):
+        told = commands.invoke("sweep", file, option)
+        assert (told.exit_code, "mixed" in told.stdout) == (0, False)
+        assert json.loads(commands.invoke("sweep", file, option, "--json").stdout)["mixed"] is None
+    (store / "batch-000001.nc").unlink()
+    other = {**one, "cpu": "znver9", "blas": "openblas 0 Zen9", "scipy": "0"}
+    monkeypatch.setattr(netcdf, "versions", lambda: other)
+    mixed = mixture([one, other])
+    assert mixed is not None
+    assert all(f"{key} (" in mixed for key in ("cpu", "blas", "scipy"))
+    with pytest.warns(UserWarning, match=re.escape(mixed)):
+        pk.ensemble(d=2, n=4, runs=2, t_end=1, batch=1, store=store)
+    for option in ("--status", "--check"):
+        told = commands.invoke("sweep", file, option)
+        assert (told.exit_code, f"mixed    {mixed}\n" in told.stdout) == (0, True)
+        assert json.loads(commands.invoke("sweep", file, option, "--json").stdout)["mixed"] == mixed
+
+
+def test_batches_that_do_not_say_what_made_them_are_mixed_with_those_that_do():
+    assert mixture([{"cpu": "a"}, {"cpu": "a", "blas": "b"}]) == (
+        "the batches were made with different versions and may differ in the last bits: "
+        "blas (b, unknown)"
+    )
+    assert mixture([{"cpu": "a"}]) is mixture([]) is None
+
+
+class Closing(ThreadPoolExecutor):
+    """A pool with one busy worker that is closed once it has got this number of tasks."""
+
+    def __init__(self, tasks):
+        super().__init__(1)
+        self.left = tasks
+        self.release = threading.Event()
+        super().submit(self.release.wait)
+
+    def submit(self, *task):
+        future = super().submit(*task)
+        self.left -= 1
+        if self.left == 0:
+            self.shutdown(wait=False, cancel_futures=True)
+        return future
+
+
+@pytest.mark.parametrize(
+    ("tasks", "message"),
+    [
+        (40, r"the executor cancelled its batches; 0 of 40 batches are kept"),
+        (3, r"the executor takes no more batches \(cannot schedule .*\); 0 of 40 batches are kept"),
+    ],
+)
+def test_a_closed_executor_is_reported(tmp_path, tasks, message):
+    options = {"d": 2, "n": 4, "runs": 40, "t_end": 1.0, "batch": 1, "store": tmp_path}
+    with Closing(tasks) as pool:
+        try:
+            with pytest.raises(pk.ParkadeError, match=message):
+                pk.ensemble(**options, executor=pool)
+        finally:
+            pool.release.set()
     with pytest.raises(pk.InputError, match=r"workers applies to .* only, got an Executor"):
         pk.ensemble(**options, executor=pool, workers=2)
 

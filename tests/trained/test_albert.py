@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -86,6 +88,9 @@ def test_another_package_is_refused(tmp_path, monkeypatch):
 
     with pytest.raises(pk.InputError, match="say parkade trained --get ALBERT-rxn"):
         pk.trained.load("ALBERT-rxn")
+    killed = kept / ".fetch-killed" / "package"
+    killed.mkdir(parents=True)
+    os.utime(killed.parent, (0, 0))
     with monkeypatch.context() as patch:
         patch.setattr(packages, "_download", download)
         with pytest.raises(pk.InputError, match="is not the file it was: its SHA-256 is d9298a10d"):

@@ -20,15 +20,16 @@ from parkade.base import check
 from parkade.base.errors import InputError
 
 _UNFINISHED = re.compile(r"\..{,40}\.parkade-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}", re.DOTALL)
-_ABANDONED = 3600.0  # seconds after which an unfinished file is abandoned, on any machine
+_ABANDONED = 86400.0  # seconds after which an unfinished file is abandoned, on any machine
 _swept: set[Path] = set()
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_write(path: str | os.PathLike[str], *, new: bool = False) -> Iterator[BinaryIO]:
     """Open a binary file that appears at `path` only when the block ends without an error.
 
-    An `OSError` in the block gets the name of this file.
+    An `OSError` in the block gets the name of this file. If the file must be `new` and there is
+    one when the block ends, that one stays, and a `FileExistsError` is raised.
     """
     target = Path(path)
     writable(target)
@@ -44,12 +45,27 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(target)
+        if new:
+            _put_new(temporary, target)
+        else:
+            temporary.replace(target)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno and error.filename in (None, str(temporary)):
             raise OSError(error.errno, error.strerror, str(target)) from error
         raise
+
+
+def _put_new(temporary: Path, target: Path) -> None:
+    """Move a file to a name that no file has: of several processes, one succeeds."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links; the file may be seen before it is complete
+        with target.open("xb") as file:
+            file.write(temporary.read_bytes())
+    temporary.unlink()
 
 
 def sweep(folder: str | os.PathLike[str]) -> None:

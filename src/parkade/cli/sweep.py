@@ -244,13 +244,17 @@ def _status(kept: Store) -> dict[str, Any]:
 
 
 def _print_status(kept: Store, different: list[str], as_json: bool) -> None:
-    facts = {**_status(kept), "differences": different}
+    from parkade.sweeps.versions import mixture
+
+    facts = {**_status(kept), "differences": different, "mixed": mixture(kept.made())}
     if as_json:
         print(json.dumps(facts, ensure_ascii=False))
         return
     _print_grid(kept)
     done, total = facts["batches_done"], facts["batches"]
     print(f"done     {done} of {total} batches ({100 * done / total:.0f} %)\nstore    {kept.path}")
+    if facts["mixed"]:
+        print(f"mixed    {facts['mixed']}")
     if different:
         print(f"differs  from the file: {'; '.join(different)}")
 
@@ -258,17 +262,21 @@ def _print_status(kept: Store, different: list[str], as_json: bool) -> None:
 def _check(kept: Store, as_json: bool) -> None:
     """Print which files are bad. If any are, exit with an error."""
     from parkade.base.errors import ParkadeError
+    from parkade.sweeps.versions import mixture
 
     found = kept.check()
+    mixed = mixture(found.made)
     bad = {name: str(error) for name, error in found.bad.items()}
     if as_json:
-        facts = {**_status(kept), "bad": bad, "without_checksum": found.unsealed}
+        facts = {**_status(kept), "bad": bad, "without_checksum": found.unsealed, "mixed": mixed}
         print(json.dumps(facts, ensure_ascii=False))
     else:
         _print_grid(kept)
         print(f"checked  {len(kept.done())} of {kept.recipe.batches} batches")
         if found.unsealed:
             print(f"         {len(found.unsealed)} from an older parkade have no checksum")
+        if mixed:
+            print(f"mixed    {mixed}")
         for name, reason in bad.items():
             print(f"bad      {name}: {reason}")
         print(f"store    {kept.path}")

@@ -14,21 +14,31 @@ Anyone who can write as this user can also write digests, and needs no cache to 
 
 Machine code that comes with a wheel lies next to the sources it was made from. Whoever owns these
 may have written it, nobody else: files of other owners, or that others may write, are not used.
+
+Each version of the sources has a directory of its own, and using it sets its time. Those that were
+not used for a month are removed when code is stored.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
 _DIGEST_BYTES = 32
+
+_NAME = re.compile(r"[0-9a-f]{16}")  # of the directory of one version of the sources
+_UNFINISHED = re.compile(r".+\.[0-9a-f]{16}")
+_ABANDONED = 86400.0  # seconds after which nobody goes on with something unfinished
+_UNUSED = 30 * 86400.0  # seconds after which code of other sources is removed
 
 
 def private_directory(name: str) -> Path | None:
@@ -37,6 +47,7 @@ def private_directory(name: str) -> Path | None:
         with suppress(OSError):
             place.parent.mkdir(parents=True, exist_ok=True)
             if _make_private(place) and _make_private(place / name):
+                os.utime(place / name)  # it is in use: see `tidy`
                 return place / name
     return None
 
@@ -90,6 +101,45 @@ def write(path: Path, payload: bytes) -> None:
         with suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def tidy(directory: Path) -> None:
+    """Remove unfinished files here, and beside it the code of sources that nobody uses any more."""
+    remove_abandoned(directory, _UNFINISHED)
+    for other in _within(directory.parent, _NAME):
+        with suppress(OSError):  # another process removed it
+            if other != directory and _is_unused(other):
+                shutil.rmtree(other)
+
+
+def remove_abandoned(directory: Path, names: re.Pattern[str]) -> None:
+    """Remove files and directories of these names that nobody has written to for a day."""
+    for path in _within(directory, names):
+        with suppress(OSError):
+            if time.time() - path.lstat().st_mtime > _ABANDONED:
+                _remove(path)
+
+
+def _within(directory: Path, names: re.Pattern[str]) -> list[Path]:
+    with suppress(OSError):
+        return [path for path in directory.iterdir() if names.fullmatch(path.name)]
+    return []
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def _is_unused(directory: Path) -> bool:
+    """Whether a directory is ours, and nobody used it, or read one of its files, for a month."""
+    own, now = directory.lstat(), time.time()
+    if not _is_ours(own, stat.S_ISDIR) or now - own.st_mtime < _UNUSED:
+        return False
+    found = (path.lstat() for path in directory.iterdir())
+    return all(now - max(file.st_atime, file.st_mtime) > _UNUSED for file in found)
 
 
 def _digest(name: str, payload: bytes | memoryview) -> bytes:

@@ -182,6 +182,7 @@ class _CheckedCache:
                 key, parts = _key(sig, data.codegen), list(data._reduce())
                 parts[_ANNOTATION] = ""  # the source with its path, which nobody needs
                 files.write(self._path(directory, key), dumps((key, parts)))
+                files.tidy(directory)
         except OSError as error:
             _give_up(f"{directory}: {error.strerror or error}")
         except Exception as error:

@@ -28,6 +28,7 @@ from parkade.sweeps import request
 from parkade.sweeps.batch import Order, run_batch
 from parkade.sweeps.results import Results
 from parkade.sweeps.store import Store
+from parkade.sweeps.versions import mixture
 from parkade.sweeps.workers import check_sendable, pool_of, run_all
 
 if TYPE_CHECKING:
@@ -279,7 +280,10 @@ def load_ensemble(
     ...     pk.load_ensemble(folder).identical(made)
     True
     """
-    return Store.open(Path(store)).read(partial=partial, variables=variables).to_xarray()
+    results = Store.open(Path(store)).read(partial=partial, variables=variables)
+    if mixed := mixture(results.versions):
+        warnings.warn(mixed, stacklevel=2)
+    return results.to_xarray()
 
 
 def _kept(store: Store) -> str:
@@ -298,9 +302,5 @@ def warn(results: Results) -> None:
             TrustWarning,
             stacklevel=3,
         )
-    if len(results.versions) > 1:
-        warnings.warn(
-            "the batches were made with different versions and may differ in the last bits; see "
-            "the attribute versions",
-            stacklevel=3,
-        )
+    if mixed := mixture(results.versions):
+        warnings.warn(mixed, stacklevel=3)

@@ -7,16 +7,13 @@ library may crash on a damaged one.
 
 from __future__ import annotations
 
-import functools
 import json
 import os
-import platform
 import threading
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +24,7 @@ from parkade.base import check, forks
 from parkade.base.errors import DamagedError, StoreError
 from parkade.sweeps.measures import Variable
 from parkade.sweeps.recipe import Recipe
+from parkade.sweeps.versions import versions
 
 # The netCDF library is not thread-safe.
 _LOCK = threading.RLock()
@@ -45,20 +43,6 @@ _TRUST = Variable((), "f8", "time until which a run can be trusted")
 def variables(recipe: Recipe) -> dict[str, Variable]:
     """The variables in a file, for each simulation."""
     return {**recipe.variables, "trusted_until": _TRUST}
-
-
-def versions() -> dict[str, str]:
-    """Versions of the software that determines the bits of a result."""
-    from parkade import __version__
-    from parkade.engine.jit import made_with
-
-    numpy, python = _version("numpy"), platform.python_version()
-    return {"parkade": __version__, "numpy": numpy, "python": python, **made_with()}
-
-
-@functools.cache
-def _version(name: str) -> str:
-    return metadata.version(name)
 
 
 def encode(recipe: Recipe, batch: int, arrays: dict[str, NDArray[Any]]) -> tuple[memoryview, bytes]:

@@ -56,28 +56,41 @@ class Store:
 
     def done(self) -> list[int]:
         """The batches that are done."""
+        return [batch for batch in self._present() if batch < self.recipe.batches]
+
+    def _present(self) -> list[int]:
+        """The batches in the directory, those of a larger ensemble included."""
         names = os.listdir(self.path) if self.path.is_dir() else []
-        found = (int(match[1]) for name in names if (match := _BATCH.fullmatch(name)))
-        return sorted(batch for batch in found if batch < self.recipe.batches)
+        return sorted(int(match[1]) for name in names if (match := _BATCH.fullmatch(name)))
 
     def prepare(self) -> None:
         """Create the directory, or check that it contains the same ensemble."""
         directory(self.path)
+        sweep(self.path)
         try:
             recorded = _recorded(self.path)
         except InputError:
             # The batches contain the recipe too. Without batches, the file may not be ours.
-            if not self._is_of_batches():
+            if not self._has_batches():
                 raise
-            recorded = None
-        self._check_same(recorded)
-        sweep(self.path)
+            self._record(new=False)
+            return
         if recorded is None:
-            try:
-                with atomic_write(self.path / RECIPE) as file:
-                    file.write(to_json(json.loads(self.recipe.to_json())))
-            except OSError as error:
-                raise _cannot_write(self.path / RECIPE, error) from None
+            self._has_batches()
+            recorded = self._record(new=True)
+        self._check_same(recorded)
+
+    def _record(self, *, new: bool) -> Recipe | None:
+        """Write the recipe; if it must be `new`, return that of another process that was faster."""
+        path = self.path / RECIPE
+        try:
+            with atomic_write(path, new=new) as file:
+                file.write(to_json(json.loads(self.recipe.to_json())))
+        except FileExistsError:
+            return _recorded(self.path)
+        except OSError as error:
+            raise _cannot_write(path, error) from None
+        return None
 
     def _check_same(self, recorded: Recipe | None) -> None:
         different = [] if recorded is None else recorded.differences(self.recipe)
@@ -139,7 +152,11 @@ class Store:
         found = self._decode(done, place)
         if found.bad:
             raise _unreadable(self.path, found.bad)
-        return Results(recipe, arrays, [json.loads(text) for text in sorted(found.versions)])
+        return Results(recipe, arrays, found.made)
+
+    def made(self) -> list[dict[str, str]]:
+        """The different versions that the batches were made with; damaged batches do not count."""
+        return self._decode(self.done(), lambda batch: {}).made
 
     def check(self) -> Findings:
         """Read the recipe and every batch, and find the bad ones."""
@@ -178,9 +195,9 @@ class Store:
             aside.append(target.name)
         return aside
 
-    def _is_of_batches(self) -> bool:
-        """Whether there are batches, and all belong to this ensemble."""
-        found = self._decode(self.done(), lambda batch: {})
+    def _has_batches(self) -> bool:
+        """Whether there are batches; raise if one of them belongs to another ensemble."""
+        found = self._decode(self._present(), lambda batch: {})
         for error in found.bad.values():
             if not isinstance(error, DamagedError):
                 raise _unreadable(self.path, found.bad)
@@ -218,6 +235,11 @@ class Findings(NamedTuple):
     """Why a file cannot be used, by its name."""
     unsealed: list[str]
     """Names of files without a checksum, from an older parkade."""
+
+    @property
+    def made(self) -> list[dict[str, str]]:
+        """The versions, in a fixed order."""
+        return [json.loads(text) for text in sorted(self.versions)]
 
 
 def _unreadable(folder: Path, bad: dict[str, ParkadeError]) -> ParkadeError:

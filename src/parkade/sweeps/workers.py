@@ -50,7 +50,7 @@ def run_all(
         ended: queue.SimpleQueue[Future[str]] = queue.SimpleQueue()
         try:
             for task in tasks:
-                futures.append(submit(function, *task))
+                futures.append(_submit(submit, function, task))
                 futures[-1].add_done_callback(ended.put)
             for _ in futures:
                 error = ended.get().exception()
@@ -70,6 +70,16 @@ def run_all(
             for future in futures:
                 future.cancel()
     return failed
+
+
+def _submit(submit: Submit, function: Callable[..., str], task: tuple[Any, ...]) -> Future[str]:
+    """Submit one task; an executor that was closed meanwhile is a lost worker."""
+    try:
+        return submit(function, *task)
+    except BrokenExecutor:
+        raise
+    except RuntimeError as error:
+        raise WorkerLostError(f"the executor takes no more batches ({error})") from None
 
 
 def pool_of(executor: Executor | str | None, workers: int | None) -> AbstractContextManager[Submit]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from typing import IO
 
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.engine.cache import private_directory
+from parkade.engine.cache import private_directory, remove_abandoned
 from parkade.trained import hub
 
 _CHUNK = 2**20  # bytes
@@ -161,6 +162,7 @@ def fetch(name: str) -> Path:
     if kept is not None:
         return kept
     home = _home()
+    remove_abandoned(home, re.compile(r"\.fetch-.+"))  # by downloads that were killed
     with tempfile.TemporaryDirectory(dir=home, prefix=".fetch-") as made:
         inside = Path(made)
         (inside / "package").mkdir()
