@@ -76,4 +76,4 @@ def _closing(forecast: MergeTree, seen: MergeTree) -> str:
     ]
     if unseen:
         text += f"\nforecast before t={seen.end:.3g} but not seen: {len(unseen)}"
-    return text
+    return "\n".join([text, *(f"doubtful: {doubt}" for doubt in forecast.doubts)])
