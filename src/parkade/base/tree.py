@@ -282,7 +282,7 @@ class MergeTree:
         ]
         if self.trusted_until < self.end:
             parts += ["", f"After t={self.trusted_until:.3g} rounding errors dominate."]
-        parts += [f"Doubtful: {doubt}." for doubt in self.doubts]
+        parts += [textwrap.fill(f"Doubtful: {doubt}.", width) for doubt in self.doubts]
         return "\n".join(parts)
 
     def _inside(self, t: ArrayLike) -> Array:
