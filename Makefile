@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce findings trained test stress prepared checked compiled fuzz parity browser system-browser firefox docs docstest \
-  wheel dist wasm page bench clean
+.PHONY: help reproduce findings trained test stress prepared checked compiled lowest fuzz parity browser \
+  system-browser firefox docs docstest wheel dist wasm page bench clean
 
 help: ## show the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-10s %s\n", $$1, $$2}'
@@ -70,6 +70,7 @@ stress: prepared ## the same beside a load of twice the cores
 prepared: $(BIN)/python
 	$(MAKE) --no-print-directory --jobs 3 system-browser compiled checked
 	@$(MAKE) --no-print-directory browser
+	@$(MAKE) --no-print-directory lowest
 
 compiled: $(VENV)/parkade
 	$(BIN)/python tests/compile.py
@@ -78,6 +79,20 @@ compiled: $(VENV)/parkade
 checked: $(VENV)/test
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports && $(BIN)/mypy
 	$(BIN)/pytest --collect-only --quiet >$(VENV)/collected || true
+
+# In an environment of its own, with the lowest versions that pyproject.toml allows. Only uv chooses
+# them: where it is missing, or does not reach an index, this is left out.
+LOWEST := $(VENV)/lowest
+$(LOWEST)/installed: pyproject.toml | $(BIN)/python
+	rm -rf $(LOWEST) && $(PYTHON) -m venv --without-pip $(LOWEST)
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+	  --editable '.[cluster,explore,trained]'
+	@touch $@
+
+lowest: $(BIN)/python ## try parkade at the lowest versions of other packages that it allows
+	@if $(BIN)/uv pip install --quiet --dry-run --reinstall --no-deps --python $(BIN)/python rich; \
+	then $(MAKE) --no-print-directory $(LOWEST)/installed && $(LOWEST)/bin/python tests/lowest.py; \
+	else echo "the lowest versions are not tried, since uv cannot install here"; fi
 
 FUZZ ?= 2000
 fuzz: browser ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000), and more seeds elsewhere

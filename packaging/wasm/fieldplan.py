@@ -14,13 +14,11 @@ import draws
 import lowering
 import numpy as np
 from entries import INPUT, OUTPUT, Entries
-from framing import multiply
+from framing import multiply, phase_known_until
 from numba import typeof, types
 from parts import Drawn, draw_parts
 from slots import TABLE, floats, reader, write
-from symmetric import spectral_norm
 
-from parkade.base.constants import EPSILON
 from parkade.base.types import Array
 from parkade.engine import splitting
 from parkade.engine.brownian import Noise
@@ -180,7 +178,6 @@ def _lower(table: Any) -> None:
     _enter(given.tokens, frame.basis)
     numbers = floats((21,))
     late = _first_time(start, duration, frame.drifts)
-    spin = spectral_norm(frame.spin)
     numbers[0], numbers[1] = verdict, frame.leading
     numbers[2] = lowering.floor_of(traits, frame, width > 0.0)
     numbers[3] = lowering.stretch_of(frame)
@@ -189,7 +186,7 @@ def _lower(table: Any) -> None:
     numbers[10], numbers[11] = traits.rate, traits.sharpness
     thermal = _thermal_radius(d, heat, traits.rate) if heat > 0.0 else 0.0
     numbers[12] = _cluster_radius(traits.sharpness, thermal)
-    numbers[13] = tol / (EPSILON * spin) if spin > 0.0 else np.inf  # when the phase is lost
+    numbers[13] = phase_known_until(frame, tol)
     numbers[14] = lowering.steps_for(int(norm), traits.rate, t_end, _UNTIL)
     most = 0.0
     if heat > 0.0:

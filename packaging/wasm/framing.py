@@ -10,7 +10,7 @@ from schur import exchange, schur
 from slots import floats
 from symmetric import diagonalize, spectral_norm
 
-from parkade.base.constants import SNAP
+from parkade.base.constants import EPSILON, SNAP
 from parkade.base.types import Array
 from parkade.engine.jit import njit
 from parkade.engine.vectors import frobenius
@@ -207,3 +207,10 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> Frame:
             spin[r, c] = (spin[r, c] - spin[c, r]) / 2
             spin[c, r] = -spin[r, c]
     return Frame(W, spin, T, B, leading, turns, attracts, _is_defective(B))
+
+
+@njit(allocates=True)
+def phase_known_until(frame: Frame, tol: float) -> float:
+    """As `rotation.phase_known_until`: when rounding may have rotated tokens by more than `tol`."""
+    spin = spectral_norm(frame.spin)
+    return tol / (EPSILON * max(spin, spectral_norm(frame.V))) if spin > 0.0 else np.inf

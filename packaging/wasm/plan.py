@@ -14,13 +14,12 @@ import draws
 import numpy as np
 import planning
 from entries import INPUT, OUTPUT, Entries
+from framing import phase_known_until
 from numba import typeof, types
 from planning import Wanted
 from slots import TABLE, floats, reader, write
-from symmetric import spectral_norm
 
 from parkade.analysis import centers
-from parkade.base.constants import EPSILON
 from parkade.base.types import Array
 from parkade.engine import balls
 from parkade.engine.jit import njit
@@ -135,7 +134,7 @@ def _choose(table: Any) -> None:
     verdict, frame = planning.verdict_on(head, wanted)
     is_implicit = planning.IMPLICIT[verdict]
     sums = planning.sums_of(head, wanted, is_implicit, frame.attracts)
-    query, spin = planning.query_of(head, frame), spectral_norm(frame.spin)
+    query = planning.query_of(head, frame)
     found = floats((12,))
     found[0], found[1] = verdict, sums.accuracy
     found[2] = planning.floor_of(query, frame, sums.accuracy)
@@ -143,7 +142,7 @@ def _choose(table: Any) -> None:
     found[4] = planning.stretch_of(frame)
     found[5], found[6], found[7] = frame.leading, frame.rotates, frame.attracts
     found[8] = frame.drifts
-    found[9] = tol / (EPSILON * spin) if spin > 0.0 else np.inf  # when the phase is lost
+    found[9] = phase_known_until(frame, tol)
     found[10] = 0.0 if is_implicit else planning.steps_for(head.rate, t_end)
     found[11] = planning.longest(head.rate, n, _TOKEN_STEPS)
     free, held = planning.entered(frame, given.free), planning.entered(frame, given.held)

@@ -17,10 +17,11 @@ from parkade.engine.jit import njit
 from parkade.engine.leader_paths import Law, Paths, follow
 from parkade.engine.leaders import Fates, Starts
 from parkade.explorer.forecast import _TOKENS, _WORK, LEAST, SINCE
-from parkade.theory.forecast import _MANY, _POINTS, _WIDEST, LATEST
+from parkade.theory.forecast import _MANY, _POINTS, _WIDEST, LATEST, path_room
 from parkade.theory.meeting import cluster_radius
 
 _cluster_radius = njit()(cluster_radius)
+_path_room = njit()(path_room)
 
 _NEAREST = 12  # leaders among which a token looks for one that is earlier
 
@@ -145,7 +146,7 @@ def _by_paths(starts: Starts, law: Law) -> Fates:
         np.zeros(2, dtype=np.int64),
         np.ones(m),
     )
-    room = int(500 * math.sqrt(max(1.0, law.sharpness)))
+    room = _path_room(law.sharpness)
     size = room + _POINTS * m
     times, places = np.empty(size), np.empty((size, d))
     begin, length = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)

@@ -148,3 +148,15 @@ def test_the_page_shows_what_is_printed():
     shown = page.partition("```text\nForecast")[2].partition("```")[0]
     told = invoke("timeline", "--seed", 1, "--forecast")
     assert told.stdout.endswith(f"Forecast{shown}")
+
+
+def test_doubts_are_shown(tmp_path):
+    model = pk.Attention(2, beta=9.0, Q=[1.0, -0.5])
+    run = pk.simulate(model, pk.sphere.uniform(10, 2, seed=1), 5.0)
+    run.save(tmp_path / "run.npz")
+    told = invoke("timeline", tmp_path / "run.npz", "--forecast")
+    assert told.exit_code == 0
+    assert "\ndoubtful: KᵀQ differs from a multiple of I by" in told.stdout
+    assert max(map(len, told.stdout.splitlines())) <= 80
+    data = json.loads(invoke("timeline", tmp_path / "run.npz", "--forecast", "--json").stdout)
+    assert data["forecast"]["tree"]["doubts"][0].startswith("KᵀQ differs")

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -240,3 +241,9 @@ class TestPrebuilt:
         assert function(2) == 4
         assert bool(function.stats.cache_hits) == used
         assert bool(list(here.glob("*.nbc"))) != used  # what is compiled is kept
+
+
+def test_the_lowest_numba_that_is_allowed_is_known():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    [bound] = [one for one in project["dependencies"] if one.startswith("numba")]
+    assert bound == f"numba>={jit.TESTED[0]}"

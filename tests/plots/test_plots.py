@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 import parkade as pk
 from parkade import plots
 from parkade.plots import circles, globe, principal, sampling, style
+from parkade.plots.ending import draw_ending
 
 QUARTER_TURN = [[1.0, -1.0], [1.0, 1.0]]
 
@@ -424,3 +425,19 @@ def test_importing_parkade_does_not_import_matplotlib_and_plots_not_pyplot():
         "import parkade.plots; assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("name", [r"$\frac{", "a $ b $ c^^", r"\$x$", "$", "50% of $5 and $6"])
+def test_names_are_no_formulas(tmp_path, name):
+    """Names that users give are shown as they are, also beside numbers such as $10^{60}$."""
+    flow = pk.Flow(lambda t, x: 0 * x, 2, label=name)
+    run = pk.Path([0.0, 1e60], np.stack([pk.sphere.uniform(5, 2, seed=1)] * 2), flow)
+    plots.save(plots.overview(run), tmp_path / "run.svg")
+    model = pk.Attention(V=[1.0, 1.0, -1.0])
+    seen = pk.simulate(model, pk.sphere.uniform(5, 3, seed=1), 5.0)
+    figure = Figure()
+    draw_ending(seen, name, figure.subplots())
+    assert figure.axes[0].get_title().startswith(name.replace("$", r"\$"))
+    plots.save(figure, tmp_path / "end.svg")
+    ds = pk.ensemble(d=2, n=4, beta=[1.0, 2.0], times=[1.0, 2.0], runs=1).rename(clusters=name)
+    plots.save(plots.phase_diagram(ds, name).figure, tmp_path / "phase.svg")

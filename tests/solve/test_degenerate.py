@@ -54,9 +54,17 @@ def test_the_phase_of_a_rotation_is_known_for_a_while():
     assert run.to_xarray().attrs["phase_known_until"] == run.phase_known_until
     assert pk.simulate(pk.Attention(d=3), x0, 1e12).phase_known_until == np.inf
     # A rate that differs by one rounding rotates tokens by tol in that time.
-    limit = phase_known_until(SKEW, 1e-6)
+    limit = phase_known_until(SKEW, None, 1e-6)
     rate = np.linalg.norm(SKEW, 2)
     assert limit * (np.nextafter(rate, 1) - rate) == pytest.approx(1e-6, rel=1)
+
+
+def test_a_slow_rotation_is_rounded_as_a_fast_one():
+    """Its rate is an eigenvalue of V, which is known up to a rounding error of V."""
+    x0 = pk.sphere.uniform(4, 3, seed=1)
+    run = pk.simulate(pk.Attention(V=np.eye(3) + 1e-3 * SKEW, beta=1.0), x0, 1e5)
+    assert run.spin.any()
+    assert run.phase_known_until == pytest.approx(1e-6 / np.finfo(float).eps, rel=1e-3)
 
 
 # --- forces that cancel ------------------------------------------------------------------

@@ -219,7 +219,8 @@ def _close(found, expected, tol=1e-13):
 def known_until(setting):
     """When the phase of a rotation is lost, natively."""
     solver, x0 = setting.solver()
-    return phase_known_until(solver.plan(len(x0)).spin, setting.tol)
+    plan = solver.plan(len(x0))
+    return phase_known_until(plan.spin, plan.frame.V, setting.tol)
 
 
 def _packed(data):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
+import warnings
 from functools import cache
 
 import numpy as np
@@ -13,6 +15,7 @@ from support.common import random_rotation
 from support.marks import many
 
 import parkade as pk
+from parkade.base.errors import doubts_do_not_matter
 from parkade.theory.forecast import forecast
 from parkade.theory.meeting import cluster_radius, log_meeting_time
 
@@ -214,6 +217,58 @@ class TestModels:
     def test_what_it_cannot_do(self, model, message):
         with pytest.raises(pk.InputError, match=message):
             forecast(pk.sphere.uniform(5, model.d, seed=1), model)
+
+
+class TestDoubts:
+    def test_uniform_starts_have_almost_none(self):
+        starts = [pk.sphere.uniform(60, 2 + s % 2, seed=s) for s in range(30)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pk.TrustWarning)
+            found = [forecast(x, 24.0).doubts for x in starts]
+        assert sum(map(bool, found)) <= 2
+
+    def test_lattices_have_one_where_the_forecast_is_wrong(self):
+        """There ln T is off by 3.2 and 0.7."""
+        for n, beta in ((25, 64.0), (20, 24.0)):
+            x0 = pk.sphere.from_angles(2 * np.pi * np.arange(n) / n)
+            x0 = x0[np.random.default_rng(0).permutation(n)]
+            with pytest.warns(pk.TrustWarning, match="forecast is doubtful.*pulls nearly cancel"):
+                tree = forecast(x0, beta)
+            assert "equally spaced" in tree.doubts[0]
+            assert "Doubtful: " in tree.to_text()
+            assert json.loads(tree.to_json())["doubts"] == list(tree.doubts)
+
+    def test_random_queries_and_keys_have_one(self):
+        rng = np.random.default_rng(3)
+        for d in (2, 3):
+            Q, K = rng.standard_normal((2, d, d))
+            with pytest.warns(pk.TrustWarning, match="KᵀQ differs from a multiple of I by"):
+                forecast(pk.sphere.uniform(30, d, seed=1), pk.Attention(d, 9.0, Q=Q, K=K))
+
+    def test_who_does_not_want_to_know_is_not_told(self):
+        x0 = pk.sphere.uniform(30, 2, seed=1)
+        with doubts_do_not_matter():
+            tree = forecast(x0, pk.Attention(2, 9.0, Q=[1.0, -1.0]))
+        assert tree.doubts == ()
+
+
+@pytest.mark.parametrize("beta", [1e6, 1e20])
+def test_huge_beta(beta):
+    """Only tokens within the range of attention, β^{-1/2}, ever merge."""
+    near = pk.sphere.from_angles([0.0, 1.0, 0.5 / math.sqrt(beta), 2.0])
+    tree = forecast(near, beta)
+    assert [(e.absorbed, e.into) for e in tree.events] == [(2, 0)]
+    assert len(forecast(pk.sphere.uniform(20, 3, seed=1), beta, pull="nearest").events) == 0
+
+
+@pytest.mark.parametrize("beta", [1e30, 1e50])
+def test_larger_beta_is_refused(beta):
+    x = pk.sphere.uniform(20, 2, seed=1)
+    for given in (beta, pk.Attention(2, beta=beta)):
+        with pytest.raises(
+            pk.InputError, match=r"at most 1e\+20, got 1e\+\d+: the range of attention"
+        ):
+            forecast(x, given)
 
 
 def test_bad_input():

@@ -83,7 +83,7 @@ class WorkerLostError(ParkadeError):
 
 
 class TrustWarning(UserWarning):
-    """Part of a run is dominated by rounding errors: see `Trajectory.trusted_until`.
+    """Part of a run, or a prediction, cannot be relied on: see `Trajectory.trusted_until`.
 
     Examples
     --------

@@ -93,6 +93,8 @@ class MergeTree:
         The times of a run without dense output, between which nothing is known.
     forming : float
         The time in which clusters form; no plateau is counted before it.
+    doubts : tuple of str
+        Of a forecast: reasons why it may be wrong, a sentence each.
 
     Examples
     --------
@@ -114,6 +116,7 @@ class MergeTree:
     trusted_until: float = math.inf
     kept: tuple[float, ...] | None = None
     forming: float = 10.0
+    doubts: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         plateaus = ", ".join(str(p.clusters) for p in self.plateaus)
@@ -284,6 +287,7 @@ class MergeTree:
         ]
         if self.trusted_until < self.end:
             parts += ["", f"After t={self.trusted_until:.3g} rounding errors dominate."]
+        parts += [textwrap.fill(f"Doubtful: {doubt}.", width) for doubt in self.doubts]
         return "\n".join(parts)
 
     def _inside(self, t: ArrayLike) -> Array:

@@ -76,4 +76,6 @@ def _closing(forecast: MergeTree, seen: MergeTree) -> str:
     ]
     if unseen:
         text += f"\nforecast before t={seen.end:.3g} but not seen: {len(unseen)}"
-    return text
+    return "\n".join(
+        [text, *(textwrap.fill(f"doubtful: {doubt}", 80) for doubt in forecast.doubts)]
+    )

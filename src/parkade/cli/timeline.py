@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -78,6 +79,7 @@ def timeline(
         else:
             model, x0 = pk.Attention(d, beta), pk.sphere.uniform(n, d, seed)
             run = pk.simulate(model, x0, t_end, progress=sys.stderr.isatty())
+        warnings.simplefilter("ignore", pk.TrustWarning)  # the text includes doubts
         foretold = pk.clusters.forecast_of(run, radius) if forecast else None
         tree = run.merge_tree(radius, persistence)
     if csv is not None:

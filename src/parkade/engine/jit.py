@@ -23,7 +23,7 @@ from parkade.base import forks
 from parkade.base.progress import say_compiling, tell
 from parkade.engine import cache as files
 
-TESTED = ("0.65", "0.66", "0.67", "0.68")
+TESTED = ("0.66", "0.67", "0.68")
 """Versions of Numba that `lean` and the cache, which use parts that are not public, know."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from parkade.analysis.agreement import agreement, forecast_of
-from parkade.base.errors import InputError
+from parkade.base.errors import InputError, doubts_do_not_matter
 from parkade.base.tree import MergeTree
 from parkade.base.types import Array
 from parkade.runs.path import Path
@@ -31,7 +31,8 @@ def forecast(run: Path, tree: MergeTree) -> dict[str, Any] | None:
     if not _quick(start, tree.radius):
         return None
     try:
-        told = forecast_of(run)
+        with doubts_do_not_matter():  # it is shown beside what was seen
+            told = forecast_of(run)
     except InputError:
         return None
     found = agreement(told, tree, SINCE)

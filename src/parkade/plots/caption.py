@@ -16,7 +16,7 @@ def caption(run: Path) -> str:
     >>> plots.caption(pk.simulate(pk.Attention(d=2), pk.sphere.uniform(10, 2, seed=1), 5.0))
     'β = 1, causal mask, n = 10, t = 5'
     """
-    parts = [] if run.model is None else [run.model.label]
+    parts = [] if run.model is None else [style.plain(run.model.label)]
     parts.append(f"n = {run.n}")
     parts += [] if run.d <= 3 else [f"d = {run.d}"]
     if len(run.frozen):

@@ -36,5 +36,5 @@ def draw_ending(run: Path, name: str, ax: Axes) -> tuple[str, str]:
         ends = np.array([final.basis[:, 0], -final.basis[:, 0]]) @ view
         ax.plot(ends[:, 0], ends[:, 1], "x", color=style.GREEN, markersize=8, zorder=2.4)
     expected, seen = sentences.expected(final), sentences.seen(final, run.final)
-    ax.set_title(f"{name}\nexpected: {expected}\nseen: {seen}", linespacing=1.35)
+    ax.set_title(f"{style.plain(name)}\nexpected: {expected}\nseen: {seen}", linespacing=1.35)
     return expected, seen

@@ -86,7 +86,7 @@ def phase_diagram(ds: xarray.Dataset, variable: str = "clusters", ax: Axes | Non
         bar.ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         bar.ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         bar.ax.minorticks_off()
-    bar.set_label(_TITLES.get(variable, variable) + _radius(ds, variable))
+    bar.set_label(_TITLES.get(variable, style.plain(variable)) + _radius(ds, variable))
     bar.outline.set_linewidth(0.6)
     return ax
 

@@ -158,6 +158,11 @@ def number(value: float) -> str:
     return f"${power}$" if math.isclose(float(mantissa), 1) else rf"${lead}\times{power}$"
 
 
+def plain(text: str) -> str:
+    """Text as it is, for a figure: matplotlib would take what is between two $ for a formula."""
+    return text.replace("$", r"\$")
+
+
 def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     """Write `figure` to a .png (200 dpi), .pdf or .svg file, atomically, and close it.
 

@@ -34,6 +34,12 @@ def _planes(spin: Array) -> tuple[Array, Array]:
     return T[corners + 1, corners], np.stack([W[:, corners], W[:, corners + 1]])
 
 
-def phase_known_until(spin: Array, tol: float) -> float:
-    """The time after which rounding of the rates may rotate tokens by more than `tol`."""
-    return tol / (EPSILON * float(np.linalg.norm(spin, 2))) if spin.any() else np.inf
+def phase_known_until(spin: Array, generator: Array | None, tol: float) -> float:
+    """The time after which rounding of the rates may rotate tokens by more than `tol`.
+
+    Rates are eigenvalues of the `generator` of the model, V, and have rounding errors of its size.
+    """
+    if not spin.any():
+        return np.inf
+    norms = [float(np.linalg.norm(m, 2)) for m in (spin, generator) if m is not None]
+    return tol / (EPSILON * max(norms))

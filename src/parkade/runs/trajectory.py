@@ -92,7 +92,8 @@ class Trajectory(Path):
     @property
     def phase_known_until(self) -> float:
         """The time after which the phase of a rotation is unknown, because its rate is rounded."""
-        return phase_known_until(self.spin, self.stats.tol)
+        generator = None if self.model is None else self.model.generator
+        return phase_known_until(self.spin, generator, self.stats.tol)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, {self.stats.method}, {self.stats.steps} steps)"

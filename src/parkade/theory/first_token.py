@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from parkade.base import check
-from parkade.base.constants import SNAP
-from parkade.base.errors import InputError
+from parkade.base.constants import EPSILON
+from parkade.base.errors import InputError, TrustWarning, doubts_matter
 from parkade.base.types import Array
 from parkade.model.spectrum import Complex, Group, equal_values, spectrum
 from parkade.model.sphere import normalize
+from parkade.theory.digits import directions
 from parkade.theory.ranges import one_token, square
 
 _SKEWEST = 1e4
@@ -22,7 +24,13 @@ _LATEST = 1e305
 """The largest |t|·‖V‖: beyond it exponents overflow."""
 
 _SHORT = 100.0
-"""Up to this |t|·‖V‖ scaling and squaring is used."""
+"""Up to this |t|·‖V‖ eigenvalues of a nearly defective V are never made equal."""
+
+_ROUNDING = 4 * EPSILON
+"""Relative rounding error of the entries of V, for each of its rows."""
+
+_KNOWN = 1e-6
+"""Where rounding of V moves the token by more than this, a warning says so."""
 
 
 def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
@@ -44,17 +52,22 @@ def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
     -------
     (T, d) array of unit vectors.
 
+    Warns
+    -----
+    TrustWarning
+        If V has a Jordan block up to rounding errors, and they move the token by more than 1e-6 at
+        some of the times: the path cannot be known there.
+
     Notes
     -----
     If V has well-conditioned eigenvectors (condition number κ < 1e4), the path is a sum over
     them, with an error of about 1e-16·κ·(1 + |t|·‖V‖), or 1e-16·κ once one term dominates.
-    Otherwise (exact or near Jordan blocks) the matrix exponential is used up to
-    |t| = 100/‖V‖, and the closed form with polynomials in t beyond.
+    Otherwise (exact or near Jordan blocks) it is computed with as many digits as that takes.
 
-    Eigenvalues that `final_configuration` treats as equal are made equal, except at the short
-    times of Jordan blocks. Otherwise their rounding errors, 1e-16 or 1e-16^{1/k} in a block of
-    size k, would grow with time. If they really differ, by less than about 1e-6 in a nearly
-    defective V, this causes an error of up to 1e-6.
+    The eigenvalues of a triangular V are the numbers on its diagonal, and equal only if these
+    are. Those of another V are made equal where rounding errors of V, 4dε‖V‖, could have split
+    them: by 1e-16, or by 1e-16^{1/k} in a block of size k. Otherwise this would grow with time.
+    The path in such a block is a polynomial in t, after |t| = 100/‖V‖.
 
     Examples
     --------
@@ -74,26 +87,40 @@ def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
             f"times must have |t|·‖V‖ ≤ {_LATEST:g}, got t={latest:g} and ‖V‖={norm:g}; "
             "choose smaller times"
         )
+    exact = np.array_equal(m, np.triu(m)) or np.array_equal(m, np.tril(m))
+    rounding = 0.0 if exact else _ROUNDING * len(m)
     values, vectors = np.linalg.eigh(m) if np.array_equal(m, m.T) else np.linalg.eig(m)
     if np.linalg.cond(vectors) < _SKEWEST:
         inverse = np.linalg.inv(vectors)
         kappa = np.linalg.norm(vectors, axis=0) * np.linalg.norm(inverse, axis=1)
-        label = equal_values(values.astype(np.complex128), kappa, norm, SNAP)
+        label = equal_values(values.astype(np.complex128), kappa, norm, rounding)
         means = np.bincount(label, values.real) / np.bincount(label)
         parts = (vectors * (inverse @ x)).astype(np.complex128)
-        rates = means[label] + 1j * np.where(np.abs(values.imag) > SNAP * norm, values.imag, 0)
-        return _combine(t, rates, [parts[:, i : i + 1] for i in range(len(m))])
-    short = np.abs(t) * norm <= _SHORT
-    path = np.empty((len(t), len(m)))
-    if short.any():
-        from scipy.linalg import expm
-
-        path[short] = normalize(expm(t[short, None, None] * m) @ x)
-    if not short.all():
-        groups = spectrum(m, SNAP, everything=True).groups
-        rates = np.array([group.value for group in groups])
-        path[~short] = _combine(t[~short], rates, [_polynomial(group, x) for group in groups])
+        turns = np.where(np.abs(values.imag) > rounding * norm, values.imag, 0)
+        return _combine(t, means[label] + 1j * turns, [parts[:, i : i + 1] for i in range(len(m))])
+    path = directions(m, x, t)
+    late = np.abs(t) * norm > _SHORT
+    if not exact and late.any():
+        groups = spectrum(m, rounding, everything=True).groups
+        if len(groups) < len(m):
+            rates = np.array([group.value for group in groups])
+            blocks = _combine(t[late], rates, [_polynomial(group, x) for group in groups])
+            _say_if_unknown(t[late], np.abs(blocks - path[late]).max(axis=1))
+            path[late] = blocks
     return path
+
+
+def _say_if_unknown(t: Array, moved: Array) -> None:
+    """Warn if rounding errors in a Jordan block move the token by too much."""
+    unknown = np.abs(t[moved > _KNOWN])
+    if unknown.size and doubts_matter():
+        warnings.warn(
+            "V has a Jordan block up to rounding errors, which move the first token by more than "
+            f"{_KNOWN:g} from |t|={unknown.min():.3g} on: it is the path of an exact block; "
+            "choose smaller times, or a basis in which V is triangular",
+            TrustWarning,
+            stacklevel=3,
+        )
 
 
 def _polynomial(group: Group, x: Array) -> Complex:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import warnings
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parkade.base import check
-from parkade.base.errors import InputError
+from parkade.base.errors import InputError, TrustWarning, doubts_matter
 from parkade.base.tree import Merge, MergeTree
 from parkade.base.types import Array
 from parkade.model.mask import Causal
 from parkade.model.model import Model
+from parkade.theory.doubts import doubts
 from parkade.theory.final import final_configuration
 from parkade.theory.meeting import cluster_radius, log_integrals
 from parkade.theory.parking import renyi_centers
@@ -23,11 +26,15 @@ Pull = Literal["net", "nearest"]
 LATEST = 1e300
 """Merges after this time are not forecast."""
 
+SHARPEST = 1e20
+"""The largest β (times the norm of KᵀQ) for which positions of tokens have enough digits."""
+
 _FORMING = 10.0  # clusters form within about this time, if V = I
 _MANY = 600  # more leaders than this are made fewer at the start, if they are close
 _WIDEST = 1.0  # by parking tokens within this distance, in units of the range of attention
 _GRID = 20001  # of the table of ln T
 _POINTS = 64  # of an average path
+_ROOM = 100_000.0  # points of a path at most: for large β, leaders hardly move before `LATEST`
 
 
 class _Problem(NamedTuple):
@@ -78,12 +85,19 @@ def forecast(
     -------
     MergeTree
         As `Trajectory.merge_tree` returns it. It ends at `t_end`, or by default at ten times the
-        last merge.
+        last merge. Its `doubts` are reasons why it may be wrong; mostly there are none.
+
+    Warns
+    -----
+    TrustWarning
+        If there are doubts: KᵀQ is far from a multiple of I, or merges depend on errors of 0.001
+        of the range of attention in the start, as those of equally spaced tokens do.
 
     Notes
     -----
     It is a reduction, not a theorem: followers are taken to be where their leader is, and to
-    arrive at once. docs/findings.md compares it with simulations.
+    arrive at once. docs/findings.md compares it with simulations, docs/life.md says how often
+    forecasts with doubts were right.
 
     Examples
     --------
@@ -98,12 +112,36 @@ def forecast(
     if pull not in ("net", "nearest"):
         raise InputError(f"pull must be 'net' or 'nearest', got {check.brief(pull)}")
     problem = _reduce(tokens, beta)
+    if problem.sharpness > SHARPEST:
+        raise InputError(
+            f"beta (times the norm of KᵀQ) must be at most {SHARPEST:g}, got "
+            f"{problem.sharpness:g}: the range of attention would be lost in rounding errors"
+        )
     r = cluster_radius(problem.sharpness) if radius is None else check.positive("radius", radius)
     if r >= math.pi:
         raise InputError(f"radius must be an angle below π, got {r:g}; try radius=0.1")
-    end = LATEST if t_end is None else min(LATEST, check.positive("t_end", t_end))
+    end = None if t_end is None else min(LATEST, check.positive("t_end", t_end))
+    tree = _tree(problem, pull, r, end)
+    if doubts_matter():
+        reasons = doubts(
+            problem.tokens,
+            problem.query,
+            problem.rate,
+            tree,
+            lambda moved: _tree(problem._replace(tokens=moved), pull, r, end),
+        )
+        tree = replace(tree, doubts=reasons)
+        if reasons:
+            text = f"the forecast is doubtful: {'; '.join(reasons)}; simulate to be sure"
+            warnings.warn(text, TrustWarning, stacklevel=2)
+    return tree
+
+
+def _tree(problem: _Problem, pull: Pull, r: float, t_end: float | None) -> MergeTree:
+    """The forecast, by default up to ten times the last merge."""
     from parkade.engine import leaders
 
+    end = LATEST if t_end is None else t_end
     starts = leaders.Starts(*_park(problem, r))
     m = len(starts.token)
     fates = leaders.Fates(
@@ -193,13 +231,18 @@ def _park(
     return np.ascontiguousarray(x[centers]), centers, others, host
 
 
+def path_room(sharpness: float) -> int:
+    """The largest number of points of one path."""
+    return int(min(_ROOM, 500 * math.sqrt(max(1.0, sharpness))))
+
+
 def _by_paths(problem: _Problem, starts: Any, fates: Any, radius: float, end: float) -> None:
     """Set the fates of the leaders by their paths."""
     from parkade.engine import leader_paths
 
     m, d = starts.places.shape
     law = leader_paths.Law(problem.query, problem.sharpness, (2 * math.sin(radius / 2)) ** 2, end)
-    room = int(500 * math.sqrt(max(1.0, problem.sharpness)))
+    room = path_room(problem.sharpness)
     times, places = np.empty(room + _POINTS * m), np.empty((room + _POINTS * m, d))
     whole = np.zeros(m, np.int64), np.zeros(m, np.int64)
     used, done = np.zeros(1, np.int64), 0

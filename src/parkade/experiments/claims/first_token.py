@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parkade import theory
+from parkade.base.errors import doubts_do_not_matter
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.ends import orthonormal
@@ -74,7 +75,8 @@ def measure(effort: Effort) -> Evidence:
             # Each step has an error of at most TOL, and the limit attracts, so errors do not grow.
             ratio[kind] = max(ratio[kind], error / (TOL * run.stats.steps))
             if kind in slopes:
-                limit = theory.first_token(V, start[0], [1e12])[0]
+                with doubts_do_not_matter():  # that of an exact block is wanted
+                    limit = theory.first_token(V, start[0], [1e12])[0]
                 off = sphere.distance(run.tokens[:, 0], limit)
                 curves.setdefault(kind, (times * (gap if kind == "symmetric" else 1), off))
                 late = times >= t_end / 10
