@@ -8,6 +8,7 @@ from scipy.linalg import expm
 from support.common import random_rotation
 
 import parkade as pk
+from parkade.base.errors import doubts_do_not_matter
 from parkade.runs.rotation import turn
 from parkade.solve.frame import long_run_frame, rest_frame
 from parkade.solve.options import Options, Problem
@@ -104,7 +105,8 @@ def test_the_turning_frame_survives_saving(tmp_path):
 def test_a_slow_rotation_is_removed_as_well(rate):
     V = np.array([[1.0, -rate, 0.0], [rate, 1.0, 0.0], [0.0, 0.0, 0.3]])
     model, x0 = pk.Attention(V=V, beta=2.0), pk.sphere.uniform(6, 3, seed=2)
-    run = pk.simulate(model, x0, 0.1 / (rate * 1e-3), times="final")  # turned by 100
+    with doubts_do_not_matter():  # another V, rounded otherwise, turns by a little more or less
+        run = pk.simulate(model, x0, 0.1 / (rate * 1e-3), times="final")  # turned by 100
     assert run.stats.steps < 500
     end = expm(100.0 * (V - np.diag([1.0, 1.0, 0.3])) / rate)[:2, :2] @ x0[0, :2]
     np.testing.assert_allclose(run.final[0, :2], end / np.linalg.norm(end), atol=1e-6)

@@ -35,7 +35,8 @@ PLACE = 5  # where it was in the slowest moment: d numbers
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 """How well the place of a token is known."""
 
-_AWAY = 10.0  # how far, in units of tol, tokens have left an equilibrium; explicit steps may sway
+# How far tokens have left an equilibrium, in units of tol, or at most: explicit steps may sway.
+_AWAY, _FAR = 1000.0, 0.1
 
 
 def new_watch(n: int, d: int) -> Array:
@@ -76,7 +77,7 @@ def note_growth(
         elif error * speed > tol * row[LEAST] and error > tol * clock[TIME] * row[LEAST]:
             if row[SINCE] == 0.0:
                 row[SINCE] = clock[TIME]
-            if away > (_AWAY * tol) ** 2:
+            if away > min(_AWAY * tol, _FAR) ** 2:
                 clock[TRUSTED] = min(clock[TRUSTED], row[SINCE])
         else:
             row[SINCE] = 0.0

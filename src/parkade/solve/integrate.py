@@ -109,7 +109,7 @@ def integrate(
         code=stepper.code,
         seed=problem.seed if problem.noisy else None,
     )
-    unstable = unstable_until(plan.pieces or (problem,), x0[: stepper.resting()])
+    unstable = unstable_until(plan.pieces or (problem,), x0, stepper.resting())
     return stats, min(stepper.trusted_until(), unstable)
 
 

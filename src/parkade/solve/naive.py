@@ -88,7 +88,9 @@ class Naive:
         return float(self._clock[TRUSTED])
 
     def resting(self) -> int:
-        """How many tokens, the first ones, were at rest at the start."""
+        """How many tokens, the first ones, were at rest at the start; 0 if the model changes."""
+        if not self.model.autonomous:
+            return 0
         return resting(self._watch, self._noise, self.model.triangular)
 
     def velocity(self, t: float, state: Array) -> Array:
