@@ -11,7 +11,7 @@ from support.steps import implicit_step, right_sides, solutions, velocity_inside
 from support.transformers import random_state, random_transformer
 
 import parkade as pk
-from parkade.engine import field_velocity, wide
+from parkade.engine import field_linear, field_velocity, wide
 from parkade.engine.field_narrow import is_narrow
 from parkade.engine.field_room import make_room
 from parkade.engine.jit import interpreted
@@ -208,6 +208,17 @@ def test_the_linearisation_has_the_velocity_of_the_kernel():
     state, field = random_state(model, 7, 3), lowered(model)
     found = implicit_step(field, state, 1.0).lin.velocity
     assert worst(found, field_velocity.velocity(field, state)) < 1e-14
+
+
+def test_a_head_without_values_has_room_for_its_scores():
+    """V = 0. As Python runs it, which checks indices; compiled code would write anywhere."""
+    field = lowered(pk.Transformer([pk.Head(V=0.0, d=3)], norm="pre"), long=True)
+    assert len(field.values) == 0
+    linear = field_linear.allocate(field, 4, 4)  # all keys are 0, so all weights are the same
+    scratch = interpreted(field_linear._scratch)(field, 4)
+    for k in range(4):
+        interpreted(field_linear._add_head)(field, 0, k, linear, scratch)
+    np.testing.assert_allclose(linear.own[:, 0], 1 / np.arange(1, 5))
 
 
 def test_frames_change_nothing():

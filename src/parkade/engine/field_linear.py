@@ -91,7 +91,7 @@ def allocate(field: Field, n: int, columns: int) -> Linear:
 class _Scratch(NamedTuple):
     """What the linearisation of one token works with."""
 
-    terms: Array  # (r, n)
+    terms: Array  # (r or 1, n): scores of a head, which may have no values, are in the first row
     moment: Array  # (r, m)
     middle: Array  # (r, d)
     query: Array  # (m, d): β R_k Q
@@ -105,7 +105,7 @@ def _scratch(field: Field, n: int) -> _Scratch:
     d, heads = field.own_value.shape[0], max(1, field.slopes.size)
     m, r = field.keys.shape[0] // heads, field.values.shape[0] // heads
     return _Scratch(
-        np.empty((r, n)),
+        np.empty((max(1, r), n)),
         np.empty((r, m)),
         np.empty((r, d)),
         np.empty((m, d)),
