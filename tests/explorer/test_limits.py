@@ -77,7 +77,7 @@ def no_garbage_collection():
 
 def recorders():
     """How many recorders there are, each with the steps of a run."""
-    return sum(isinstance(found, LimitedRecorder) for found in gc.get_objects())
+    return sum(type(one) is LimitedRecorder for one in gc.get_objects())
 
 
 @pytest.mark.usefixtures("no_garbage_collection")

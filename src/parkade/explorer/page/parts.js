@@ -144,6 +144,7 @@ export function create(source, fields, own, recorded) {
     legend.show();
     if (state.show) state.linkedTime ??= Infinity; // an address without a time means the end
     if (state.show && !state.stale) {
+      state.checkToken();
       state.view.u = state.scene.moment(state.linkedTime);
       beside.renew();
       many.follow();

@@ -30,7 +30,7 @@ export function present(state, scene, play, parts) {
     paths: pathVertices(scene),
     colors: new TokenColors(scene, themeColors(theme.dark)),
   };
-  if (view.token !== null && view.token >= scene.n) view.token = null;
+  state.checkToken();
   view.hover = null;
   attention.offerHeads(scene);
   attention.renew();

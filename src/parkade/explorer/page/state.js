@@ -65,6 +65,9 @@ export class State {
 
   get scene() { return this.show?.scene ?? null; }
 
+  /** Choose no token that the scene does not have: a link may name any. */
+  checkToken() { if (this.view.token >= this.scene.n) this.view.token = null; }
+
   get time() { return this.show ? this.show.scene.time(this.view.u) : null; }
 
   /** Whether these are the settings the controls show. */

@@ -9,18 +9,24 @@ export class Undo {
   constructor(state, onMove) {
     this.state = state;
     this.index = history.state?.parkade ?? 0;
-    this.last = this.index;
     this.timer = null;
     this.moving = false; // asked the browser for another step, which takes it a moment
     window.addEventListener('popstate', (event) => {
       this.moving = false;
-      this.index = event.state?.parkade ?? this.index;
+      if (event.state) this.index = event.state.parkade;
+      else this.number(); // a new address
       this.stopTimer();
       onMove();
       this.showButtons();
     });
-    this.write('replaceState', location.hash);
+    this.number();
     this.showButtons();
+  }
+
+  /** Let the browser's entry have the number of its step; there are none behind it. */
+  number() {
+    this.last = this.index;
+    this.write('replaceState', location.hash);
   }
 
   /** A new step, which undo takes back. */
