@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 
-from support.explorer import PATIENT, RUN, SMALL, Client, lines, refused
+from support.explorer import PATIENT, RUN, SMALL, Client, lines, refused, wait_for
 
 from parkade.base.progress import compiling, say_compiling
 from parkade.explorer import run_queue
@@ -60,7 +60,7 @@ def events(call, monkeypatch, hear=lambda event: None):
             hear(event)
         return found
 
-    return asyncio.run(listen())
+    return wait_for(listen())
 
 
 def test_silence_is_explained_and_broken(monkeypatch):

@@ -18,7 +18,7 @@ import httpx
 import numpy as np
 import pytest
 import uvicorn
-from support.explorer import ENDLESS, PATIENT, SMALL, explore, lines
+from support.explorer import ENDLESS, PATIENT, SMALL, explore, lines, wait_for
 
 from parkade.explorer import serve
 from parkade.explorer.app import create_app
@@ -163,9 +163,9 @@ def resident(pid):
 def test_many_clients():
     """Fifty at once, some of whom leave early: all others are served, and memory stays."""
     with explore() as (run, address):
-        asyncio.run(crowd(address, 1))
+        wait_for(crowd(address, 1))
         before = resident(run.pid)
-        errors = asyncio.run(crowd(address, LOAD))
+        errors = wait_for(crowd(address, LOAD))
         assert run.poll() is None
         assert not errors
         until(lambda: resident(run.pid) - before < 48 * 2**20)

@@ -46,6 +46,12 @@ MODEL_ONLY = (
 """What a scene does not have without a model."""
 
 
+def wait_for(coroutine):
+    """The result of a coroutine, in a thread of its own: Playwright may have a loop in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
 class Client:
     """Calls an application without a network, one request after another."""
 
@@ -61,9 +67,7 @@ class Client:
             ) as client:
                 return await client.request(method, path, headers=headers, **more)
 
-        # In a thread of its own: Playwright may have an event loop in this one.
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(asyncio.run, call()).result()
+        return wait_for(call())
 
     def get(self, path, **more):
         return self.request("GET", path, **more)

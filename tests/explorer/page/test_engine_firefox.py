@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from support.explorer import wait_for
 from support.firefox import FIREFOX, firefox
 from support.planner import Setting
 from support.wasm import engine_script, page_script
@@ -89,9 +88,7 @@ async def visit(profile):
 
 
 def test_the_same_bits(browser, tmp_path):
-    # In a thread of its own: Playwright has an event loop in this one.
-    with ThreadPoolExecutor(1) as pool:
-        found = pool.submit(asyncio.run, visit(tmp_path)).result()
+    found = wait_for(visit(tmp_path))
     page = browser.new_page()
     assert found == [page.evaluate(each) for each in SCRIPTS]
     page.close()

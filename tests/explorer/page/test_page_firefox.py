@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
+from support.explorer import wait_for
 from support.firefox import FIREFOX, PAGE_DOWN, firefox
 from support.reader import pixels
 
@@ -65,6 +63,4 @@ def test_firefox(server, tmp_path):
     live = tmp_path / "live.html"
     live.write_text(page(scene({"n": 12, "d": 2, "T": 100.0}), live=True), encoding="utf-8")
     (tmp_path / "profile").mkdir()
-    # In a thread of its own: Playwright has an event loop in this one.
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, visit(server, live, tmp_path / "profile")).result()
+    wait_for(visit(server, live, tmp_path / "profile"))
