@@ -20,8 +20,8 @@ class RadiusCounts(NamedTuple):
     Examples
     --------
     >>> import parkade as pk
-    >>> found = pk.clusters.count_by_radius(pk.sphere.from_angles([0.0, 0.1, 2.0]), [0.05, 1.0])
-    >>> found.radii.tolist(), found.counts.tolist()
+    >>> result = pk.clusters.count_by_radius(pk.sphere.from_angles([0.0, 0.1, 2.0]), [0.05, 1.0])
+    >>> result.radii.tolist(), result.counts.tolist()
     ([0.05, 1.0], [3, 2])
     """
 
@@ -56,8 +56,8 @@ def count_by_radius(tokens: ArrayLike, radii: ArrayLike | None = None) -> Radius
     Examples
     --------
     >>> import parkade as pk
-    >>> found = pk.clusters.count_by_radius(pk.sphere.from_angles([3.1, 0.0, -3.1, 0.1]))
-    >>> found.radii.round(3).tolist(), found.counts.tolist()
+    >>> result = pk.clusters.count_by_radius(pk.sphere.from_angles([3.1, 0.0, -3.1, 0.1]))
+    >>> result.radii.round(3).tolist(), result.counts.tolist()
     ([0.0, 0.083, 0.1, 3.0], [4, 3, 2, 1])
     """
     lengths = np.sort(_edges(check.tokens(tokens)))
