@@ -48,6 +48,13 @@ def test_trust_ends_when_rounding_errors_have_grown_to_tol(rate, causal):
     assert resting(watch, 1e-16 * rate, causal) == 0
 
 
+def test_tokens_need_not_go_far():
+    """A token that has left an unstable equilibrium by 70 tol is not where it should be."""
+    clock, watch = new_clock(), new_watch(1, 2)
+    follow(clock, watch, np.arange(0.0, 26.0), rate=1.0, size=1e-15)
+    assert clock[TRUSTED] == pytest.approx(np.log(TOL / ROUNDING), abs=1.0)
+
+
 def test_a_start_that_is_known_well_enough_is_trusted():
     clock, watch = new_clock(), new_watch(1, 2)
     follow(clock, watch, np.arange(0.0, 18.0), rate=1.0, size=1e-8)

@@ -113,13 +113,20 @@ def rows(field: Field, x: Array, room: Room, lo: int, hi: int, out: Array) -> No
 
 
 @njit(allocates=True)
-def whole(field: Field, x: Array, out: Array) -> None:
-    """Set d/dt of the state of all tokens."""
+def projected(field: Field, x: Array) -> Room:
+    """A new room, after `project` for all tokens."""
     n = x.shape[0]
     room = make_room(field, n)
     for i in range(chunks(n)):
         lo, hi = chunk(n, i)
         project(field, x, room, lo, hi)
+    return room
+
+
+@njit(allocates=True)
+def whole(field: Field, x: Array, out: Array) -> None:
+    """Set d/dt of the state of all tokens."""
+    n, room = x.shape[0], projected(field, x)
     for i in range(chunks(n)):
         lo, hi = chunk(n, i)
         rows(field, x, room, lo, hi, out)

@@ -24,8 +24,7 @@ from numba.extending import overload
 
 from parkade.base.types import Array
 from parkade.engine.field import NGPT, PERI, RELU, Field
-from parkade.engine.field_room import make_room, project
-from parkade.engine.field_velocity import chunk, chunks, clock_of, forces
+from parkade.engine.field_velocity import chunk, chunks, clock_of, forces, projected
 from parkade.engine.jit import is_bundle, njit
 from parkade.engine.system import System
 from parkade.engine.vectors import fast_dot
@@ -104,10 +103,7 @@ def _by_clocks(field: Field, y: Array, out: Array) -> None:
         for k in range(n):
             out[k, 0] /= clock_of(field, 1.0, y[k, d] if y.shape[1] > d else 0.0)
         return
-    room = make_room(field, n)
-    for i in range(chunks(n)):
-        lo, hi = chunk(n, i)
-        project(field, y, room, lo, hi)
+    room = projected(field, y)
     for i in range(chunks(n)):
         lo, hi = chunk(n, i)
         force = forces(field, room, lo, hi)

@@ -35,8 +35,7 @@ PLACE = 5  # where it was in the slowest moment: d numbers
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 """How well the place of a token is known."""
 
-# How far tokens have left an equilibrium, in units of tol, or at most: explicit steps may sway.
-_AWAY, _FAR = 1000.0, 0.1
+_AWAY = 10.0  # how far tokens must have left an equilibrium, in units of tol
 
 
 def new_watch(n: int, d: int) -> Array:
@@ -77,7 +76,7 @@ def note_growth(
         elif error * speed > tol * row[LEAST] and error > tol * clock[TIME] * row[LEAST]:
             if row[SINCE] == 0.0:
                 row[SINCE] = clock[TIME]
-            if away > min(_AWAY * tol, _FAR) ** 2:
+            if away > (_AWAY * tol) ** 2:
                 clock[TRUSTED] = min(clock[TRUSTED], row[SINCE])
         else:
             row[SINCE] = 0.0
