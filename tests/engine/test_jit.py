@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import parkade
@@ -116,7 +117,27 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+def product_and_sum(a, b, c):
+    return a * b + c
+
+
 class TestFunction:
+    @pytest.mark.parametrize("first", ["fused", "plain"])
+    def test_rounding_does_not_depend_on_who_calls_first(self, here, first):
+        inner = jit.njit()(product_and_sum)
+        callers = {"fused": jit.njit(fastmath=jit.FUSED), "plain": jit.njit()}
+        numbers = (1.1, 1.1, -1.21)  # with one rounding instead of two: another result
+        for name in sorted(callers, key=lambda name: name != first):
+            assert callers[name](lambda a, b, c: inner(a, b, c))(*numbers) == 1.1 * 1.1 - 1.21
+
+    def test_division_does_not_depend_on_who_calls_first(self, here):
+        inner = jit.njit()(lambda a, b: a / b)
+        assert np.isinf(jit.njit(error_model="numpy")(lambda a, b: a / b)(1.0, 0.0))
+        for model in ("numpy", "python"):
+            caller = jit.njit(error_model=model)(lambda a, b: inner(a, b))
+            with pytest.raises(ZeroDivisionError):
+                caller(1.0, 0.0)
+
     def test_each_signature_has_its_file(self, here):
         for hits in (0, 1):
             function = jit.njit()(double)

@@ -37,6 +37,10 @@ FUSED = {"contract"}
 SUMS = {"reassoc", "contract", "nsz"}
 """Flags that also let it split a sum over vector lanes."""
 
+# A function has its own flags, or none. What it does not name, Numba takes from whichever function
+# calls it first in a process: the bits would depend on what this process found in the cache.
+_OWN = {"fastmath": False, "error_model": "python"}
+
 
 def njit(
     *, allocates: bool = False, apart: bool = False, constants: bool = False, **options: Any
@@ -54,6 +58,7 @@ def njit(
     their code. That makes loops faster if the number says where in an array they work.
     """
     config: Any = numba.config
+    options = {**_OWN, **options}
 
     def compiled(function: Function) -> Function:
         if config.DISABLE_JIT:
