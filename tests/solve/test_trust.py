@@ -123,6 +123,50 @@ def test_a_saddle_on_the_way_ends_the_trust():
     assert np.abs(leading[run.times <= run.trusted_until]).max() < 0.05
 
 
+SYMMETRIC = {"a rectangle": (2, 0.7), "three pairs": (3, 0.3)}
+
+
+@doubtful
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+@pytest.mark.parametrize("name", SYMMETRIC)
+def test_symmetric_starts_are_trusted_until_rounding_breaks_their_symmetry(name, method):
+    """Pairs meet, and are then a polygon of clusters, which is unstable."""
+    n, angle = SYMMETRIC[name]
+    corners = 2 * np.pi * np.arange(n) / n
+    x0 = pk.sphere.from_angles(np.concatenate([corners + angle, corners - angle]))
+    model = pk.Attention(d=2, beta=1.0, mask="full")
+    limits = [pk.simulate(model, x0, t, method=method).trusted_until for t in (150.0, 200.0)]
+    assert limits[0] == pytest.approx(limits[1])
+    # How much a small change of the start has grown by then: rounding errors, to about tol.
+    change = 1e-12
+    off = pk.sphere.normalize(x0 + change * np.random.default_rng(1).standard_normal(x0.shape))
+    runs = [pk.simulate(model, start, 200.0, method=method, tol=1e-10) for start in (x0, off)]
+    gaps = [pk.sphere.distance(*(run.at(f * limits[0]) for run in runs)).max() for f in (0.7, 1.0)]
+    assert gaps[0] < TOL / 1e-15 * change
+    assert gaps[1] > 0.01 * TOL / 1e-15 * change
+
+
+@doubtful
+@pytest.mark.parametrize("mask", ["causal", "full"])
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+def test_tokens_in_an_invariant_plane_are_trusted_until_they_leave_it(mask, method):
+    basis = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3))).Q
+    model = pk.Attention(V=basis @ np.diag([2.0, 1.5, 1.0]) @ basis.T, beta=1.0, mask=mask)
+    x0 = pk.sphere.normalize(pk.sphere.uniform(6, 2, seed=1) @ basis[:, 1:].T)
+    run = pk.simulate(model, x0, 150.0, method=method)
+    leading = np.abs(run.tokens @ basis[:, 0])
+    assert leading[-1].max() > 0.99
+    assert leading[run.times <= run.trusted_until].max() < 10 * TOL
+
+
+def test_symmetric_starts_of_stable_motion_are_trusted():
+    angles = np.array([0.5, 1.2, 2.0, 2.6])
+    x0 = pk.sphere.from_angles(np.concatenate([angles, -angles]))
+    for t_end in (60.0, 1e6):
+        run = pk.simulate(pk.Attention(d=2, beta=4.0, mask="full"), x0, t_end)
+        assert run.trusted_until == np.inf
+
+
 @pytest.mark.parametrize("method", ["explicit", "implicit"])
 def test_exact_equilibria_are_trusted(method):
     """Nothing is rounded on coordinate axes: tokens stay for ever, as they should."""

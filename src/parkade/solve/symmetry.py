@@ -1,0 +1,80 @@
+"""Symmetric starts: the model would keep the symmetry for ever, but rounding breaks it.
+
+If three pairs of tokens around a circle meet in three points, the triangle of these is unstable,
+and how it falls apart is decided by rounding. No velocity shows this beforehand: it has the symmetry
+of the tokens. So such a run is compared with one from a start that was moved a little.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+
+from parkade.base.errors import ParkadeError
+from parkade.base.types import Array
+from parkade.engine.trust import ROUNDING
+from parkade.solve.integrate import integrate
+from parkade.solve.options import Hooks, Problem
+from parkade.solve.plan import Plan
+from parkade.solve.record import recorder
+
+_MOST = 256  # numbers of a state; symmetric starts of more tokens are not looked for
+_EQUAL = 1e-13  # what counts as equal among cosines of angles, and as 0
+_APART = 0.1  # how far the two runs may be apart, where tol is not very small
+_LARGEST = 1e-6  # how far the start is moved at most
+_FACTOR = 1.03  # between the times at which they are compared
+
+
+def is_symmetric(problem: Problem, x0: Array) -> bool:
+    """Whether tokens are so few and so regular that rounding may break a symmetry.
+
+    Two pairs of them are equally far apart, unless the mask tells tokens from each other; or all lie
+    in one subspace which is not that of some coordinates, in which no rounding error leads out.
+    """
+    tokens = x0[:, : problem.model.d]
+    n, d = tokens.shape
+    if problem.noisy or not 2 < x0.size <= _MOST:
+        return False
+    if n > 2 and not problem.model.triangular:
+        cosines = np.sort((tokens @ tokens.T)[np.triu_indices(n, 1)])
+        if (np.diff(cosines) < _EQUAL).any():
+            return True
+    used = tokens[:, tokens.any(axis=0)]
+    if n < used.shape[1]:
+        return False
+    return bool(np.linalg.svd(used, compute_uv=False)[-1] < _EQUAL)
+
+
+def broken_until(plan: Plan, problem: Problem, x0: Array, hooks: Hooks) -> float:
+    """The last time before rounding errors of the start have grown to tol; or infinite.
+
+    Two runs are compared at some times: from `x0`, and from a start that is moved in no special
+    direction, by much more than rounding but little enough.
+    """
+    d, tol = problem.model.d, problem.options.tol
+    size = min(_LARGEST, _APART * ROUNDING / tol)
+    moved = x0.copy()
+    push = np.random.default_rng(0).standard_normal((len(x0), d))
+    moved[:, :d] += size * push / np.abs(push).max()
+    moved[:, :d] /= np.linalg.norm(moved[:, :d], axis=1, keepdims=True)
+    times = _times(problem)
+    quiet, paths = Hooks(cancelled=hooks.cancelled, alone=False), []
+    for start in (x0, moved):
+        path = recorder(times, start, plan.method, d)
+        with suppress(ParkadeError):  # one may end early: the times before count
+            integrate(plan, problem, start, path, quiet)
+        paths.append(path.result()[1][:, :, :d])
+    if (paths[0] == x0[:, :d]).all():
+        return np.inf  # nothing is rounded where nothing moves; or see `equilibrium`
+    shared = min(map(len, paths))
+    gaps = np.abs(paths[0][:shared] - paths[1][:shared]).max(axis=(1, 2))
+    apart = np.flatnonzero(gaps > size * tol / ROUNDING)
+    return float(times[max(0, apart[0] - 1)]) if apart.size else np.inf
+
+
+def _times(problem: Problem) -> Array:
+    """When to compare: at times of which a longer run has the same, and at the end."""
+    t_end, first = problem.options.t_end, 1.0 / max(problem.model.rate, 1e-300)
+    count = max(0, int(np.ceil(np.log(t_end / first) / np.log(_FACTOR))))
+    return np.concatenate([[0.0], first * _FACTOR ** np.arange(count), [t_end]])
