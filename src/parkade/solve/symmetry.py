@@ -1,8 +1,8 @@
 """Symmetric starts: the model would keep the symmetry for ever, but rounding breaks it.
 
 If three pairs of tokens around a circle meet in three points, the triangle of these is unstable,
-and how it falls apart is decided by rounding. No velocity shows this beforehand: it has the symmetry
-of the tokens. So such a run is compared with one from a start that was moved a little.
+and rounding decides how it falls apart. No velocity shows this beforehand, since it has the
+symmetry of the tokens. So such a run is compared with one from a start that was moved a little.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _FACTOR = 1.03  # between the times at which they are compared
 def is_symmetric(problem: Problem, x0: Array) -> bool:
     """Whether tokens are so few and so regular that rounding may break a symmetry.
 
-    Two pairs of them are equally far apart, unless the mask tells tokens from each other; or all lie
-    in one subspace which is not that of some coordinates, in which no rounding error leads out.
+    Two pairs of them are equally far apart, under a mask for which all tokens are alike; or all lie
+    in one oblique subspace. No rounding error leads out of a subspace of some coordinates.
     """
     tokens = x0[:, : problem.model.d]
-    n, d = tokens.shape
+    n = len(tokens)
     if problem.noisy or not 2 < x0.size <= _MOST:
         return False
     if n > 2 and not problem.model.triangular:
