@@ -33,10 +33,8 @@ SILENCE = 60.0
 """Seconds between two sentences about connections that could not be accepted."""
 
 _EXHAUSTED = errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM
-_log = logging.getLogger("parkade.explorer")
-
-
 _RESET = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)  # the system forgets the rest, too
+_log = logging.getLogger("parkade.explorer")
 
 
 class Connection(H11Protocol):
@@ -77,7 +75,7 @@ class Connection(H11Protocol):
     def watch(self, seconds: float) -> None:
         """End if nothing could be sent for too long; these seconds have passed since the last look.
 
-        That a connection is closing does not end it before all is sent.
+        A connection that is closing stays open until all is sent, so this one may be closing, too.
         """
         sent = self.sent
         if sent != self._seen or self.transport.get_write_buffer_size() == 0:

@@ -55,7 +55,7 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         now = asyncio.get_running_loop().time()
         connections.end_waiting(self.server_state.connections, now - connections.HEAD_SECONDS)
-        # While a machine is paused, clients cannot read: a long time between two looks is short.
+        # At most a second: if the machine was paused, clients could not read either.
         passed = min(max(now - self._looked, 0.0), 1.0)
         self._looked = now
         connections.end_unread(self.server_state.connections, passed)
