@@ -1,36 +1,53 @@
-"""Connections that ask for nothing, and more of them than there are files to open."""
+"""Connections that ask for nothing or read nothing, and more than there are files to open."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import logging
 import socket
 import sys
 import threading
 import time
+import weakref
+from contextlib import contextmanager
 
 import httpx
 import pytest
 from support.explorer import explore
 
-from parkade.explorer import connections, serve
+from parkade.base.progress import tell
+from parkade.explorer import app, connections, recent, serve
 from parkade.explorer.app import create_app
 from parkade.explorer.connections import Exhausted
+from parkade.explorer.run_queue import RunQueue
+
+LARGE = recent.CAPACITY + 1
+"""Bytes of an answer that the server does not keep, and that no system takes unread."""
+
+
+@contextmanager
+def serving(queue=None):
+    """A server as the command has it, and the port where it listens."""
+    listener = serve._listen(0)
+    opened = threading.Event()
+    running = serve._Server(create_app(queue=queue), opened.set)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
+    thread.start()
+    opened.wait()
+    try:
+        yield running, listener.getsockname()[1]
+    finally:
+        running.should_exit = True
+        thread.join()
 
 
 @pytest.fixture
 def server():
-    """A server as the command has it, and the port where it listens."""
-    listener = serve._listen(0)
-    opened = threading.Event()
-    running = serve._Server(create_app(), opened.set)
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
-    thread.start()
-    opened.wait()
-    yield running, listener.getsockname()[1]
-    running.should_exit = True
-    thread.join()
+    """A server, and its port."""
+    with serving() as found:
+        yield found
 
 
 def until(true):
@@ -96,6 +113,111 @@ def test_a_new_connection_takes_the_place_of_the_oldest_that_waits(server, monke
     until(lambda: {found.client for found in open_ones(running)} == left)
     assert httpx.get(f"http://127.0.0.1:{port}/api/schema", timeout=None).status_code == 200
     for client in clients:
+        client.close()
+
+
+def large_page(content):
+    async def page(request):
+        return app.file_response(request, content, "text/html")
+
+    return page
+
+
+def large_result(content):
+    return lambda *_: content
+
+
+def many_notes(_):
+    """A run that says more than any system takes unread, then waits for the client to leave."""
+
+    def run(settings, limits, report, cancelled):
+        for _ in range(100):
+            tell.get()("x" * 2**18)
+        while not cancelled():
+            time.sleep(0.01)
+        return b""
+
+    return run
+
+
+def asked(port, path):
+    """A client that has asked for something and read the first byte of the answer."""
+    client = socket.create_connection(("127.0.0.1", port))
+    client.sendall(
+        f"{'POST' if '/api/' in path else 'GET'} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}".encode()
+    )
+    assert client.recv(1) == b"H"
+    return client
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "path"),
+    [
+        ("_page", large_page, "/"),  # complete as far as uvicorn knows
+        ("_npz", large_result, "/api/download/npz"),
+        ("_scene", large_result, "/api/run"),
+        ("_scene", many_notes, "/api/run"),
+    ],
+)
+def test_a_client_that_stops_reading_does_not_stay(monkeypatch, name, answer, path):
+    monkeypatch.setattr(connections, "UNREAD_SECONDS", 1e9)
+    content = bytes(LARGE)
+    monkeypatch.setattr(app, name, answer(content))
+    queue, references = RunQueue(threads=1), sys.getrefcount(content)
+    with serving(queue) as (running, port):
+        client = asked(port, path)
+        left = weakref.ref(open_ones(running)[0])
+        until(lambda: left().stuck > 0)
+        if path == "/":
+            monkeypatch.setattr(connections, "HEAD_SECONDS", 0.0)
+            until(lambda: left().transport.is_closing())  # once all is read
+        else:
+            assert len(running.server_state.tasks) == 1
+        monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.0)
+        until(lambda: not open_ones(running))
+        until(lambda: not running.server_state.tasks and queue.count == 0)
+        until(lambda: gc.collect() >= 0 and left() is None)
+        until(lambda: sys.getrefcount(content) == references)
+        assert len(received(client)) < LARGE  # and it ends
+        client.close()
+
+
+def test_a_client_that_reads_slowly_is_served(monkeypatch):
+    """Whatever it reads, and a machine that was paused, begins the time anew."""
+    most = 1e9
+    monkeypatch.setattr(connections, "UNREAD_SECONDS", most)
+    monkeypatch.setattr(app, "_npz", large_result(bytes(LARGE)))
+    with serving() as (running, port):
+        client = asked(port, "/api/download/npz")
+        (found,) = open_ones(running)
+        option = found.transport.get_extra_info("socket").getsockopt
+        assert option(socket.SOL_SOCKET, socket.SO_SNDBUF) <= 2 * connections.SEND_BUFFER
+
+        def let_pass(seconds):
+            done = threading.Event()
+            found.loop.call_soon_threadsafe(lambda: (found.watch(seconds), done.set()))
+            done.wait()
+
+        read = 1
+        for _ in range(3):
+            until(lambda: found.stuck > 0)
+            let_pass(0.6 * most)
+            assert found.stuck >= 0.6 * most
+            assert open_ones(running) == [found]
+            before = found.sent
+            while found.sent == before:
+                read += len(client.recv(2**14))
+            until(lambda: found.stuck < 0.6 * most)
+        until(lambda: found.stuck > 0)
+        running._looked = -1e12
+        until(lambda: running._looked > 0)
+        assert open_ones(running) == [found]
+        while read < LARGE:
+            piece = client.recv(2**16)
+            assert piece
+            read += len(piece)
+        until(lambda: found.waits)
         client.close()
 
 

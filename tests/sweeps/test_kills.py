@@ -66,7 +66,17 @@ if __name__ == "__main__":
 RUNS = 8
 LONG = 300  # seconds: by then something hangs
 
-VERSIONS = {"parkade", "python", "numpy", "scipy", "blas", "numba", "llvm", "cpu"}
+VERSIONS = {
+    "numpy_blas",
+    "scipy_blas",
+    "parkade",
+    "python",
+    "numpy",
+    "scipy",
+    "numba",
+    "llvm",
+    "cpu",
+}
 
 
 @pytest.fixture

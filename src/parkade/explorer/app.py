@@ -8,10 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from functools import cache
-from pathlib import Path
 from typing import Any, NoReturn
 
 from starlette.applications import Starlette
@@ -23,6 +21,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from parkade.base.errors import ParkadeError
+from parkade.base.files import temporary_directory
 from parkade.base.progress import Report
 from parkade.explorer import export, recorded
 from parkade.explorer.access import LocalOnly
@@ -136,8 +135,8 @@ def _npz(
     from parkade.explorer.compute import compute_run
 
     run, _ = compute_run(settings, limits, report, cancelled)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "run.npz")
+    with temporary_directory() as folder:
+        path = folder / "run.npz"
         run.save(path)
         return path.read_bytes()
 

@@ -1,17 +1,30 @@
-"""Connections of the explorer's server: those that ask for nothing do not stay."""
+"""Connections of the explorer's server: those that ask for nothing, or read nothing, end."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
 import logging
+import os
+import socket
+import struct
 from collections.abc import Iterable
-from typing import Any
+from contextlib import suppress
+from typing import Any, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 10.0
 """Seconds within which the head of a request must have arrived."""
+
+UNREAD_SECONDS = 60.0
+"""Seconds after which a connection ends if nothing of an answer could be sent."""
+
+SEND_BUFFER = 2**17
+"""Bytes that the system keeps for a client, or twice as many.
+
+It takes more when the client has read about so many: with 4 MB, a slow one would seem to be idle.
+"""
 
 MOST = 256
 """Most connections at once, where this process may open many files."""
@@ -20,16 +33,19 @@ SILENCE = 60.0
 """Seconds between two sentences about connections that could not be accepted."""
 
 _EXHAUSTED = errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM
+_RESET = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)  # the system forgets the rest, too
 _log = logging.getLogger("parkade.explorer")
 
 
 class Connection(H11Protocol):
-    """A connection that knows since when it has waited for a request.
+    """A connection that knows since when it has waited for a request, or could send nothing.
 
     If there are too many, a new one takes the place of the one that has waited longest.
     """
 
     since = 0.0
+    stuck = 0.0
+    _seen = 0
 
     @property
     def waits(self) -> bool:
@@ -39,7 +55,8 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for a request."""
         assert isinstance(transport, asyncio.Transport)
-        super().connection_made(transport)
+        _set_option(transport, socket.SO_SNDBUF, SEND_BUFFER)
+        super().connection_made(cast(asyncio.Transport, _Counting(transport)))
         self.since = self.loop.time()
         if len(_open(self.connections)) > most_connections():
             oldest = min(_waiting(self.connections), key=lambda connection: connection.since)
@@ -50,12 +67,52 @@ class Connection(H11Protocol):
         super().on_response_complete()
         self.since = self.loop.time()
 
+    @property
+    def sent(self) -> int:
+        """Bytes of answers that the system has taken."""
+        return cast(_Counting, self.transport).given - self.transport.get_write_buffer_size()
+
+    def watch(self, seconds: float) -> None:
+        """End if nothing could be sent for too long; these seconds have passed since the last look.
+
+        A connection that is closing stays open until all is sent, so this one may be closing, too.
+        """
+        sent = self.sent
+        if sent != self._seen or self.transport.get_write_buffer_size() == 0:
+            self._seen, self.stuck = sent, 0.0
+            return
+        self.stuck += seconds
+        if self.stuck >= UNREAD_SECONDS:
+            _set_option(self.transport, socket.SO_LINGER, _RESET)
+            self.transport.abort()
+
+
+class _Counting:
+    """A transport that counts the bytes it is given."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self.given = 0
+
+    def write(self, data: bytes) -> None:
+        self.given += len(data)
+        self._transport.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
 
 def end_waiting(connections: Iterable[Any], since: float) -> None:
     """End the connections that have waited for a request since this time, or longer."""
     for connection in _waiting(connections):
         if connection.since <= since:
             connection.transport.close()
+
+
+def end_unread(connections: Iterable[Any], seconds: float) -> None:
+    """End the connections whose clients read nothing; so much time has passed since last time."""
+    for connection in list(connections):
+        connection.watch(seconds)
 
 
 def most_connections() -> int:
@@ -92,6 +149,12 @@ class Exhausted:
                 "nothing, and tries again; allow more open files with ulimit -n",
                 error.strerror,
             )
+
+
+def _set_option(transport: asyncio.Transport, option: int, value: int | bytes) -> None:
+    """Set an option of a socket, unless the client has left."""
+    with suppress(OSError):
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, option, value)
 
 
 def _open(connections: Iterable[Any]) -> list[Connection]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 from collections.abc import Callable
 
@@ -26,7 +27,7 @@ def serve(port: int | None, opened: Callable[[str], None]) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that calls a function once it has started, and ends connections that only wait."""
+    """A server that calls a function once it has started, and ends idle connections."""
 
     def __init__(self, app: ASGIApp, opened: Callable[[], None]) -> None:
         config = uvicorn.Config(
@@ -42,6 +43,7 @@ class _Server(uvicorn.Server):
         )
         super().__init__(config)
         self._opened = opened
+        self._looked = math.inf
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -51,8 +53,12 @@ class _Server(uvicorn.Server):
             self._opened()
 
     async def on_tick(self, counter: int) -> bool:
-        since = asyncio.get_running_loop().time() - connections.HEAD_SECONDS
-        connections.end_waiting(self.server_state.connections, since)
+        now = asyncio.get_running_loop().time()
+        connections.end_waiting(self.server_state.connections, now - connections.HEAD_SECONDS)
+        # At most a second: if the machine was paused, clients could not read either.
+        passed = min(max(now - self._looked, 0.0), 1.0)
+        self._looked = now
+        connections.end_unread(self.server_state.connections, passed)
         return await super().on_tick(counter)
 
 

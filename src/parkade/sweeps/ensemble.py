@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -21,6 +20,7 @@ from parkade.base.errors import (
     TrustWarning,
     WorkerLostError,
 )
+from parkade.base.files import temporary_directory
 from parkade.base.progress import Report, bar
 from parkade.model.model import Model
 from parkade.solve.options import SumsOption
@@ -180,11 +180,7 @@ def ensemble(
     recipe = request.make(model, parameters, settings)
     if not (store is None or isinstance(store, (str, os.PathLike))):
         raise InputError(f"store must be the name of a directory, got {check.brief(store)}")
-    with (
-        tempfile.TemporaryDirectory(prefix="parkade-")
-        if store is None
-        else nullcontext(store) as folder
-    ):
+    with temporary_directory() if store is None else nullcontext(store) as folder:
         kept = Store(folder, recipe)
         kept.check_memory()
         results, _ = finish(
