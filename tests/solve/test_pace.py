@@ -13,8 +13,12 @@ import numpy as np
 import pytest
 
 import parkade as pk
+from parkade.base import progress
 from parkade.solve import pace
-from parkade.solve.pace import Effort, Pace
+from parkade.solve.options import Hooks, Options, Problem
+from parkade.solve.pace import Effort, Pace, foresee
+from parkade.solve.plan import choose
+from parkade.solve.solver import Solver
 
 SKEW = np.array([[0, -0.3, 0.5], [0.3, 0, -0.7], [-0.5, 0.7, 0]])
 RESTLESS = pk.Attention(V=SKEW, beta=1.0)  # tokens circle each other forever
@@ -109,6 +113,81 @@ def test_the_sentence_says_what_is_known_of_the_model(V, reason, monkeypatch):
     assert reason in str(told.value)
 
 
+COMPLEX_BLOCK = np.kron(np.eye(2), [[1.0, -2.0], [2.0, 1.0]]) + np.diag([1.0, 1.0], 2)
+
+
+@pytest.mark.parametrize("V", [COMPLEX_BLOCK, _rotated(COMPLEX_BLOCK)])
+@pytest.mark.parametrize("method", ["auto", "implicit"])
+def test_a_complex_jordan_block_is_named(V, method, monkeypatch):
+    monkeypatch.setattr(pace, "_SECONDS", 0.02)
+    with pytest.raises(pk.UnfinishedError) as told:
+        pk.simulate(pk.Attention(V=V), pk.sphere.uniform(6, 4, seed=2), 1e12, method=method)
+    assert "a complex pair with ω=2 and (nearly) defective, a Jordan block" in str(told.value)
+    assert "use a smaller t_end" in str(told.value)
+
+
+# --- slow steps --------------------------------------------------------------------------
+
+_V = np.random.default_rng(1).normal(size=(11, 11)) / np.sqrt(11)
+_SLOW = pk.Attention(V=_V, beta=1e4, mask="full")  # its leading eigenvalues are 0.9 ± 0.28i
+
+
+def _verdict(model, n, t_end, speed, **options):
+    """After which foreseen seconds a run with steps of equal length is stopped."""
+    problem = Problem.of(model, Options(t_end, method="implicit", **options))
+    effort = foresee(choose(problem, n), problem, n)
+    watch, steps = Pace("implicit", t_end, 1e-6, effort), 0
+    while steps < 10_000:
+        steps += int(watch.room(steps))
+        if watch.judge(steps, speed * steps):
+            break
+    return steps * effort.seconds
+
+
+def test_slow_steps_that_turn_forever_are_stopped_after_few():
+    """400 s of implicit steps were taken, where some seconds show that there is no end."""
+    assert _verdict(_SLOW, 59, 1e6, 0.2) < 10.0
+    assert _verdict(_SLOW, 59, 1e6, 50.0) > 400.0  # as long as few steps may be enough
+    still = pk.Attention(d=11, beta=1e4, mask="full")  # tokens may come to rest
+    assert _verdict(still, 59, 1e6, 0.2) > 400.0
+    assert _verdict(_SLOW, 59, 1e6, 0.2, frozen=np.eye(11)) > 400.0
+
+
+def test_a_run_that_turns_forever_is_judged_by_a_few_steps(monkeypatch):
+    monkeypatch.setattr(pace, "_SECONDS", 0.0)
+    model = pk.Attention(V=SKEW + np.eye(3), Q=np.diag([1.0, 2.0, 3.0]), beta=1.0)
+    run = pk.simulate(model, X0, 1e9, method="implicit", partial=True)
+    assert "complex pair" in run.stats.stopped
+    assert run.stats.steps < 1000
+    # One that has an end is not stopped.
+    assert pk.simulate(model, X0, 100.0, method="implicit").stats.steps > run.stats.steps
+
+
+def test_progress_of_turns_is_by_time_and_not_by_decades():
+    model = pk.Attention(V=SKEW + np.eye(3), Q=np.diag([1.0, 2.0, 3.0]), beta=1.0)
+    done = []
+    solver = Solver(model, Options(1e6, method="implicit", max_steps=500, partial=True))
+    run = solver.run(X0, Hooks(done.append))
+    assert done[-1] == pytest.approx(run.times[-1] / 1e6)
+
+
+def test_steps_of_many_seconds_are_announced(monkeypatch):
+    said = []
+    monkeypatch.setattr(progress, "PATIENCE", 1e-9)
+    token = progress.tell.set(said.append)
+    try:
+        full = pk.Attention(d=3, beta=1.0, mask="full")
+        pk.simulate(full, X0, 1.0, method="implicit", max_steps=1, partial=True)
+        pk.simulate(full, X0, 1.0, method="explicit", max_steps=1, partial=True)
+    finally:
+        progress.tell.reset(token)
+    told = [text for text in said if "each step takes about" in text]
+    assert len(told) == 2
+    assert "n·(d−1)=20 coordinates" in told[0]
+    assert "method='explicit'" in told[0]
+    assert "fewer tokens" in told[1]
+
+
 @pytest.mark.parametrize("seconds", [0.0, 1e4])
 def test_a_machine_that_is_paused_or_busy_decides_nothing(seconds, monkeypatch):
     """A run of 3 million steps of 5 µs is let go on, whatever the clock shows meanwhile."""
@@ -157,6 +236,18 @@ x0 = pk.sphere.uniform(10, 3, seed=1)
 V = [[0, -0.3, 0.5], [0.3, 0, -0.7], [-0.5, 0.7, 0]]
 pk.simulate(pk.Attention(V=V, beta=1.0), x0, 1e8, max_steps=5_000, partial=True)
 """
+
+
+def test_a_run_of_minutes_says_more_than_once_how_far_it_is(monkeypatch, capsys):
+    """Anywhere after a minute, and then after two, four, eight."""
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    with progress.bar("", show=False, remind=True) as report:
+        for now in np.arange(0.0, 600.0, 0.5):  # noqa: B007  what the clock shows
+            report(now / 1e5)
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 4
+    assert "still running, 0.06% done after 60 s; progress=True" in told[0]
 
 
 @pytest.mark.parametrize("terminal", [True, False])

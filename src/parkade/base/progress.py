@@ -18,6 +18,9 @@ Report = Callable[[float], None]
 PATIENCE = 10.0
 """Seconds after which a task without a progress bar prints that it is still running."""
 
+AGAIN = 60.0
+"""Seconds after which it prints that again, wherever standard error goes, and then doubled ones."""
+
 
 @contextmanager
 def bar(
@@ -79,15 +82,18 @@ def _in_notebook(label: str) -> tuple[Report, Callable[[], None]]:
 
 
 def _reminder() -> Report:
-    """A report that prints once, on a terminal, that the task is still running."""
-    due = time.monotonic() + PATIENCE
+    """A report that prints how far a long task is: soon on a terminal, anywhere each few minutes."""
+    begun = time.monotonic()
+    after = PATIENCE
 
     def report(fraction: float) -> None:
-        nonlocal due
-        if time.monotonic() > due and fraction < 1:
-            due = math.inf
-            if sys.stderr is not None and sys.stderr.isatty():
-                done = f"{100 * fraction:.0f}% done after {PATIENCE:.0f} s"
+        nonlocal after
+        passed = time.monotonic() - begun
+        if passed > after and fraction < 1:
+            early = after < AGAIN
+            after = AGAIN * 2.0 ** max(0, math.floor(math.log2(passed / AGAIN)) + 1)
+            if not early or (sys.stderr is not None and sys.stderr.isatty()):
+                done = f"{100 * fraction:.2g}% done after {passed:.0f} s"
                 _to_standard_error(f"still running, {done}; progress=True shows a bar")
 
     return report

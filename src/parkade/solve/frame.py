@@ -44,6 +44,12 @@ class Frame:
     attracts: bool  # whether λ > 0, so that tokens end in clusters with a leader
     drifts: bool  # whether λ is defective or nearly so: tokens approach their limit like 1/t
 
+    @cached_property
+    def turning(self) -> float:
+        """The rate at which tokens rotate forever in this frame, the slowest of several; or 0."""
+        rates = _rates(np.linalg.eigvals(self.V)) if self.rotates else np.empty(0)
+        return float(rates.min()) if rates.size else 0.0
+
     def enter(self, x: Array) -> Array:
         """Components of vectors in the basis."""
         return x if self._standard else x @ self.basis
@@ -177,9 +183,15 @@ def _turns(values: NDArray[np.inexact], margin: float = _ALIKE) -> bool:
 
     By default the margin is so wide that rounding in a defective V does not look like a pair.
     """
+    return bool(_rates(values, margin).size)
+
+
+def _rates(values: NDArray[np.inexact], margin: float = _ALIKE) -> Array:
+    """The rates at which the leading eigenvalues turn tokens, without zeros."""
     size = max(float(np.abs(values).max()), 1e-300)
     leading = values[values.real >= values.real.max() - _ALIKE * size]
-    return bool((np.abs(leading.imag) > margin * size).any())
+    rates: Array = np.abs(leading.imag)
+    return rates[rates > margin * size]
 
 
 def _schur(V: Array) -> tuple[Array, Array]:

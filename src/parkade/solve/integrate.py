@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from parkade.base import progress
 from parkade.base.errors import ParkadeError, StuckError
 from parkade.base.types import Array, MaskName
 from parkade.model.layers import Layers
@@ -16,7 +17,7 @@ from parkade.runs.stats import Stats
 from parkade.solve.equilibrium import unstable_until
 from parkade.solve.lower import plain_head
 from parkade.solve.options import Hooks, Problem
-from parkade.solve.pace import Pace, foresee
+from parkade.solve.pace import Pace, foresee, slowness
 from parkade.solve.piecewise import Piecewise
 from parkade.solve.plan import Plan
 from parkade.solve.record import Recorder
@@ -44,6 +45,8 @@ def integrate(
     begun = time.perf_counter()
     stepper = Piecewise(plan, x0, begin) if plan.pieces else begin(plan, problem, x0)
     effort = foresee(plan, problem, len(x0))
+    if effort.seconds > progress.PATIENCE:  # nothing can be said during a step
+        progress.tell.get()(slowness(plan, problem, len(x0), effort.seconds))
     pace = Pace(plan.method, options.t_end, options.tol, effort, options.max_steps)
     room = min(
         _CHUNK_STEPS,
@@ -51,8 +54,8 @@ def integrate(
         _CHUNK_BYTES / (x0.nbytes * (1 + stepper.dense)),
     )
     room = max(1, int(room))
-    # In a long run each decade of time counts the same.
-    passed = math.log1p if plan.method == "implicit" else float
+    # In a long run each decade of time counts the same, unless all turns take steps.
+    passed = math.log1p if plan.method == "implicit" and not effort.turning else float
     whole = passed(options.t_end)
 
     steps, stopped, check_at, span = 0, "", _CHECK_STEPS, stepper.span

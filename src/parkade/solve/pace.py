@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parkade.base.constants import SNAP
 from parkade.base.types import Array
+from parkade.solve.lower import plain_head
 from parkade.solve.rules import ELIMINATION_SECONDS, STEP_RATIO
 
 if TYPE_CHECKING:
@@ -25,7 +26,12 @@ _FEW = {"explicit": (2000, 1000), "implicit": (30000, 4000), "splitting": (2000,
 _MANY = 1e6  # a run that needs fewer steps is not stopped
 _LONG = 60.0  # a run that needs fewer seconds is not stopped
 _STEADY = 4.0  # a run whose time grows by this factor while its steps double is not stuck
-_EVERY = 256  # steps between two looks
+_EVERY = 256  # steps between two looks, if these take no longer than _LOOK seconds
+_LOOK = 1.0
+# Where V turns the tokens forever, steps are at most about this angle at tol = 1e-6. If even then
+# there are too many left, fewer steps are enough to judge.
+_ANGLE = {"explicit": 1.0, "implicit": 0.25, "splitting": math.inf}
+_FEWEST = 64
 
 _STEP_SECONDS = 4e-6  # of an explicit step of few tokens
 _CELL_SECONDS = 5e-8  # of one coordinate of a token in a cell of noise
@@ -38,6 +44,7 @@ class Effort(NamedTuple):
     seconds: float  # about the time of a step on one core
     fewest: float = 0.0  # steps that it takes at least
     V: Array | None = None  # what moves the tokens, if it is one matrix
+    turning: float = 0.0  # the rate at which tokens turn forever, if it is known that they do
 
 
 def foresee(plan: Plan, problem: Problem, n: int) -> Effort:
@@ -60,7 +67,32 @@ def foresee(plan: Plan, problem: Problem, n: int) -> Effort:
             cells = max(cells, most_cells(piece.model, piece.options.tol))
         seconds += 2 * cells * n * model.d * _CELL_SECONDS
     V = None if plan.frame is None or plan.pieces else plan.frame.V
-    return Effort(seconds, fewest, V)
+    return Effort(seconds, fewest, V, _turning(plan, problem))
+
+
+def slowness(plan: Plan, problem: Problem, n: int, seconds: float) -> str:
+    """That each step takes many seconds, and what to do about that, as a sentence."""
+    model = problem.model
+    whole = plan.method == "implicit" and (plan.frame is None or not model.triangular)
+    remedy = "fewer tokens make it faster"
+    if whole:
+        remedy = (
+            f"the implicit method couples all n·(d−1)={n * (model.d - 1)} coordinates, so "
+            "method='explicit' or fewer tokens make it faster"
+        )
+    return f"each step takes about {seconds:.0f} s on one core; {remedy}"
+
+
+def _turning(plan: Plan, problem: Problem) -> float:
+    """The rate at which V turns tokens forever in the frame of a plan; 0 if it may not.
+
+    Of the first token this is certain under the causal mask, but for exact equilibria. Frozen
+    tokens may hold it, and so may other parts of a model.
+    """
+    frame = plan.frame
+    if frame is None or not frame.rotates or plan.pieces or len(problem.fixed.tokens):
+        return 0.0
+    return 0.0 if plain_head(problem) is None else frame.turning
 
 
 class Pace:
@@ -76,9 +108,13 @@ class Pace:
         self._t_end = t_end
         self._max_steps = max_steps
         self._effort = effort
-        few, fewer = (count * max(1.0, (1e-6 / tol) ** 0.25) for count in _FEW[method])
+        strict = (1e-6 / tol) ** 0.25
+        few, fewer = (count * max(1.0, strict) for count in _FEW[method])
         self._few = max(_SECONDS / effort.seconds, fewer, min(few, _SLOW / effort.seconds))
         self._many = max(_MANY, _LONG / effort.seconds)
+        self._every = max(1, int(min(_EVERY, _LOOK / effort.seconds)))
+        if effort.turning * t_end * strict > _ANGLE[method] * self._many:
+            self._few = min(self._few, max(_SECONDS / effort.seconds, _FEWEST))
         self.begin(0, (0.0, t_end))
 
     def begin(self, steps: int, span: tuple[float, float]) -> None:
@@ -90,7 +126,7 @@ class Pace:
 
     def room(self, steps: int) -> float:
         """The number of steps to take before the next look: it is after the same ones always."""
-        look = _EVERY - (steps - self._steps) % _EVERY
+        look = self._every - (steps - self._steps) % self._every
         return look if self._max_steps is None else min(look, self._max_steps - steps)
 
     def judge(self, steps: int, t: float) -> str:
@@ -107,7 +143,7 @@ class Pace:
                 "noise allows no longer steps, so use a smaller t_end, a larger kappa or tol, "
                 "partial=True to get the run so far, or max_steps to allow more steps"
             )
-        looks = (steps - self._steps) // _EVERY
+        looks = (steps - self._steps) // self._every
         if t >= self._until or looks == self._looks:
             return ""
         self._looks = looks
