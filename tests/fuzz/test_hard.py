@@ -1,0 +1,275 @@
+"""What found defects before: symmetric starts, equal eigenvalues, extreme numbers, no forces.
+
+Each case has its own seed: `python tests/fuzz/test_hard.py blocks 17 42` runs some cases of a part
+again and prints what is wrong with them.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from support.equations import NoSolutionError, force, solve
+from support.hard import (
+    Blocks,
+    assembled,
+    links,
+    on_an_eigenvector,
+    polytope,
+    spread,
+    without_forces,
+)
+from support.marks import many
+from support.transformers import random_state, random_transformer
+
+import parkade as pk
+from parkade.base.errors import StuckError
+
+TOL, TIGHT = 1e-6, 1e-9
+FAR = 100 * TOL
+STEPS = 5000
+BOTH = ("explicit", "implicit")
+doubtful = pytest.mark.filterwarnings("ignore::parkade.TrustWarning")
+
+
+# --- symmetric starts ------------------------------------------------------------------------
+
+
+def symmetric_case(rng):
+    """An unstable equilibrium up to rounding: a model, tokens, and a final time."""
+    if rng.random() < 0.5:
+        x = polytope(rng)
+        model = pk.Attention(x.shape[1], beta=float(rng.uniform(1, 9)), mask="full")
+        return model, x, float(rng.uniform(20, 200))
+    V, x = on_an_eigenvector(rng)
+    model = pk.Attention(V=V, beta=float(rng.uniform(0, 9)))
+    return model, x, float(rng.uniform(20, 200)) / float(np.linalg.norm(V, 2))
+
+
+def too_sure(model, x, t_end, tol):
+    """The two runs, and a sentence if they are far apart where one of them is trusted."""
+    runs = [pk.simulate(model, x, t_end, method=method, tol=tol) for method in BOTH]
+    times = np.linspace(0, t_end, 41)
+    gaps = pk.sphere.distance(runs[0].at(times), runs[1].at(times)).max(axis=1)
+    trusted = max(run.trusted_until for run in runs)
+    wrong = (gaps > FAR) & (times <= trusted)
+    if not wrong.any():
+        return runs, ""
+    t, gap = times[wrong.argmax()], gaps[wrong.argmax()]
+    return runs, f"runs are {gap:.1e} apart at t={t:.3g}, one is trusted until {trusted:.3g}"
+
+
+def symmetric(rng):
+    """Runs that part are not trusted, and trusted ones hardly feel a change of 1e-15."""
+    model, x, t_end = symmetric_case(rng)
+    runs, said = too_sure(model, x, t_end, TOL)
+    if said:  # unless the model amplifies errors of tol
+        said = too_sure(model, x, t_end, TIGHT)[1]
+    off = pk.sphere.normalize(x + 1e-15 * rng.standard_normal(x.shape))
+    for method, run in zip(BOTH, runs, strict=True):
+        t = min(run.trusted_until, t_end)
+        gap = pk.sphere.distance(
+            run.at(t), pk.simulate(model, off, t_end, method=method).at(t)
+        ).max()
+        if gap > FAR:
+            said += f" {method}: a change of 1e-15 moves tokens by {gap:.1e} until t={t:.3g}"
+    return said
+
+
+# --- equal eigenvalues -----------------------------------------------------------------------
+
+
+def blocks(rng):
+    """The first token is where e^{tV} takes it, if V is known as well as runs know it.
+
+    Runs take entries of V − λI below 1e-12 ‖V‖ for zero (docs/numerics.md, "Frame"). Where V has
+    blocks of three or more equal eigenvalues, or very weak ones, such a change matters soon.
+    """
+    made = Blocks(rng)
+    x = pk.sphere.uniform(int(rng.integers(1, 5)), len(made.V), seed=rng)
+    t_end = float(10.0 ** rng.uniform(0, 16))
+    model = pk.Attention(V=made.V, beta=float(rng.uniform(0, 4)))
+    said = ""
+    for method in ("auto", "implicit"):
+        run = pk.simulate(model, x, t_end, method=method, max_steps=STEPS, partial=True)
+        if not np.isfinite(run.tokens).all():
+            return f"{method}: not finite"
+        for t in {float(run.times[-1]), float(run.times[len(run.times) // 2])}:
+            if min(run.trusted_until, run.phase_known_until) < t:
+                continue
+            error = float(np.linalg.norm(run.at(t)[0] - made.first(x[0], t)))
+            if error > 10 * TOL and (made.robust or spread(made.V, x[0], t, 1e-12, rng) < TOL):
+                said += f" {method}: {error:.1e} at t={t:.3g}"
+    return said
+
+
+# --- extreme numbers -------------------------------------------------------------------------
+
+SIZES = [0.0, 1e-300, 1e-200, 1e-160, 1e-100, 1e-50, 1e-17, 1e-8, 1e-3, 1.0, 3.0, 1e3, 1e150, 1e300]
+
+
+def extreme_tokens(rng):
+    """Duplicates, antipodes, and tokens from 1e-150 to 1 away from an axis."""
+    n, d = int(rng.integers(1, 9)), int(rng.integers(2, 5))
+    x = pk.sphere.uniform(n, d, seed=rng)
+    x = x[rng.integers(0, n, n)] * rng.choice([-1.0, 1.0], (n, 1))
+    near = rng.random(n) < 0.5
+    sizes = 10.0 ** rng.uniform(-150, 0, (n, 1)) * rng.choice([0.0, 1.0], (n, 1))
+    x[near] = (x * sizes + np.eye(d)[0] * rng.choice([-1.0, 1.0], (n, 1)))[near]
+    return pk.sphere.normalize(x)
+
+
+def extreme_clusters(rng):
+    """Labels, centres and counts are those of exact distances, or the radius is refused."""
+    x, radius = extreme_tokens(rng), float(rng.choice(SIZES)) * float(rng.choice([1.0, 1.7]))
+    try:
+        labels = pk.cluster_labels(x, radius)
+        counts = pk.clusters.count_by_radius(x, [radius]).counts
+        centers = pk.renyi_centers(x, radius)
+        strong = pk.strong_renyi_centers(x, radius)
+        steps = pk.clusters.count_by_radius(x)
+    except pk.InputError as error:
+        return "" if radius > np.pi and "\n" not in str(error) else str(error)
+    if not np.isfinite(steps.radii).all() or not set(strong) <= set(centers):
+        return f"steps {steps.radii}, centres {centers}, strong ones {strong}"
+    expected = links(x, radius)
+    if expected is not None and (
+        labels.tolist() != expected or counts.tolist() != [len(set(expected))]
+    ):
+        return f"labels {labels}, counts {counts}, expected {expected} for {radius:g}"
+    return ""
+
+
+def extreme_runs(rng):
+    """A run without NaN, or a sentence."""
+    x = extreme_tokens(rng)
+    d = x.shape[1]
+    sizes = [float(rng.choice(SIZES)) if rng.random() < 0.3 else 1.0 for _ in range(4)]
+    V = np.where(rng.random((d, d)) < 0.7, rng.standard_normal((d, d)), 1.0)
+    entries = rng.choice([1e-300, 1e-30, 1.0], (d, d)) if rng.random() < 0.3 else 1.0
+    try:
+        model = pk.Attention(
+            V=sizes[0] * entries * V,
+            Q=sizes[1] * np.eye(d),
+            K=sizes[2] * np.eye(d),
+            beta=sizes[3] * float(rng.uniform(0, 9)),
+            mask=str(rng.choice(["causal", "full"])),
+        )
+        t_end = float(rng.choice([1e-3, 3.0, 1e3])) / max(model.rate, 1e-60)
+        run = pk.simulate(
+            model, x, t_end, method=str(rng.choice(BOTH)), max_steps=STEPS // 5, partial=True
+        )
+    except pk.ParkadeError as error:
+        return "" if "\n" not in str(error) else str(error)
+    sound = np.isfinite(run.tokens).all() and np.isfinite(run.times).all()
+    on_sphere = np.abs(np.linalg.norm(run.tokens, axis=-1) - 1).max() < 1e-13
+    return "" if sound and on_sphere and run.trusted_until >= 0 else "not finite"
+
+
+# --- no forces -------------------------------------------------------------------------------
+
+
+def no_force(rng):
+    """Tokens without a force: an error where their speed is 0/0, otherwise a right result."""
+    model, x, logs, t_end = without_forces(rng)
+    ours, end = assembled(model), None
+    if model.norm not in ("peri", "ngpt") or force(model, x).any(axis=1).all():
+        try:
+            with np.errstate(all="ignore"):
+                end, ends = solve(model, x, logs, (0.0, t_end))
+        except (NoSolutionError, ValueError):  # a length or a force vanishes
+            pass
+    radii, said = np.exp(logs) if ours.radii else None, ""
+    for method in BOTH if ours.triangular else BOTH[:1]:
+        try:
+            run = pk.simulate(ours, x, t_end, radii=radii, method=method)
+        except StuckError as error:
+            said += f" {method}: {error}" if end is not None else ""
+            continue
+        if not (np.isfinite(run.tokens).all() and np.isfinite(run.times).all()):
+            said += f" {method}: not finite"
+        elif end is None:
+            said += f" {method}: there is no solution"
+        elif (error := np.linalg.norm(run.final - end, axis=1).max()) > FAR:
+            said += f" {method}: {error:.1e}"
+        elif radii is not None and np.abs(np.log(run.radii[-1]) - ends).max() > FAR:
+            said += f" {method}: lengths {run.radii[-1]}"
+    return said
+
+
+# --- longer runs -----------------------------------------------------------------------------
+
+
+def long_case(rng):
+    """A model, tokens, their lengths, and two final times; trust often ends before both."""
+    kind, radii = rng.choice(["symmetric", "blocks", "repelling", "full", "transformer"]), None
+    ratio = float(10.0 ** rng.uniform(0.1, 4))
+    if kind == "symmetric":
+        model, x, t_end = symmetric_case(rng)
+        return model, x, None, t_end * float(rng.uniform(0.3, 0.9)), t_end
+    if kind == "transformer":
+        model = random_transformer(int(rng.integers(10**6)))
+        state = random_state(model, 4, int(rng.integers(10**6)))
+        x, radii = state[:, : model.d], np.exp(state[:, -1]) if model.radii else None
+        first = float(10.0 ** rng.uniform(1, 11)) / model.rate
+        return model, x, radii, first, ratio * first
+    if kind == "blocks":
+        model = pk.Attention(V=Blocks(rng).V, beta=float(rng.uniform(0, 4)))
+    elif kind == "repelling":
+        d = int(rng.integers(2, 4))
+        model = pk.Attention(V=-rng.uniform(0.5, 1, d), beta=float(rng.uniform(0, 4)))
+    else:
+        model = pk.Attention(int(rng.integers(2, 4)), beta=float(rng.uniform(8, 40)), mask="full")
+    x = pk.sphere.uniform(int(rng.integers(2, 20)), model.d, seed=rng)
+    first = float(10.0 ** rng.uniform(8, 13))
+    return model, x, radii, first, ratio * first
+
+
+def longer(rng):
+    """A longer run never trusts more."""
+    model, x, radii, first, t_end = long_case(rng)
+    method = str(rng.choice(["auto", *BOTH])) if t_end * model.rate < 1e3 else "auto"
+    options = {"method": method, "max_steps": STEPS // 5, "partial": True, "times": "final"}
+    try:
+        runs = [pk.simulate(model, x, t, radii=radii, **options) for t in (first, t_end)]
+    except StuckError:  # a length vanishes
+        return ""
+    reached = min(float(run.times[-1]) for run in runs)
+    limits = [min(run.trusted_until, reached) for run in runs]
+    if limits[1] <= limits[0] * (1 + SLACK):
+        return ""
+    names = " and ".join(run.stats.method for run in runs)
+    return f"{names}: {limits[0]!r} for t_end={first:g}, {limits[1]!r} for {t_end:g}"
+
+
+SLACK = 1e-6
+
+PARTS = {
+    "symmetric": (symmetric, many(20, 1500)),
+    "blocks": (blocks, many(10, 400)),
+    "clusters": (extreme_clusters, many(50, 2000)),
+    "runs": (extreme_runs, many(50, 2000)),
+    "no force": (no_force, many(20, 1000)),
+    "longer": (longer, many(20, 500)),
+}
+
+
+def wrong_with(part, number):
+    """What is wrong with a case; empty if nothing."""
+    seed = [*part.encode(), number]
+    return PARTS[part][0](np.random.default_rng(seed)).strip()
+
+
+@doubtful
+@pytest.mark.parametrize("part", PARTS)
+def test_hard(part):
+    cases = range(PARTS[part][1])
+    assert not {i: said for i in cases if (said := wrong_with(part, i))}
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", pk.TrustWarning)
+    for text in sys.argv[2:]:
+        print(text, wrong_with(sys.argv[1], int(text)) or "fine")
