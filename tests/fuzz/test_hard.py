@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,17 +17,18 @@ from support.equations import NoSolutionError, force, solve
 from support.hard import (
     Blocks,
     assembled,
+    extreme_tokens,
     links,
-    on_an_eigenvector,
-    polytope,
+    long_case,
     spread,
+    symmetric_case,
     without_forces,
 )
 from support.marks import many
-from support.transformers import random_state, random_transformer
 
 import parkade as pk
 from parkade.base.errors import StuckError
+from parkade.solve.simulate import simulate
 
 TOL, TIGHT = 1e-6, 1e-9
 FAR = 100 * TOL
@@ -35,17 +38,6 @@ doubtful = pytest.mark.filterwarnings("ignore::parkade.TrustWarning")
 
 
 # --- symmetric starts ------------------------------------------------------------------------
-
-
-def symmetric_case(rng):
-    """An unstable equilibrium up to rounding: a model, tokens, and a final time."""
-    if rng.random() < 0.5:
-        x = polytope(rng)
-        model = pk.Attention(x.shape[1], beta=float(rng.uniform(1, 9)), mask="full")
-        return model, x, float(rng.uniform(20, 200))
-    V, x = on_an_eigenvector(rng)
-    model = pk.Attention(V=V, beta=float(rng.uniform(0, 9)))
-    return model, x, float(rng.uniform(20, 200)) / float(np.linalg.norm(V, 2))
 
 
 def too_sure(model, x, t_end, tol):
@@ -85,7 +77,8 @@ def blocks(rng):
     """The first token is where e^{tV} takes it, if V is known as well as runs know it.
 
     Runs take entries of V − λI below 1e-12 ‖V‖ for zero (docs/numerics.md, "Frame"). Where V has
-    blocks of three or more equal eigenvalues, or very weak ones, such a change matters soon.
+    blocks of three or more equal eigenvalues, or very weak ones, such a change matters, though
+    runs are trusted.
     """
     made = Blocks(rng)
     x = pk.sphere.uniform(int(rng.integers(1, 5)), len(made.V), seed=rng)
@@ -108,17 +101,6 @@ def blocks(rng):
 # --- extreme numbers -------------------------------------------------------------------------
 
 SIZES = [0.0, 1e-300, 1e-200, 1e-160, 1e-100, 1e-50, 1e-17, 1e-8, 1e-3, 1.0, 3.0, 1e3, 1e150, 1e300]
-
-
-def extreme_tokens(rng):
-    """Duplicates, antipodes, and tokens from 1e-150 to 1 away from an axis."""
-    n, d = int(rng.integers(1, 9)), int(rng.integers(2, 5))
-    x = pk.sphere.uniform(n, d, seed=rng)
-    x = x[rng.integers(0, n, n)] * rng.choice([-1.0, 1.0], (n, 1))
-    near = rng.random(n) < 0.5
-    sizes = 10.0 ** rng.uniform(-150, 0, (n, 1)) * rng.choice([0.0, 1.0], (n, 1))
-    x[near] = (x * sizes + np.eye(d)[0] * rng.choice([-1.0, 1.0], (n, 1)))[near]
-    return pk.sphere.normalize(x)
 
 
 def extreme_clusters(rng):
@@ -203,31 +185,6 @@ def no_force(rng):
 # --- longer runs -----------------------------------------------------------------------------
 
 
-def long_case(rng):
-    """A model, tokens, their lengths, and two final times; trust often ends before both."""
-    kind, radii = rng.choice(["symmetric", "blocks", "repelling", "full", "transformer"]), None
-    ratio = float(10.0 ** rng.uniform(0.1, 4))
-    if kind == "symmetric":
-        model, x, t_end = symmetric_case(rng)
-        return model, x, None, t_end * float(rng.uniform(0.3, 0.9)), t_end
-    if kind == "transformer":
-        model = random_transformer(int(rng.integers(10**6)))
-        state = random_state(model, 4, int(rng.integers(10**6)))
-        x, radii = state[:, : model.d], np.exp(state[:, -1]) if model.radii else None
-        first = float(10.0 ** rng.uniform(1, 11)) / model.rate
-        return model, x, radii, first, ratio * first
-    if kind == "blocks":
-        model = pk.Attention(V=Blocks(rng).V, beta=float(rng.uniform(0, 4)))
-    elif kind == "repelling":
-        d = int(rng.integers(2, 4))
-        model = pk.Attention(V=-rng.uniform(0.5, 1, d), beta=float(rng.uniform(0, 4)))
-    else:
-        model = pk.Attention(int(rng.integers(2, 4)), beta=float(rng.uniform(8, 40)), mask="full")
-    x = pk.sphere.uniform(int(rng.integers(2, 20)), model.d, seed=rng)
-    first = float(10.0 ** rng.uniform(8, 13))
-    return model, x, radii, first, ratio * first
-
-
 def longer(rng):
     """A longer run never trusts more."""
     model, x, radii, first, t_end = long_case(rng)
@@ -239,21 +196,21 @@ def longer(rng):
         return ""
     reached = min(float(run.times[-1]) for run in runs)
     limits = [min(run.trusted_until, reached) for run in runs]
-    if limits[1] <= limits[0] * (1 + SLACK):
-        return ""
     names = " and ".join(run.stats.method for run in runs)
+    # Trust may end at the start of a step, and explicit steps are long where tokens rest.
+    slack = 0.2 if "explicit" in names else 1e-6
+    if limits[1] <= limits[0] * (1 + slack):
+        return ""
     return f"{names}: {limits[0]!r} for t_end={first:g}, {limits[1]!r} for {t_end:g}"
 
 
-SLACK = 1e-6
-
 PARTS = {
-    "symmetric": (symmetric, many(20, 1500)),
-    "blocks": (blocks, many(10, 400)),
-    "clusters": (extreme_clusters, many(50, 2000)),
-    "runs": (extreme_runs, many(50, 2000)),
-    "no force": (no_force, many(20, 1000)),
-    "longer": (longer, many(20, 500)),
+    "symmetric": (symmetric, many(20, 3000)),
+    "blocks": (blocks, many(10, 1000)),
+    "clusters": (extreme_clusters, many(100, 10000)),
+    "runs": (extreme_runs, many(50, 5000)),
+    "no force": (no_force, many(20, 300)),
+    "longer": (longer, many(40, 3000)),
 }
 
 
@@ -268,6 +225,37 @@ def wrong_with(part, number):
 def test_hard(part):
     cases = range(PARTS[part][1])
     assert not {i: said for i in cases if (said := wrong_with(part, i))}
+
+
+def too_trusting(*arguments, **options):
+    return replace(simulate(*arguments, **options), trusted_until=np.inf)
+
+
+def more_with_time(model, tokens, t_end, **options):
+    run = simulate(model, tokens, t_end, **options)
+    return replace(run, trusted_until=run.trusted_until * np.log1p(t_end))
+
+
+def astray(*arguments, **options):
+    run = simulate(*arguments, **options)
+    return replace(run, tokens=pk.sphere.normalize(run.tokens + 1e-3 * run.tokens[..., ::-1]))
+
+
+BROKEN = {
+    "symmetric": ("simulate", too_trusting),
+    "blocks": ("simulate", astray),
+    "clusters": ("cluster_labels", lambda tokens, radius: np.arange(len(tokens))),
+    "runs": ("simulate", lambda *a, **o: SimpleNamespace(tokens=np.array([np.nan]), times=0.0)),
+    "no force": ("simulate", astray),
+    "longer": ("simulate", more_with_time),
+}
+
+
+@doubtful
+@pytest.mark.parametrize("part", BROKEN)
+def test_what_is_broken_is_found(part, monkeypatch):
+    monkeypatch.setattr(pk, *BROKEN[part])
+    assert any(wrong_with(part, i) for i in range(20))
 
 
 if __name__ == "__main__":

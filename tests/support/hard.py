@@ -9,6 +9,7 @@ import numpy as np
 
 import parkade as pk
 from support.equations import Numbers
+from support.transformers import random_state, random_transformer
 
 DIGITS = 80  # of references; squaring for t = 1e16 loses some 20 of them
 
@@ -52,6 +53,24 @@ def on_an_eigenvector(rng):
     if len(x) > 1 and rng.random() < 0.3:
         x[1] = rng.choice([-1.0, 1.0]) * x[0]
     return V, x
+
+
+def symmetric_case(rng):
+    """An unstable equilibrium up to rounding: a model, tokens, and a final time.
+
+    Of normalisations there is only post-norm: under the others trust may end late.
+    """
+    t_end, parts = float(rng.uniform(20, 200)), rng.random() < 0.2
+    if rng.random() < 0.5:
+        x, V, mask = polytope(rng), 1.0, "full"
+    else:
+        V, x = on_an_eigenvector(rng)
+        mask, t_end = "causal", t_end / float(np.linalg.norm(V, 2))
+    betas = rng.uniform(1, 9, 2)
+    if not parts or len(x) > 6:  # implicit steps of many parts under full attention are slow
+        return pk.Attention(x.shape[1], V=V, beta=float(betas[0]), mask=mask), x, t_end
+    heads = [pk.Head(d=x.shape[1], V=np.multiply(V, 0.5), beta=float(beta)) for beta in betas]
+    return pk.Transformer(heads, mask=mask), x, t_end
 
 
 class Blocks:
@@ -127,6 +146,42 @@ def spread(V, x, t, change, rng):
     ends = [exact_first(V, x, t)]
     ends += [exact_first(V + size * rng.uniform(-1, 1, V.shape), x, t) for _ in range(3)]
     return max(float(np.linalg.norm(a - b)) for a, b in combinations(ends, 2))
+
+
+def long_case(rng):
+    """A model, tokens, their lengths, and two final times; trust often ends before both."""
+    kind, radii = rng.choice(["symmetric", "blocks", "repelling", "full", "transformer"]), None
+    ratio = float(10.0 ** rng.uniform(0.1, 4))
+    if kind == "symmetric":
+        model, x, t_end = symmetric_case(rng)
+        return model, x, None, t_end * float(rng.uniform(0.3, 0.9)), t_end
+    if kind == "transformer":
+        model = random_transformer(int(rng.integers(10**6)))
+        state = random_state(model, 4, int(rng.integers(10**6)))
+        x, radii = state[:, : model.d], np.exp(state[:, -1]) if model.radii else None
+        first = float(10.0 ** rng.uniform(1, 11)) / model.rate
+        return model, x, radii, first, ratio * first
+    if kind == "blocks":
+        model = pk.Attention(V=Blocks(rng).V, beta=float(rng.uniform(0, 4)))
+    elif kind == "repelling":
+        d = int(rng.integers(2, 4))
+        model = pk.Attention(V=-rng.uniform(0.5, 1, d), beta=float(rng.uniform(0, 4)))
+    else:
+        model = pk.Attention(int(rng.integers(2, 4)), beta=float(rng.uniform(8, 40)), mask="full")
+    x = pk.sphere.uniform(int(rng.integers(2, 20)), model.d, seed=rng)
+    first = float(10.0 ** rng.uniform(8, 13))
+    return model, x, radii, first, ratio * first
+
+
+def extreme_tokens(rng):
+    """Duplicates, antipodes, and tokens from 1e-150 to 1 away from an axis."""
+    n, d = int(rng.integers(1, 9)), int(rng.integers(2, 5))
+    x = pk.sphere.uniform(n, d, seed=rng)
+    x = x[rng.integers(0, n, n)] * rng.choice([-1.0, 1.0], (n, 1))
+    near = rng.random(n) < 0.5
+    sizes = 10.0 ** rng.uniform(-150, 0, (n, 1)) * rng.choice([0.0, 1.0], (n, 1))
+    x[near] = (x * sizes + np.eye(d)[0] * rng.choice([-1.0, 1.0], (n, 1)))[near]
+    return pk.sphere.normalize(x)
 
 
 def without_forces(rng):
