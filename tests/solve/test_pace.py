@@ -120,10 +120,10 @@ COMPLEX_BLOCK = np.kron(np.eye(2), [[1.0, -2.0], [2.0, 1.0]]) + np.diag([1.0, 1.
 @pytest.mark.parametrize("method", ["auto", "implicit"])
 def test_a_complex_jordan_block_is_named(V, method, monkeypatch):
     monkeypatch.setattr(pace, "_SECONDS", 0.02)
-    with pytest.raises(pk.UnfinishedError) as told:
+    with pytest.raises(pk.UnfinishedError) as error:
         pk.simulate(pk.Attention(V=V), pk.sphere.uniform(6, 4, seed=2), 1e12, method=method)
-    assert "a complex pair with ω=2 and (nearly) defective, a Jordan block" in str(told.value)
-    assert "use a smaller t_end" in str(told.value)
+    assert "a complex pair with ω=2 and (nearly) defective, a Jordan block" in str(error.value)
+    assert "use a smaller t_end" in str(error.value)
 
 
 # --- slow steps --------------------------------------------------------------------------
@@ -181,11 +181,10 @@ def test_steps_of_many_seconds_are_announced(monkeypatch):
         pk.simulate(full, X0, 1.0, method="explicit", max_steps=1, partial=True)
     finally:
         progress.tell.reset(token)
-    told = [text for text in said if "each step takes about" in text]
-    assert len(told) == 2
-    assert "n·(d−1)=20 coordinates" in told[0]
-    assert "method='explicit'" in told[0]
-    assert "fewer tokens" in told[1]
+    implicit, explicit = (text for text in said if "each step takes about" in text)
+    assert "n·(d−1)=20 coordinates" in implicit
+    assert "method='explicit'" in implicit
+    assert "fewer tokens" in explicit
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1e4])
@@ -243,11 +242,11 @@ def test_a_run_of_minutes_says_more_than_once_how_far_it_is(monkeypatch, capsys)
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     with progress.bar("", show=False, remind=True) as report:
-        for now in np.arange(0.0, 600.0, 0.5):  # noqa: B007  what the clock shows
+        for now in np.arange(0.0, 600.0, 0.5):
             report(now / 1e5)
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 4
-    assert "still running, 0.06% done after 60 s; progress=True" in told[0]
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 4
+    assert "still running, 0.06% done after 60 s; progress=True" in lines[0]
 
 
 @pytest.mark.parametrize("terminal", [True, False])

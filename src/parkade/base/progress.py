@@ -19,7 +19,7 @@ PATIENCE = 10.0
 """Seconds after which a task without a progress bar prints that it is still running."""
 
 AGAIN = 60.0
-"""Seconds after which it prints that again, wherever standard error goes, and then doubled ones."""
+"""Seconds after which it prints that, wherever standard error goes; then after twice as many."""
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def _in_notebook(label: str) -> tuple[Report, Callable[[], None]]:
 
 
 def _reminder() -> Report:
-    """A report that prints how far a long task is: soon on a terminal, anywhere each few minutes."""
+    """A report that prints how far a task is: on a terminal soon, anywhere after minutes."""
     begun = time.monotonic()
     after = PATIENCE
 
