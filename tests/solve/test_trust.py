@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import mpmath as mp
 import numpy as np
 import pytest
 
 import parkade as pk
+from parkade.solve.frame import long_run_frame
 
 TOL = 1e-6
 doubtful = pytest.mark.filterwarnings("ignore::parkade.TrustWarning")
@@ -157,6 +160,59 @@ def test_tokens_in_an_invariant_plane_are_trusted_until_they_leave_it(mask, meth
     leading = np.abs(run.tokens @ basis[:, 0])
     assert leading[-1].max() > 0.99
     assert leading[run.times <= run.trusted_until].max() < 10 * TOL
+
+
+@doubtful
+@pytest.mark.parametrize("method", ["explicit", "implicit"])
+@pytest.mark.parametrize(
+    ("norm", "least"), [("ngpt", 0.03), ("peri", 0.03), ("pre", -0.05), (pk.Mix(3.0), -0.05)]
+)
+@pytest.mark.parametrize("seed", [1, 8])
+def test_a_token_on_an_eigenvector_under_other_norms(seed, norm, least, method):
+    """It leaves as rounding leads it, faster as it becomes shorter."""
+    basis = np.linalg.qr(np.random.default_rng(seed).standard_normal((2, 2))).Q
+    model = pk.Transformer([pk.Head(V=basis @ np.diag([least, 1.0]) @ basis.T)], norm=norm)
+    x0 = basis[:, :1].T
+    run = pk.simulate(model, x0, 18.0, method=method)
+    assert run.trusted_until < 16.0
+    # A start that is off by as much as rounding may make it has not left by then.
+    for sign in (-1, 1):
+        off = pk.sphere.normalize(x0 + sign * 1e-15 * basis[:, 1])
+        other = pk.simulate(model, off, 18.0, method="implicit", tol=1e-10)
+        assert pk.sphere.distance(other.at(0.9 * run.trusted_until), x0).max() < 10 * TOL
+
+
+@pytest.mark.parametrize(("size", "seed"), [(3, 1), (4, 3), (5, 1)])
+def test_jordan_blocks_are_trusted_until_rounding_has_split_them(size, seed):
+    basis = np.linalg.qr(np.random.default_rng(seed).standard_normal((size, size))).Q
+    V = basis @ (np.eye(size) + np.diag(np.ones(size - 1), 1)) @ basis.T
+    x0 = pk.sphere.uniform(1, size, seed=1)
+    with pytest.warns(pk.TrustWarning):
+        run = pk.simulate(pk.Attention(V=V), x0, 2000.0, method="implicit")
+    t = run.trusted_until
+    assert t > 10.0
+    assert pk.sphere.distance(run.at(t)[0], exact_first_token(V, x0[0], t)) < 10 * TOL
+
+
+@pytest.mark.parametrize(("coupling", "trusted"), [(1e-9, np.inf), (1e-12, 1e6), (1e-13, 1e7)])
+def test_a_weak_coupling_that_counts_as_zero_ends_the_trust(coupling, trusted):
+    turn = pk.sphere.from_angles([0.7, 0.7 + np.pi / 2]).T
+    model = pk.Attention(V=turn @ [[1.0, coupling], [0.0, 1.0]] @ turn.T)
+    context = nullcontext() if trusted == np.inf else pytest.warns(pk.TrustWarning)
+    with context:
+        run = pk.simulate(model, pk.sphere.from_angles([2.5]), 1e8, method="implicit")
+    assert run.trusted_until == pytest.approx(trusted, rel=1e-2)
+
+
+@pytest.mark.parametrize("kind", ["random", "symmetric", "repeated"])
+def test_other_matrices_are_known_for_ever(kind):
+    for seed in range(20):
+        V = np.random.default_rng(seed).standard_normal((5, 5))
+        if kind == "symmetric":
+            V = V + V.T
+        if kind == "repeated":
+            V = np.linalg.solve(V, np.diag([1.0, 1.0, 0.3, 0.3, -1.0]) @ V)
+        assert long_run_frame(pk.Head(V=V)).known_until(TOL) == np.inf
 
 
 def test_symmetric_starts_of_stable_motion_are_trusted():

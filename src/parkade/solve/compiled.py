@@ -181,7 +181,8 @@ class Compiled:
 
     def trusted_until(self) -> float:
         """The time after which rounding, not the model, may move tokens by more than tol."""
-        return float(self._work.clock[clock.TRUSTED]) - self._origin
+        steps = float(self._work.clock[clock.TRUSTED]) - self._origin
+        return min(steps, self._frame.known_until(self._goal.tol))
 
     def resting(self) -> int:
         """How many tokens, the first ones, were at rest at the start."""

@@ -35,7 +35,7 @@ def unstable_until(problems: Sequence[Problem], x0: Array, resting: int) -> floa
         return math.inf
     left = math.log(max(problems[0].options.tol / ROUNDING, 1.0))  # foldings by e
     for problem in problems:
-        rate = _growth_rate(problem, start)
+        rate = growth_rate(problem, start)
         duration = problem.options.t_end
         if rate * duration > left:
             return problem.start + left / rate
@@ -45,7 +45,7 @@ def unstable_until(problems: Sequence[Problem], x0: Array, resting: int) -> floa
     return math.inf
 
 
-def _growth_rate(problem: Problem, start: Array) -> float:
+def growth_rate(problem: Problem, start: Array) -> float:
     """How fast errors of tokens at rest grow; 0 if they do not, or too slowly to be measured."""
     model, slowest = problem.model, _SLOWEST * problem.model.rate
     run = Naive(problem, start)

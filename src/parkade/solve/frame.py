@@ -24,11 +24,14 @@ from numpy.typing import NDArray
 
 from parkade.base.constants import SNAP
 from parkade.base.types import Array
+from parkade.engine.trust import ROUNDING
 from parkade.model.head import Head
 from parkade.model.transformer import Transformer
 
 _DEFECTIVE = 1e-2  # distance of two eigenvalues relative to the entry that couples them
 _ALIKE = 1e-6  # distance of eigenvalues relative to V, below which both may be leading
+_WIDE = 0.1  # the same, below which they may be those of a Jordan block that rounding has split
+_ROUNDED = 25  # rounding errors of a Schur form, in units of 4ε‖V‖ and for each dimension
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,30 @@ class Frame:
     rotates: bool  # whether tokens rotate forever in this frame
     attracts: bool  # whether λ > 0, so that tokens end in clusters with a leader
     drifts: bool  # whether λ is defective or nearly so: tokens approach their limit like 1/t
+    lost: float = 0.0  # the largest entry of V − λI that counts as zero, but is no rounding error
+
+    def known_until(self, tol: float) -> float:
+        """When rounding of V in this basis has moved a token by about tol; mostly infinite.
+
+        It changes e^{tN}, with N a Jordan block of size m, by about ε t^m relative to its size. A
+        block of size 2 is recognised and kept; rounding splits larger ones.
+        """
+        size = self._largest_block
+        block = (
+            (tol / ROUNDING) ** (1 / size) / float(np.linalg.norm(self.B)) if size > 2 else np.inf
+        )
+        return min(block, tol / self.lost if self.lost else np.inf)
+
+    @cached_property
+    def _largest_block(self) -> int:
+        """An upper bound of the size of the Jordan blocks of λ, if V is rounded in this basis."""
+        values = np.linalg.eigvals(self.V)
+        near = np.abs(values - values[values.real.argmax()]) <= _WIDE * np.abs(values).max()
+        if self._standard or near.sum() < 3 or not np.triu(self.B, 1).any():
+            return 1
+        from parkade.model.spectrum import spectrum
+
+        return max(group.size - group.dim + 1 for group in spectrum(self.V, SNAP).groups)
 
     @cached_property
     def turning(self) -> float:
@@ -147,8 +174,11 @@ def _frame_of(V: Array, matrices: Sequence[Array], *, may_turn: bool) -> Frame:
     # The diagonal of T contains the real parts of the eigenvalues.
     leading = float(T.diagonal().max())
     B = T - leading * np.eye(d) - S
+    lost = 0.0
     if not np.array_equal(T, V) or S.any():
-        B[np.abs(B) <= _zero(V)] = 0.0
+        small = np.abs(B) <= _zero(V)
+        lost = float(np.abs(B[small]).max(initial=0.0))
+        B[small] = 0.0
     spin = W @ S @ W.T
     return Frame(
         basis=W,
@@ -159,6 +189,7 @@ def _frame_of(V: Array, matrices: Sequence[Array], *, may_turn: bool) -> Frame:
         rotates=turns,
         attracts=leading > SNAP * float(np.abs(V).max()),
         drifts=_is_defective(B),
+        lost=lost if lost > _ROUNDED * d * ROUNDING * float(np.linalg.norm(V, 2)) else 0.0,
     )
 
 

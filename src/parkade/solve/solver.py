@@ -93,7 +93,7 @@ class Solver:
 
     def _follow(self, plan: Plan, x0: Array, hooks: Hooks, seed: int | None) -> Trajectory:
         from parkade.solve.integrate import integrate
-        from parkade.solve.symmetry import broken_until, is_symmetric
+        from parkade.solve.symmetry import broken_until, may_break
 
         problem = self.problem
         if problem.noisy and seed is not None:
@@ -106,7 +106,7 @@ class Solver:
         times, d = self.options.times, self.model.d
         kept = hooks.keep() if hooks.keep else recorder(times, x0, plan.method, d)
         stats, trusted_until = integrate(plan, problem, x0, kept, hooks)
-        if is_symmetric(problem, x0):
+        if may_break(problem, x0):
             trusted_until = min(trusted_until, broken_until(plan, problem, x0, hooks))
         times, tokens, dense = kept.result()
         return Trajectory.from_frame(
