@@ -175,11 +175,11 @@ def test_a_token_on_an_eigenvector_under_other_norms(seed, norm, least, method):
     x0 = basis[:, :1].T
     run = pk.simulate(model, x0, 18.0, method=method)
     assert run.trusted_until < 16.0
-    # A start that is off by as much as rounding may make it has not left by then.
+    # A start that is off by as much as rounding may make it has not left by about then.
     for sign in (-1, 1):
         off = pk.sphere.normalize(x0 + sign * 1e-15 * basis[:, 1])
         other = pk.simulate(model, off, 18.0, method="implicit", tol=1e-10)
-        assert pk.sphere.distance(other.at(0.9 * run.trusted_until), x0).max() < 10 * TOL
+        assert pk.sphere.distance(other.at(0.7 * run.trusted_until), x0).max() < 10 * TOL
 
 
 @pytest.mark.parametrize(("size", "seed"), [(3, 1), (4, 3), (5, 1)])

@@ -56,11 +56,8 @@ def on_an_eigenvector(rng):
 
 
 def symmetric_case(rng):
-    """An unstable equilibrium up to rounding: a model, tokens, and a final time.
-
-    Of normalisations there is only post-norm: under the others trust may end late.
-    """
-    t_end, parts = float(rng.uniform(20, 200)), rng.random() < 0.2
+    """An unstable equilibrium up to rounding: a model, tokens, and a final time."""
+    t_end, parts = float(rng.uniform(20, 200)), rng.random() < 0.4
     if rng.random() < 0.5:
         x, V, mask = polytope(rng), 1.0, "full"
     else:
@@ -70,7 +67,8 @@ def symmetric_case(rng):
     if not parts or len(x) > 6:  # implicit steps of many parts under full attention are slow
         return pk.Attention(x.shape[1], V=V, beta=float(betas[0]), mask=mask), x, t_end
     heads = [pk.Head(d=x.shape[1], V=np.multiply(V, 0.5), beta=float(beta)) for beta in betas]
-    return pk.Transformer(heads, mask=mask), x, t_end
+    norm = str(rng.choice(["post", "pre", "peri", "ngpt", "sqrt"]))
+    return pk.Transformer(heads, mask=mask, norm=norm), x, t_end
 
 
 class Blocks:

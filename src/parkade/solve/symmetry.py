@@ -28,9 +28,10 @@ from parkade.solve.record import recorder
 _MOST = 256  # numbers of a state; symmetric starts of more tokens are not looked for
 _EQUAL = 1e-13  # what counts as 0
 _AT_REST = 1e-9  # the speed of a token at rest, in units of the rate of the model
-_APART = 0.1  # how far the two runs may be apart, where tol is not very small
+_APART = 0.01  # how far the two runs may be apart, where tol is not very small
 _LARGEST = 1e-6  # how far the start is moved at most
-_FACTOR = 1.03  # between the times at which they are compared
+_FIRST = 1e-3  # the first time at which they are compared, in units of the model's
+_FACTOR = 1.03  # between two such times
 
 
 def may_break(problem: Problem, x0: Array) -> bool:
@@ -108,6 +109,6 @@ def broken_until(plan: Plan, problem: Problem, x0: Array, hooks: Hooks) -> float
 
 def _times(problem: Problem) -> Array:
     """When to compare: at times of which a longer run has the same, and at the end."""
-    t_end, first = problem.options.t_end, 1.0 / max(problem.model.rate, 1e-300)
+    t_end, first = problem.options.t_end, _FIRST / max(problem.model.rate, 1e-300)
     count = max(0, int(np.ceil(np.log(t_end / first) / np.log(_FACTOR))))
     return np.concatenate([[0.0], first * _FACTOR ** np.arange(count), [t_end]])
