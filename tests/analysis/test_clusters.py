@@ -13,6 +13,7 @@ from support.common import random_rotation
 import parkade as pk
 from parkade.analysis import clusters
 from parkade.analysis.clusters import cluster_labels, consumption, default_radius, merge_tree
+from parkade.base import check
 from parkade.base.tree import Merge, MergeTree
 
 ANGLE = st.one_of(
@@ -108,6 +109,62 @@ def test_labels_of_many_tokens_are_quick_and_right():
     gaps = np.diff(np.sort(pk.sphere.angles(x)))
     assert abs(len(np.unique(labels)) - np.sum(gaps > 1e-4)) <= 1
     assert np.all(labels <= np.arange(len(x)))
+
+
+TIGHT = [0.0, 1e-300, 1e-20, 1e-17, 1e-16, 1e-8]
+
+
+def test_equal_tokens_are_linked_though_others_have_their_angle():
+    x = np.array([[0.0, 1.0], [1e-20, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    assert cluster_labels(x, 0.0).tolist() == [0, 1, 0, 3]
+    assert cluster_labels(np.pad(x, ((0, 0), (0, 1))), 0.0).tolist() == [0, 1, 0, 3]
+    assert cluster_labels(x, 1e-19).tolist() == [0, 0, 0, 3]
+    many = clusters.linked(np.stack([x, x[::-1], x[[1, 0, 3, 0]], -x]), 0.0)
+    assert many.tolist() == [[0, 1, 0, 3], [0, 1, 2, 1], [0, 1, 2, 1], [0, 1, 0, 3]]
+    signs = [[-1.0, 0.0], [-1.0, 1e-20], [-1.0, -0.0], [-1.0, -1e-20], [-1.0, 0.0]]
+    assert cluster_labels(signs, 0.0).tolist() == [0, 1, 0, 3, 0]
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_distances_whose_squares_underflow_count_as_zero(d):
+    x = np.zeros((3, d))
+    x[:, :2] = [[0.0, 1.0], [1e-162, 1.0], [1e-161, 1.0]]
+    assert cluster_labels(x, 0.0).tolist() == [0, 0, 2]
+    assert pk.clusters.count_by_radius(x, 0.0).counts.tolist() == [2]
+
+
+@pytest.mark.parametrize("turn", range(4))
+def test_tokens_much_closer_than_angles_can_tell_are_linked(turn):
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        tiny = 10.0 ** rng.integers(-21, -15, 12) * rng.integers(-3, 4, 12)
+        x = np.stack([np.ones(12), tiny], axis=1) @ np.linalg.matrix_power([[0, 1], [-1, 0]], turn)
+        for radius in (0.0, 1.5e-21, 1.5e-19, 1.5e-17):
+            np.testing.assert_array_equal(cluster_labels(x, radius), brute_labels(x, radius))
+
+
+def one_ulp_apart(seed):
+    """Unit vectors a, b, a, −a on the circle, with b next to a."""
+    rng = np.random.default_rng(seed)
+    a = pk.sphere.uniform(1, 2, seed=rng)[0]
+    while True:
+        b = a.copy()
+        i = rng.integers(2)
+        b[i] = np.nextafter(b[i], rng.choice([-2.0, 2.0]))
+        x = np.array([a, b, a, -a])
+        if not np.array_equal(*check.tokens(x)[:2]):
+            return x
+        a = pk.sphere.uniform(1, 2, seed=rng)[0]
+
+
+def test_neighbours_one_ulp_apart_match_brute_force():
+    for seed in range(200):
+        x = one_ulp_apart(seed)
+        for radius in TIGHT:
+            expected = brute_labels(check.tokens(x), radius)
+            assert cluster_labels(x, radius).tolist() == expected.tolist()
+            counts = pk.clusters.count_by_radius(x, radius).counts
+            assert counts.tolist() == [len(np.unique(expected))]
 
 
 @pytest.mark.parametrize("radius", [-0.1, 3.2, math.nan, "x"])

@@ -31,6 +31,14 @@ def test_few_tokens():
     assert (opposite.radii.tolist(), opposite.counts.tolist()) == ([0.0, math.pi], [2, 1])
 
 
+def test_equal_tokens_count_once_though_others_have_their_angle():
+    x = np.array([[0.0, 1.0], [1e-20, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    for tokens in (x, np.pad(x, ((0, 0), (0, 1)))):
+        found = pk.clusters.count_by_radius(tokens)
+        np.testing.assert_allclose(found.radii, [0.0, 1e-20, math.pi / 2], rtol=1e-12)
+        assert found.counts.tolist() == [3, 2, 1]
+
+
 @pytest.mark.parametrize(
     ("radii", "message"),
     [

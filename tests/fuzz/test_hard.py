@@ -118,8 +118,7 @@ def extreme_clusters(rng):
         return "" if radius > np.pi and "\n" not in str(error) else str(error)
     if not np.isfinite(steps.radii).all() or not set(strong) <= set(centers):
         return f"steps {steps.radii}, centres {centers}, strong ones {strong}"
-    # On the circle tokens are sorted by angles, which are known to 1e-16: fewer are linked there.
-    expected = None if x.shape[1] == 2 and radius < 1e-15 else links(x, radius)
+    expected = links(x, radius)
     if expected is not None and (
         labels.tolist() != expected or counts.tolist() != [len(set(expected))]
     ):

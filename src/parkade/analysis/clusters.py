@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parkade.analysis.agreement import Agreement, agreement, forecast_of
-from parkade.analysis.linkage import RadiusCounts, count_by_radius
+from parkade.analysis.linkage import RadiusCounts, around, count_by_radius
 from parkade.analysis.merging import default_forming, default_radius, merge_tree
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.model.sphere import angles, distance
+from parkade.model.sphere import distance
 from parkade.runs.path import Path, need_path
 
 __all__ = [
@@ -56,7 +56,9 @@ def cluster_labels(tokens: ArrayLike, radius: float) -> NDArray[np.int64]:
     Notes
     -----
     Takes a time of order n log n on the circle, and otherwise at most n², less if clusters
-    are large.
+    are large. Distances below 1e-162 count as 0, since their squares do. On the circle only
+    neighbours in the order of angles are compared, so that for a radius below 1e-15 rounding may
+    keep different tokens apart; equal ones are always linked.
 
     Examples
     --------
@@ -88,8 +90,7 @@ def linked(x: Array, r: float) -> NDArray[np.int64]:
 
 def _linked_on_the_circle(x: Array, r: float) -> NDArray[np.int64]:
     moments, n = x.shape[:2]
-    order = np.argsort(angles(x), axis=1, kind="stable")
-    ring = np.take_along_axis(x, order[..., None], axis=1)
+    order, ring = around(x)
     # Whether the previous token on the circle (across ±π for the first) is too far away.
     opens = distance(ring, np.roll(ring, 1, axis=1)) > r
     arc = np.cumsum(opens, axis=1)

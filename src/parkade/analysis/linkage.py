@@ -51,7 +51,8 @@ def count_by_radius(tokens: ArrayLike, radii: ArrayLike | None = None) -> Radius
     Notes
     -----
     One minimal spanning tree gives all counts: two clusters become one at the length of its edge
-    between them. It takes a time of order n log n on the circle, and n² otherwise.
+    between them. It takes a time of order n log n on the circle, and n² otherwise. Distances
+    below 1e-162 count as 0, since their squares do.
 
     Examples
     --------
@@ -71,10 +72,32 @@ def count_by_radius(tokens: ArrayLike, radii: ArrayLike | None = None) -> Radius
     return RadiusCounts(wanted, 1 + len(lengths) - np.searchsorted(lengths, wanted, side="right"))
 
 
+def around(x: Array) -> tuple[NDArray[np.int64], Array]:
+    """The order of tokens around the circle in each of many states, (T, n, 2), and them in it.
+
+    Angles are rounded, so different tokens can have the same one. Those are in the order of their
+    coordinates, also counterclockwise: equal tokens are neighbours.
+    """
+    x = x + 0.0  # no −0.0, with which the angle of an equal token is −π instead of π
+    phi = angles(x)
+    order = np.argsort(phi, axis=1, kind="stable")
+    phi, ring = np.take_along_axis(phi, order, axis=1), np.take_along_axis(x, order[..., None], 1)
+    same = phi[:, 1:] == phi[:, :-1]
+    if same.any() and (same[..., None] & (ring[:, 1:] != ring[:, :-1])).any():
+        tied = np.zeros(phi.shape, dtype=bool)
+        tied[:, 1:] = same
+        tied[:, :-1] |= same
+        a, b = ring[tied].T
+        state = np.nonzero(tied)[0]
+        again = np.lexsort((-b, np.where(b >= 0, -a, a), phi[tied], state))
+        order[tied], ring[tied] = order[tied][again], ring[tied][again]
+    return order, ring
+
+
 def _edges(x: Array) -> Array:
     """The lengths of the n−1 edges of a minimal spanning tree."""
     if x.shape[1] == 2:
-        ring = x[np.argsort(angles(x), kind="stable")]
+        ring = around(x[None])[1][0]
         gaps: Array = distance(ring, np.roll(ring, 1, axis=0))
         return np.delete(gaps, gaps.argmax())
     ends = np.zeros((len(x) - 1, 2), dtype=np.int64)
