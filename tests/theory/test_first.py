@@ -1,4 +1,5 @@
 import math
+import warnings
 from contextlib import nullcontext
 
 import mpmath
@@ -129,6 +130,85 @@ def test_what_cannot_be_known_is_said():
     x = turn @ pk.sphere.normalize([-1.0, 1e-9])
     with pytest.warns(pk.TrustWarning, match=r"more than 1e-06 from \|t\|=1e\+09 on"):
         first_token(V, x, [0.0, 1.0, 1e9])
+
+
+def weak_block(seed):
+    """V with a block of coupling w in a random basis, x, w, t, and the token if w were 0."""
+    rng = np.random.default_rng(seed)
+    d = 2 + seed % 2
+    w = 10 ** rng.uniform(-15, -5)
+    size = 2 if d == 2 else rng.integers(2, 4)
+    D = np.diag([*np.ones(size), *rng.uniform(-1, 0.9, d - size)])
+    turn = random_rotation(d, seed)
+    x = pk.sphere.uniform(1, d, seed=seed)[0]
+    t = 10 ** (rng.uniform(-2, 1) - math.log10(w) if seed % 4 < 2 else rng.uniform(-2, 12))
+    still = turn @ pk.sphere.normalize(np.exp((D.diagonal() - 1) * t) * (turn.T @ x))
+    D[:size, :size] += w * np.eye(size, k=1)
+    return turn @ D @ turn.T, x, w, t, still
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_weak_block_is_right_or_said(seed):
+    """The eigenvectors of a block are those of rounding errors, whatever their condition."""
+    V, x, w, t, still = weak_block(seed)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        path = first_token(V, x, [t])[0]
+    assert all(issubclass(one.category, pk.TrustWarning) for one in said)
+    # A coupling of 2dε‖V‖ is taken for a rounding error, and there is nothing to say.
+    right = [squared(V, x, t)] + ([still] if w < 2e-15 else [])
+    assert said or min(np.abs(path - one).max() for one in right) <= 1e-6
+    if t * (1 + w * t) ** (len(V) - 1) < 1e8:  # rounding errors of V move it by less than 1e-7
+        assert not said
+
+
+@pytest.mark.parametrize("w", [1e-13, 1e-11, 3e-10])
+@pytest.mark.parametrize("lower", [False, True])
+def test_weak_blocks_of_triangular_matrices_are_exact(w, lower):
+    V = np.array([[1, w], [0, 1]])
+    V, x = V.T if lower else V, np.array([0.6, 0.8])
+    for t in [1.0, 1 / w, 1e30]:
+        assert np.abs(first_token(V, x, [t])[0] - squared(V, x, t)).max() < 1e-12
+
+
+def test_what_moves_by_3e_7_is_right():
+    c, s = np.cos(0.7), np.sin(0.7)
+    turn = np.array([[c, -s], [s, c]])
+    V = turn @ np.array([[1, 3e-10], [0, 1]]) @ turn.T
+    x = pk.sphere.from_angles([2.5])[0]
+    t = 1 / 3e-10
+    assert np.abs(first_token(V, x, [t])[0] - squared(V, x, t)).max() < 1e-6
+
+
+@pytest.mark.parametrize("skew", [False, True])
+@pytest.mark.parametrize("d", [2, 3, 5, 9])
+def test_equal_eigenvalues_with_eigenvectors_stay_equal(d, skew):
+    """Up to rounding errors of V: there is no block, and nothing to say."""
+    rng = np.random.default_rng(d)
+    for seed in range(30):
+        P = random_rotation(d, seed)
+        if skew:
+            P = P @ np.diag(rng.uniform(0.2, 1, d)) @ random_rotation(d, 100 + seed)
+        k = rng.integers(2, d + 1)
+        values = np.r_[np.ones(k), rng.uniform(-1, 0.8, d - k)]
+        V = P @ np.diag(values) @ np.linalg.inv(P)
+        x = pk.sphere.uniform(1, d, seed=seed)[0]
+        end = pk.sphere.normalize(P[:, :k] @ (np.linalg.inv(P) @ x)[:k])
+        assert np.abs(first_token(V, x, [1e3, 1e9, 1e15, 1e30]) - end).max() < 1e-11
+
+
+def test_a_close_eigenvalue_beside_equal_ones_is_said():
+    turn = random_rotation(3, 2)
+    V = turn @ np.diag([1.0, 1.0, 1 - 1e-13]) @ turn.T
+    x = pk.sphere.normalize([1.0, 2.0, 3.0])
+    with pytest.warns(pk.TrustWarning, match=r"Rounding errors of V move .* from \|t\|=1e\+13 on"):
+        first_token(V, x, [1.0, 1e13])
+
+
+def test_a_late_turn_is_that_of_these_numbers():
+    V = random_rotation(2, 3) @ np.array([[0.5, -1], [1.3, 0.4]]) @ random_rotation(2, 3).T
+    x = np.array([0.6, 0.8])
+    assert np.abs(first_token(V, x, [1e12])[0] - squared(V, x, 1e12)).max() < 1e-12
 
 
 def test_it_is_the_simulated_first_token():

@@ -6,7 +6,7 @@ import math
 import warnings
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from parkade.base import check
 from parkade.base.constants import EPSILON
@@ -32,6 +32,22 @@ _ROUNDING = 4 * EPSILON
 _KNOWN = 1e-6
 """Where rounding of V moves the token by more than this, a warning says so."""
 
+_LARGEST = 16
+"""Up to this dimension many digits replace a sum over eigenvectors that is not precise enough."""
+
+_SIMPLE = 2.0
+"""V counts as a multiple of the identity in a group if it differs by at most this·dε‖V‖."""
+
+_BLOCK = (
+    "V has a Jordan block up to rounding errors, which move the first token {}: it is the path of "
+    "an exact block; choose smaller times, or a basis in which V is triangular"
+)
+
+_ROUNDED = (
+    "Rounding errors of V move the first token {}; choose smaller times, or a basis in which V "
+    "is triangular"
+)
+
 
 def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
     """The path of the first token: x(t) = e^{tV}x/|e^{tV}x| (Lemma 3.1).
@@ -55,19 +71,23 @@ def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
     Warns
     -----
     TrustWarning
-        If V has a Jordan block up to rounding errors, and they move the token by more than 1e-6 at
-        some of the times: the path cannot be known there.
+        If rounding errors move the token by more than 1e-6 at some of the times, as V has a
+        Jordan block up to these, or eigenvalues that are equal up to these and others very close,
+        or more than 16 rows: the path cannot be known there.
 
     Notes
     -----
     If V has well-conditioned eigenvectors (condition number κ < 1e4), the path is a sum over
-    them, with an error of about 1e-16·κ·(1 + |t|·‖V‖), or 1e-16·κ once one term dominates.
-    Otherwise (exact or near Jordan blocks) it is computed with as many digits as that takes.
+    them, at those times at which rounding errors of V, 4dε‖V‖, move it by at most 1e-6.
+    Otherwise, and for exact or near Jordan blocks, it is computed with as many digits as that
+    takes.
 
     The eigenvalues of a triangular V are the numbers on its diagonal, and equal only if these
-    are. Those of another V are made equal where rounding errors of V, 4dε‖V‖, could have split
-    them: by 1e-16, or by 1e-16^{1/k} in a block of size k. Otherwise this would grow with time.
-    The path in such a block is a polynomial in t, after |t| = 100/‖V‖.
+    are. Those of another V are made equal where rounding errors of V could have split them: by
+    1e-16, or by 1e-16^{1/k} in a block of size k. Otherwise this would grow with time. If V
+    differs from a multiple of the identity there by at most 2dε‖V‖, it counts as one, and this
+    part of the token keeps its direction forever. Otherwise it is a block, however weak, and the
+    path in it is a polynomial in t, after |t| = 100/‖V‖.
 
     Examples
     --------
@@ -89,35 +109,103 @@ def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
         )
     exact = np.array_equal(m, np.triu(m)) or np.array_equal(m, np.tril(m))
     rounding = 0.0 if exact else _ROUNDING * len(m)
-    values, vectors = np.linalg.eigh(m) if np.array_equal(m, m.T) else np.linalg.eig(m)
-    if np.linalg.cond(vectors) < _SKEWEST:
+    symmetric = np.array_equal(m, m.T)
+    values, vectors = np.linalg.eigh(m) if symmetric else np.linalg.eig(m)
+    label = np.arange(len(m), dtype=np.int64)
+    groups: list[Group] = []
+    skew = bool(np.linalg.cond(vectors) >= _SKEWEST)
+    if not skew:
         inverse = np.linalg.inv(vectors)
         kappa = np.linalg.norm(vectors, axis=0) * np.linalg.norm(inverse, axis=1)
         label = equal_values(values.astype(np.complex128), kappa, norm, rounding)
+    repeated = label.max() + 1 < len(m)
+    if not symmetric and not exact and (skew or repeated):
+        groups = spectrum(m, rounding, everything=True).groups
+    simple = all(_is_multiple(group, norm, len(m)) for group in groups)
+    if not symmetric and repeated and (exact or not simple or len(groups) == len(m)):
+        skew = True  # eigenvectors of a block are those of rounding errors
+    if groups and len(groups) < len(m) and simple:
+        rates = _rates(groups)
+        shares = [group.projection @ x for group in groups]
+        kappa = np.array([np.linalg.norm(group.projection, 2) for group in groups])
+        label, skew = np.arange(len(groups), dtype=np.int64), bool(kappa.max() >= _SKEWEST)
+    elif not skew:
         means = np.bincount(label, values.real) / np.bincount(label)
-        parts = (vectors * (inverse @ x)).astype(np.complex128)
         turns = np.where(np.abs(values.imag) > rounding * norm, values.imag, 0)
-        return _combine(t, means[label] + 1j * turns, [parts[:, i : i + 1] for i in range(len(m))])
+        rates = means[label] + 1j * turns
+        shares = list((vectors * (inverse @ x)).astype(np.complex128).T)
+    if not skew:
+        path, size = _combine(t, rates, [share[:, None] for share in shares])
+        if np.array_equal(m, np.diag(m.diagonal())):
+            return path
+        lengths = np.array([np.linalg.norm(share) for share in shares])
+        moved = _moved(t, rates, label, kappa, lengths, size) * _ROUNDING * len(m) * norm
+        doubtful = moved > _KNOWN
+        if not exact:
+            # Many digits would tell apart eigenvalues that count as equal, or take too long.
+            late = doubtful & (np.abs(t) * norm * rounding > _KNOWN)
+            late &= bool(repeated or groups or len(m) > _LARGEST)
+            _say_if_unknown(t[late], moved[late], _ROUNDED)
+            doubtful &= ~late
+        if doubtful.any():
+            path[doubtful] = directions(m, x, t[doubtful])
+        return path
     path = directions(m, x, t)
     late = np.abs(t) * norm > _SHORT
-    if not exact and late.any():
-        groups = spectrum(m, rounding, everything=True).groups
-        if len(groups) < len(m):
-            rates = np.array([group.value for group in groups])
-            blocks = _combine(t[late], rates, [_polynomial(group, x) for group in groups])
-            _say_if_unknown(t[late], np.abs(blocks - path[late]).max(axis=1))
-            path[late] = blocks
+    if late.any() and len(groups) < len(m) and groups:
+        rates = _rates(groups)
+        blocks, _ = _combine(t[late], rates, [_polynomial(group, x) for group in groups])
+        _say_if_unknown(t[late], np.abs(blocks - path[late]).max(axis=1), _BLOCK)
+        path[late] = blocks
     return path
 
 
-def _say_if_unknown(t: Array, moved: Array) -> None:
-    """Warn if rounding errors in a Jordan block move the token by too much."""
+def _rates(groups: list[Group]) -> Complex:
+    """The eigenvalues; rounding errors of imaginary parts would turn the token in the end."""
+    values = np.array([group.value for group in groups])
+    slack = [group.tolerance if group.size > 1 else 0.0 for group in groups]
+    return np.where(np.abs(values.imag) > slack, values, values.real + 0j)
+
+
+def _is_multiple(group: Group, norm: float, d: int) -> bool:
+    """Whether V is a multiple of the identity in a group, up to rounding errors, and no block."""
+    if group.size == 1:
+        return True
+    slack = _SIMPLE * d * EPSILON * norm * float(np.linalg.norm(group.projection, 2))
+    return float(np.linalg.norm(group.excess, 2)) <= slack
+
+
+def _moved(
+    t: Array, rates: Complex, label: NDArray[np.int64], kappa: Array, lengths: Array, size: Array
+) -> Array:
+    """How far errors E of V move the token, over ‖E‖, to first order.
+
+    E moves e^{tV}x by Σ_ij f_ij P_i E P_j x, where P_i are the projections and f_ij is
+    (e^{tλ_i} − e^{tλ_j})/(λ_i − λ_j), at most |t| times the larger of the two. Equal rates
+    are exactly so. A change of the length alone, by the leading term, does not count.
+    """
+    lead = np.where(t < 0, rates.real.min(), rates.real.max())
+    log = (rates.real[:, None] - lead) * t
+    gaps = np.abs(rates[:, None] - rates)
+    moved = np.zeros(len(t))
+    with np.errstate(divide="ignore", over="ignore", under="ignore", invalid="ignore"):
+        main = (np.log(lengths)[:, None] + log).argmax(axis=0)
+        for k in range(len(t)):
+            both = np.maximum(log[:, k, None], log[:, k])
+            f = np.exp(both - size[k]) * np.minimum(abs(t[k]), 2 / gaps)
+            own = label == label[main[k]]
+            if np.ptp(rates[own].imag) == 0 and rates[main[k]].imag == 0:
+                f[np.ix_(own, own)] = 0
+            moved[k] = np.nansum(f * kappa[:, None] * lengths)
+    return moved
+
+
+def _say_if_unknown(t: Array, moved: Array, cause: str) -> None:
+    """Warn if rounding errors move the token by too much."""
     unknown = np.abs(t[moved > _KNOWN])
     if unknown.size and doubts_matter():
         warnings.warn(
-            "V has a Jordan block up to rounding errors, which move the first token by more than "
-            f"{_KNOWN:g} from |t|={unknown.min():.3g} on: it is the path of an exact block; "
-            "choose smaller times, or a basis in which V is triangular",
+            cause.format(f"by more than {_KNOWN:g} from |t|={unknown.min():.3g} on"),
             TrustWarning,
             stacklevel=3,
         )
@@ -137,8 +225,11 @@ def _polynomial(group: Group, x: Array) -> Complex:
     return polynomial
 
 
-def _combine(t: Array, rates: Complex, parts: list[Complex]) -> Array:
-    """The direction of Re Σ_i e^{t·rate_i} Σ_j t^j part_ij at each time, without overflow."""
+def _combine(t: Array, rates: Complex, parts: list[Complex]) -> tuple[Array, Array]:
+    """The direction of y = Re Σ_i e^{t·rate_i} Σ_j t^j part_ij at each time, without overflow.
+
+    And log|y| − t·max Re rate (min for t < 0).
+    """
     terms, sizes = [], []
     for rate, part in zip(rates, parts, strict=True):
         j = np.arange(part.shape[1])
@@ -160,4 +251,7 @@ def _combine(t: Array, rates: Complex, parts: list[Complex]) -> Array:
     leading = np.where(t < 0, rates.real.min(), rates.real.max())
     log = np.array(sizes) + (rates.real[:, None] - leading) * t
     weights = np.exp(log - log.max(axis=0))
-    return normalize(np.einsum("it,itd->td", weights, np.array(terms)).real)
+    y = np.einsum("it,itd->td", weights, np.array(terms)).real
+    with np.errstate(divide="ignore"):
+        whole = log.max(axis=0) + np.log(np.linalg.norm(y, axis=1))
+    return normalize(y), whole
