@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -107,54 +108,87 @@ def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
             f"times must have |t|·‖V‖ ≤ {_LATEST:g}, got t={latest:g} and ‖V‖={norm:g}; "
             "choose smaller times"
         )
-    exact = np.array_equal(m, np.triu(m)) or np.array_equal(m, np.tril(m))
-    rounding = 0.0 if exact else _ROUNDING * len(m)
-    symmetric = np.array_equal(m, m.T)
+    modes, groups = _decompose(m, x, norm)
+    if modes is None:
+        return _by_blocks(m, x, t, norm, groups)
+    return _by_modes(m, x, t, norm, modes)
+
+
+class _Modes(NamedTuple):
+    """e^{tV}x as a sum of parts, each of which grows or turns at its own rate."""
+
+    rates: Complex
+    parts: list[Complex]
+    label: NDArray[np.int64]  # rates with the same one are equal
+    kappa: Array  # condition numbers
+    merged: bool  # whether some rates count as equal
+
+
+def _is_triangular(m: Array) -> bool:
+    """Whether the eigenvalues are known exactly."""
+    return np.array_equal(m, np.triu(m)) or np.array_equal(m, np.tril(m))
+
+
+def _decompose(m: Array, x: Array, norm: float) -> tuple[_Modes | None, list[Group]]:
+    """The modes, or None if V has a block or skew eigenvectors; and groups of equal eigenvalues."""
+    triangular, symmetric = _is_triangular(m), np.array_equal(m, m.T)
+    rounding = 0.0 if triangular else _ROUNDING * len(m)
     values, vectors = np.linalg.eigh(m) if symmetric else np.linalg.eig(m)
     label = np.arange(len(m), dtype=np.int64)
-    groups: list[Group] = []
     skew = bool(np.linalg.cond(vectors) >= _SKEWEST)
     if not skew:
         inverse = np.linalg.inv(vectors)
         kappa = np.linalg.norm(vectors, axis=0) * np.linalg.norm(inverse, axis=1)
         label = equal_values(values.astype(np.complex128), kappa, norm, rounding)
-    repeated = label.max() + 1 < len(m)
-    if not symmetric and not exact and (skew or repeated):
+    repeated = bool(label.max() + 1 < len(m))
+    if not symmetric and (skew or repeated):
+        # Eigenvectors of equal eigenvalues, and of a block, are those of rounding errors.
+        if triangular:
+            return None, []
         groups = spectrum(m, rounding, everything=True).groups
-    simple = all(_is_multiple(group, norm, len(m)) for group in groups)
-    if not symmetric and repeated and (exact or not simple or len(groups) == len(m)):
-        skew = True  # eigenvectors of a block are those of rounding errors
-    if groups and len(groups) < len(m) and simple:
-        rates = _rates(groups)
-        shares = [group.projection @ x for group in groups]
-        kappa = np.array([np.linalg.norm(group.projection, 2) for group in groups])
-        label, skew = np.arange(len(groups), dtype=np.int64), bool(kappa.max() >= _SKEWEST)
-    elif not skew:
-        means = np.bincount(label, values.real) / np.bincount(label)
-        turns = np.where(np.abs(values.imag) > rounding * norm, values.imag, 0)
-        rates = means[label] + 1j * turns
-        shares = list((vectors * (inverse @ x)).astype(np.complex128).T)
-    if not skew:
-        path, size = _combine(t, rates, [share[:, None] for share in shares])
-        if np.array_equal(m, np.diag(m.diagonal())):
-            return path
-        lengths = np.array([np.linalg.norm(share) for share in shares])
-        moved = _moved(t, rates, label, kappa, lengths, size) * _ROUNDING * len(m) * norm
-        doubtful = moved > _KNOWN
-        if not exact:
-            # Many digits would tell apart eigenvalues that count as equal, or take too long.
-            late = doubtful & (np.abs(t) * norm * rounding > _KNOWN)
-            late &= bool(repeated or groups or len(m) > _LARGEST)
-            _say_if_unknown(t[late], moved[late], _ROUNDED)
-            doubtful &= ~late
-        if doubtful.any():
-            path[doubtful] = directions(m, x, t[doubtful])
+        if len(groups) < len(m):
+            return _modes_of_groups(groups, x, norm), groups
+        return None, groups
+    means = np.bincount(label, values.real) / np.bincount(label)
+    turns = np.where(np.abs(values.imag) > rounding * norm, values.imag, 0)
+    parts = list((vectors * (inverse @ x)).astype(np.complex128).T)
+    return _Modes(means[label] + 1j * turns, parts, label, kappa, repeated), []
+
+
+def _modes_of_groups(groups: list[Group], x: Array, norm: float) -> _Modes | None:
+    """One mode for each group; None if one of them is a block, or they are skew."""
+    kappa = np.array([np.linalg.norm(group.projection, 2) for group in groups])
+    if kappa.max() >= _SKEWEST or not all(_is_multiple(one, norm, len(x)) for one in groups):
+        return None
+    parts = [group.projection @ x for group in groups]
+    label = np.arange(len(groups), dtype=np.int64)
+    return _Modes(_rates(groups), parts, label, kappa, merged=True)
+
+
+def _by_modes(m: Array, x: Array, t: Array, norm: float, modes: _Modes) -> Array:
+    """The path as a sum over modes, or with many digits where that is not precise enough."""
+    path, size = _combine(t, modes.rates, [part[:, None] for part in modes.parts])
+    if np.array_equal(m, np.diag(m.diagonal())):
         return path
+    error = _ROUNDING * len(m) * norm
+    moved = _moved(t, modes, size) * error
+    doubtful = moved > _KNOWN
+    if not _is_triangular(m) and (modes.merged or len(m) > _LARGEST):
+        # Many digits would tell apart eigenvalues that count as equal, or take too long.
+        late = doubtful & (np.abs(t) * error > _KNOWN)
+        _say_if_unknown(t[late], moved[late], _ROUNDED)
+        doubtful &= ~late
+    if doubtful.any():
+        path[doubtful] = directions(m, x, t[doubtful])
+    return path
+
+
+def _by_blocks(m: Array, x: Array, t: Array, norm: float, groups: list[Group]) -> Array:
+    """The path with many digits; at late times, that of exact blocks."""
     path = directions(m, x, t)
     late = np.abs(t) * norm > _SHORT
-    if late.any() and len(groups) < len(m) and groups:
-        rates = _rates(groups)
-        blocks, _ = _combine(t[late], rates, [_polynomial(group, x) for group in groups])
+    if late.any() and 0 < len(groups) < len(m):
+        blocks, _ = _combine(t[late], _rates(groups), [_polynomial(one, x) for one in groups])
         _say_if_unknown(t[late], np.abs(blocks - path[late]).max(axis=1), _BLOCK)
         path[late] = blocks
     return path
@@ -175,15 +209,15 @@ def _is_multiple(group: Group, norm: float, d: int) -> bool:
     return float(np.linalg.norm(group.excess, 2)) <= slack
 
 
-def _moved(
-    t: Array, rates: Complex, label: NDArray[np.int64], kappa: Array, lengths: Array, size: Array
-) -> Array:
+def _moved(t: Array, modes: _Modes, size: Array) -> Array:
     """How far errors E of V move the token, over ‖E‖, to first order.
 
     E moves e^{tV}x by Σ_ij f_ij P_i E P_j x, where P_i are the projections and f_ij is
     (e^{tλ_i} − e^{tλ_j})/(λ_i − λ_j), at most |t| times the larger of the two. Equal rates
     are exactly so. A change of the length alone, by the leading term, does not count.
     """
+    rates, parts, label, kappa, _ = modes
+    lengths = np.array([np.linalg.norm(part) for part in parts])
     lead = np.where(t < 0, rates.real.min(), rates.real.max())
     log = (rates.real[:, None] - lead) * t
     gaps = np.abs(rates[:, None] - rates)
@@ -207,7 +241,7 @@ def _say_if_unknown(t: Array, moved: Array, cause: str) -> None:
         warnings.warn(
             cause.format(f"by more than {_KNOWN:g} from |t|={unknown.min():.3g} on"),
             TrustWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
