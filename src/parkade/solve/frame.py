@@ -15,6 +15,7 @@ has a rounding error, so after t = tol/(ε ω) the position on the orbit is unkn
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,16 +23,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade.base.constants import SNAP
+from parkade.base.constants import EPSILON, SNAP
 from parkade.base.types import Array
-from parkade.engine.trust import ROUNDING
 from parkade.model.head import Head
 from parkade.model.transformer import Transformer
 
 _DEFECTIVE = 1e-2  # distance of two eigenvalues relative to the entry that couples them
 _ALIKE = 1e-6  # distance of eigenvalues relative to V, below which both may be leading
 _WIDE = 0.1  # the same, below which they may be those of a Jordan block that rounding has split
-_ROUNDED = 25  # rounding errors of a Schur form, in units of 4ε‖V‖ and for each dimension
+_ROUNDING = 4 * EPSILON  # how well V is known, relative to its norm
+_ROUNDED = 25  # errors of a Schur form, in the same unit and for each dimension
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,25 +52,32 @@ class Frame:
     def known_until(self, tol: float) -> float:
         """When rounding of V in this basis has moved a token by about tol; mostly infinite.
 
-        It changes e^{tN}, with N a Jordan block of size m, by about ε t^m relative to its size. A
-        block of size 2 is recognised and kept; rounding splits larger ones.
+        A block of size 2 is recognised and kept, but rounding splits larger ones: see `_blur`.
         """
-        size = self._largest_block
-        block = (
-            (tol / ROUNDING) ** (1 / size) / float(np.linalg.norm(self.B)) if size > 2 else np.inf
-        )
+        size, rate = self._blur
+        block = (tol ** (1 / size)) / rate if rate else np.inf
         return min(block, tol / self.lost if self.lost else np.inf)
 
     @cached_property
-    def _largest_block(self) -> int:
-        """An upper bound of the size of the Jordan blocks of λ, if V is rounded in this basis."""
+    def _blur(self) -> tuple[int, float]:
+        """The size m of the largest Jordan block of λ, and a rate r; r = 0 up to m = 2.
+
+        Rounding of V by 4ε moves a token by (rt)^m. A change E of the block N changes e^{tN},
+        about (tN)^{m−1}/(m−1)!, by E N^{2m−2} t^{2m−1}/(2m−1)!. The size is an upper bound.
+        """
         values = np.linalg.eigvals(self.V)
         near = np.abs(values - values[values.real.argmax()]) <= _WIDE * np.abs(values).max()
         if self._standard or near.sum() < 3 or not np.triu(self.B, 1).any():
-            return 1
+            return 1, 0.0
         from parkade.model.spectrum import spectrum
 
-        return max(group.size - group.dim + 1 for group in spectrum(self.V, SNAP).groups)
+        groups = spectrum(self.V, SNAP).groups
+        m = max(group.size - group.dim + 1 for group in groups)
+        if m < 3:
+            return m, 0.0
+        norm = max(float(np.linalg.norm(group.excess, 2)) for group in groups)
+        share = math.factorial(m - 1) / math.factorial(2 * m - 1)
+        return m, norm * (_ROUNDING * share) ** (1 / m)
 
     @cached_property
     def turning(self) -> float:
@@ -189,7 +197,7 @@ def _frame_of(V: Array, matrices: Sequence[Array], *, may_turn: bool) -> Frame:
         rotates=turns,
         attracts=leading > SNAP * float(np.abs(V).max()),
         drifts=_is_defective(B),
-        lost=lost if lost > _ROUNDED * d * ROUNDING * float(np.linalg.norm(V, 2)) else 0.0,
+        lost=lost if lost > _ROUNDED * d * _ROUNDING * float(np.linalg.norm(V, 2)) else 0.0,
     )
 
 

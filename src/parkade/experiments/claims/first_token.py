@@ -68,7 +68,10 @@ def measure(effort: Effort) -> Evidence:
         times = np.geomspace(0.1, t_end, 100)
         for s in range(samples):
             V, start, gap = random_case(kind, rng)
-            run = simulate(Attention(V=V, beta=4), start, t_end, times=times, tol=TOL)
+            with (
+                doubts_do_not_matter()
+            ):  # rounding of a block may exceed TOL, within the bound below
+                run = simulate(Attention(V=V, beta=4), start, t_end, times=times, tol=TOL)
             exact = theory.first_token(V, start[0], times)
             error = float(sphere.distance(run.tokens[:, 0], exact).max())
             worst = max(worst, error)
