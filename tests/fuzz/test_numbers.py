@@ -94,6 +94,7 @@ def run(asked: dict) -> None:
     model.velocity(x0)
 
 
+@pytest.mark.filterwarnings("ignore::parkade.TrustWarning")
 def test_runs():
     done = sum(holds(case, run, request(np.random.default_rng(case))) for case in range(CASES))
     assert done > CASES // 5

@@ -132,6 +132,7 @@ def life(d, beta, n, seed):
     return x0, pk.simulate(pk.Attention(d, beta), x0, 1e40).merge_tree()
 
 
+@pytest.mark.filterwarnings("ignore:the forecast is doubtful:parkade.TrustWarning")
 @pytest.mark.parametrize(("d", "beta", "n", "seeds"), SEEN)
 def test_simulations_follow_the_forecast(d, beta, n, seeds):
     found = []

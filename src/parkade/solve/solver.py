@@ -93,7 +93,7 @@ class Solver:
 
     def _follow(self, plan: Plan, x0: Array, hooks: Hooks, seed: int | None) -> Trajectory:
         from parkade.solve.integrate import integrate
-        from parkade.solve.symmetry import broken_until, may_break
+        from parkade.solve.symmetry import Twins, may_break
 
         problem = self.problem
         if problem.noisy and seed is not None:
@@ -105,9 +105,12 @@ class Solver:
 
         times, d = self.options.times, self.model.d
         kept = hooks.keep() if hooks.keep else recorder(times, x0, plan.method, d)
-        stats, trusted_until = integrate(plan, problem, x0, kept, hooks)
         if may_break(problem, x0):
-            trusted_until = min(trusted_until, broken_until(plan, problem, x0, hooks))
+            twins = Twins(plan, problem, x0)
+            stats, trusted_until = integrate(plan, problem, x0, twins.beside(kept), hooks)
+            trusted_until = min(trusted_until, twins.broken_until(stats.steps, hooks))
+        else:
+            stats, trusted_until = integrate(plan, problem, x0, kept, hooks)
         times, tokens, dense = kept.result()
         return Trajectory.from_frame(
             plan.spin,

@@ -11,6 +11,7 @@ rate errors grow there; under others the rate changes with time, and with the le
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from parkade.solve.integrate import integrate
 from parkade.solve.naive import Naive
 from parkade.solve.options import Hooks, Problem
 from parkade.solve.plan import Plan
-from parkade.solve.record import recorder
+from parkade.solve.record import Kept, Recorder, recorder
 
 _MOST = 256  # numbers of a state; symmetric starts of more tokens are not looked for
 _EQUAL = 1e-13  # what counts as 0
@@ -32,6 +33,7 @@ _APART = 0.01  # how far the two runs may be apart, where tol is not very small
 _LARGEST = 1e-6  # how far the start is moved at most
 _FIRST = 1e-3  # the first time at which they are compared, in units of the model's
 _FACTOR = 1.03  # between two such times
+_FEW = 1000  # steps that the other run may take in any case
 
 
 def may_break(problem: Problem, x0: Array) -> bool:
@@ -79,32 +81,73 @@ def _is_balanced(problem: Problem, x0: Array) -> bool:
     return growth_rate(problem, start) > 0.0
 
 
-def broken_until(plan: Plan, problem: Problem, x0: Array, hooks: Hooks) -> float:
-    """The last time before rounding errors of the start have grown to tol; or infinite.
+class Twins:
+    """A run, noted at some times, and another one from a start that is moved a little.
 
-    Two runs are compared at some times: from `x0`, and from a start that is moved in no special
-    direction, by much more than rounding but little enough.
+    It is moved in no special direction, by much more than rounding but little enough.
     """
-    d, tol = problem.model.d, problem.options.tol
-    size = min(_LARGEST, _APART * ROUNDING / tol)
-    moved = x0.copy()
-    push = np.random.default_rng(0).standard_normal((len(x0), d))
-    moved[:, :d] += size * push / np.abs(push).max()
-    moved[:, :d] /= np.linalg.norm(moved[:, :d], axis=1, keepdims=True)
-    times = _times(problem)
-    quiet, paths = Hooks(cancelled=hooks.cancelled, alone=False), []
-    for start in (x0, moved):
-        path = recorder(times, start, plan.method, d)
-        with suppress(ParkadeError):  # one may end early: the times before count
-            integrate(plan, problem, start, path, quiet)
-        paths.append(path.result()[1][:, :, :d])
-    axes = np.count_nonzero(x0[:, :d], axis=1) == 1
-    if axes.all() and (paths[0] == x0[:, :d]).all():
-        return np.inf  # nothing is rounded
-    shared = min(map(len, paths))
-    gaps = np.abs(paths[0][:shared] - paths[1][:shared]).max(axis=(1, 2))
-    apart = np.flatnonzero(gaps > size * tol / ROUNDING)
-    return float(times[max(0, apart[0] - 1)]) if apart.size else np.inf
+
+    def __init__(self, plan: Plan, problem: Problem, x0: Array) -> None:
+        self._plan, self._problem, self._x0 = plan, problem, x0
+        self._times = _times(problem)
+        self._path = self._recorder(x0)
+
+    def beside(self, recorder: Recorder) -> Recorder:
+        """A recorder for the run that lets this one note it, too."""
+        return _Both(recorder, self._path)
+
+    def broken_until(self, steps: int, hooks: Hooks) -> float:
+        """The last time before rounding errors of the start have grown to tol; or infinite.
+
+        The run took this many steps; the other one may take about twice as many.
+        """
+        d, options = self._problem.model.d, self._problem.options
+        size = min(_LARGEST, _APART * ROUNDING / options.tol)
+        push = np.random.default_rng(0).standard_normal((len(self._x0), d))
+        moved = self._x0.copy()
+        moved[:, :d] += size * push / np.abs(push).max()
+        moved[:, :d] /= np.linalg.norm(moved[:, :d], axis=1, keepdims=True)
+        other = self._recorder(moved)
+        bounded = replace(options, max_steps=2 * steps + _FEW, partial=True)
+        with suppress(ParkadeError):  # it may end early: the times before count
+            integrate(
+                self._plan,
+                replace(self._problem, options=bounded),
+                moved,
+                other,
+                Hooks(cancelled=hooks.cancelled, alone=False),
+            )
+        first, second = self._states(self._path), self._states(other)
+        axes = np.count_nonzero(self._x0[:, :d], axis=1) == 1
+        if axes.all() and (first == self._x0[:, :d]).all():
+            return np.inf  # nothing is rounded
+        count = min(len(first), len(second))
+        gaps = np.abs(first[:count] - second[:count]).max(axis=(1, 2))
+        apart = np.flatnonzero(gaps > size * options.tol / ROUNDING)
+        return float(self._times[max(0, apart[0] - 1)]) if apart.size else np.inf
+
+    def _recorder(self, start: Array) -> Recorder:
+        return recorder(self._times, start, self._plan.method, self._problem.model.d)
+
+    def _states(self, path: Recorder) -> Array:
+        """The tokens at the times that a run has reached."""
+        times, tokens, _ = path.result()
+        reached = int((times == self._times[: len(times)]).sum())
+        return tokens[:reached, :, : self._problem.model.d]
+
+
+class _Both:
+    """Two recorders of one run."""
+
+    def __init__(self, *recorders: Recorder) -> None:
+        self._recorders = recorders
+
+    def add(self, times: Array, tokens: Array, dense: Array) -> None:
+        for each in self._recorders:
+            each.add(times, tokens, dense)
+
+    def result(self) -> Kept:
+        return self._recorders[0].result()
 
 
 def _times(problem: Problem) -> Array:
