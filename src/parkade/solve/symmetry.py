@@ -76,7 +76,7 @@ def _is_balanced(problem: Problem, x0: Array) -> bool:
         return False
     start = x0[:1] if model.triangular else x0
     velocity = Naive(problem, start).velocity(0.0, start)[:, : model.d]
-    if np.abs(velocity).max() > _AT_REST * model.rate:
+    if not np.abs(velocity).max() <= _AT_REST * model.rate:  # it moves, or has no velocity
         return False
     return growth_rate(problem, start) > 0.0
 
