@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 
 _KINDS = {"b": "booleans", "c": "complex numbers", "U": "texts", "S": "texts", "M": "dates"}
 
-ASKED_FROM = 2**20
+ASKED_FROM = 2**24
 """Allocations of at least this many bytes are checked against free memory (takes 0.1 ms)."""
 
 LARGEST = 1e50

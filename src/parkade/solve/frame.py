@@ -65,9 +65,11 @@ class Frame:
         Rounding of V by 4ε moves a token by (rt)^m. A change E of the block N changes e^{tN},
         about (tN)^{m−1}/(m−1)!, by E N^{2m−2} t^{2m−1}/(2m−1)!. The size is an upper bound.
         """
+        if self._standard or len(self.V) < 3 or not np.triu(self.B, 1).any():
+            return 1, 0.0
         values = np.linalg.eigvals(self.V)
         near = np.abs(values - values[values.real.argmax()]) <= _WIDE * np.abs(values).max()
-        if self._standard or near.sum() < 3 or not np.triu(self.B, 1).any():
+        if near.sum() < 3:
             return 1, 0.0
         from parkade.model.spectrum import spectrum
 
@@ -184,8 +186,11 @@ def _frame_of(V: Array, matrices: Sequence[Array], *, may_turn: bool) -> Frame:
     B = T - leading * np.eye(d) - S
     lost = 0.0
     if not np.array_equal(T, V) or S.any():
-        small = np.abs(B) <= _zero(V)
+        zero = _zero(V)
+        small = np.abs(B) <= zero
         lost = float(np.abs(B[small]).max(initial=0.0))
+        if lost <= _ROUNDED * d * _ROUNDING / SNAP * zero:
+            lost = 0.0
         B[small] = 0.0
     spin = W @ S @ W.T
     return Frame(
@@ -197,7 +202,7 @@ def _frame_of(V: Array, matrices: Sequence[Array], *, may_turn: bool) -> Frame:
         rotates=turns,
         attracts=leading > SNAP * float(np.abs(V).max()),
         drifts=_is_defective(B),
-        lost=lost if lost > _ROUNDED * d * _ROUNDING * float(np.linalg.norm(V, 2)) else 0.0,
+        lost=lost,
     )
 
 

@@ -56,6 +56,9 @@ def _is_regular(problem: Problem, x0: Array) -> bool:
         sums = np.sort((cosines * cosines * (1.0 + cosines)).sum(axis=1))
         if (sums[1:] - sums[:-1]).min() < _EQUAL * n:
             return True
+    d = problem.model.d
+    if n >= d and abs(np.linalg.det(tokens[:d])) > _EQUAL:  # most starts, at once
+        return False
     used = tokens[:, tokens.any(axis=0)]
     if n < used.shape[1]:
         return False
