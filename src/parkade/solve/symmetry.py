@@ -68,15 +68,19 @@ def _is_regular(problem: Problem, x0: Array) -> bool:
 def _is_balanced(problem: Problem, x0: Array) -> bool:
     """Whether the tokens start on an unstable equilibrium, under another norm than post.
 
-    Under the causal mask only the first one is looked at. Where all V are multiples of I, and
-    nothing else moves it, it rests in any place.
+    Under the causal mask only the first one is looked at, which V alone moves, unless there is an
+    MLP. If V is a multiple of I, it rests in any place.
     """
     model = problem.model
     if not isinstance(model, Transformer) or model.norm.name == "post":
         return False
-    multiples = all(np.array_equal(head.V, head.V[0, 0] * np.eye(model.d)) for head in model.heads)
-    if model.triangular and model.mlp is None and multiples:
-        return False
+    if model.triangular and model.mlp is None:
+        V = sum((head.V for head in model.heads), np.zeros((model.d, model.d)))
+        x = x0[0, : model.d]
+        if np.array_equal(V, V[0, 0] * np.eye(model.d)):
+            return False
+        if np.linalg.norm(V @ x - (x @ V @ x) * x) > _AT_REST * model.rate:
+            return False
     start = x0[:1] if model.triangular else x0
     velocity = Naive(problem, start).velocity(0.0, start)[:, : model.d]
     if not np.abs(velocity).max() <= _AT_REST * model.rate:  # it moves, or has no velocity
