@@ -273,8 +273,7 @@ def test_progress_counts_decades():
     assert any(0.1 < fraction < 0.9 for fraction in reports)
 
 
-def test_too_many_tokens_for_memory(monkeypatch):
-    x0 = pk.sphere.uniform(1000, 2)
-    monkeypatch.setattr("parkade.base.check.available_memory", lambda: 1e6)
+def test_too_many_tokens_for_memory(little_memory):
+    x0 = np.tile(np.eye(2), (500, 1))
     with pytest.raises(pk.InputError, match="method='explicit'"):
         pk.simulate(pk.Attention(d=2), x0, 1e4, method="implicit", sums="direct")
