@@ -34,12 +34,15 @@ def _of_machine() -> float:
 
 def _of_group(group: _Group) -> float:
     """What a control group may still use; pages of files that nobody uses count as free."""
-    with suppress(OSError, StopIteration, ValueError):  # ValueError: "max" means no limit
-        limit = int(group.limit.read_text(encoding="ascii"))
-        if limit < _UNLIMITED:
-            used = int(group.used.read_text(encoding="ascii"))
-            return max(0.0, float(limit - used + _entry(group.stat, group.cached)))
+    with suppress(OSError, StopIteration, ValueError):
+        spare = _limit(group) - int(group.used.read_text(encoding="ascii"))
+        return max(0.0, float(spare + _entry(group.stat, group.cached)))
     return float("inf")
+
+
+def _limit(group: _Group) -> int:
+    """The limit of a control group in bytes; a ValueError if it has none."""
+    return int(group.limit.read_text(encoding="ascii"))  # "max" means none
 
 
 def _entry(file: Path, name: str) -> int:
@@ -51,8 +54,13 @@ def _entry(file: Path, name: str) -> int:
 @functools.cache
 def _groups() -> tuple[_Group, ...]:
     """The control groups of this process and their parents, of cgroup v1 and v2, with a limit."""
-    found = (_group(*place) for place in _places())
-    return tuple(group for group in found if group.limit.is_file())
+    return tuple(group for place in _places() if _is_limited(group := _group(*place)))
+
+
+def _is_limited(group: _Group) -> bool:
+    with suppress(OSError, ValueError):
+        return _limit(group) < _UNLIMITED
+    return False
 
 
 def _places() -> Iterator[tuple[bool, Path]]:

@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from parkade.base import check
 from parkade.base.memory import available_memory
 from parkade.base.types import Array
 from parkade.model.head import Head
@@ -143,7 +142,7 @@ def _transformer(problem: Problem, n: int) -> Plan:
     sums = summing.of_transformer(problem, n)
     rest = transformer_frame(model, long=False)
     long = transformer_frame(model, long=True, still=problem.still)
-    fits = _fit(4.0 * len(model.heads) * n * n)
+    fits = 4.0 * len(model.heads) * n * n <= 0.5 * available_memory()
     if options.method == "explicit":
         return Plan("explicit", "requested", sums, rest, rest.spin)
     if options.method == "implicit":
@@ -256,9 +255,4 @@ def _draft(
 
 def _can_store(n: int) -> bool:
     """Whether all weights of n tokens fit in memory."""
-    return _fit(4.0 * n * n)
-
-
-def _fit(size: float) -> bool:
-    """Whether this many bytes take no more than half of the free memory."""
-    return size < check.ASKED_FROM or size <= 0.5 * available_memory()
+    return 4.0 * n * n <= 0.5 * available_memory()
