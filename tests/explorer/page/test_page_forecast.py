@@ -18,9 +18,22 @@ def amount(reader):
     return int((away < 40).sum())
 
 
+def steady(reader):
+    """The time line, once it looks the same twice: what was there before may still fade."""
+    seen = [reader.picture("timeline")]
+
+    def again():
+        seen.append(reader.picture("timeline"))
+        return same(*seen[-2:])
+
+    reader.until(again)
+    return seen[-1]
+
+
 def test_it_is_drawn_and_can_be_switched_off(turned):
     reader = turned(LIFE)
-    shown, whole = amount(reader), reader.picture("timeline")
+    whole = steady(reader)
+    shown = amount(reader)
     assert shown > 100
     assert reader.on("show-forecast").get_attribute("aria-pressed") == "true"
     reader.press("f")
@@ -30,7 +43,7 @@ def test_it_is_drawn_and_can_be_switched_off(turned):
     reader.on("show-forecast").click()
     reader.page.mouse.move(5, 5)
     reader.idle()
-    assert same(reader.picture("timeline"), whole)
+    reader.until(lambda: same(reader.picture("timeline"), whole))
     assert "show" not in reader.link
 
 
