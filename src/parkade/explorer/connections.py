@@ -23,7 +23,7 @@ UNREAD_SECONDS = 60.0
 SEND_BUFFER = 2**17
 """Bytes that the system keeps for a client, or twice as many.
 
-It takes more when the client has read about so many: with 4 MB, a slow one would seem to be idle.
+It takes more after the client has read about as many: with 4 MB, a slow one would seem idle.
 """
 
 MOST = 256

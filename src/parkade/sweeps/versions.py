@@ -69,10 +69,10 @@ def _load(package: str, module: str) -> ctypes.CDLL:
     top, *inner = package.split(".")
     spec = importlib.util.find_spec(top)
     places = [Path(place, *inner) for place in (spec and spec.submodule_search_locations) or ()]
-    found = PathFinder.find_spec(module, [str(place) for place in places])
-    if found is not None and found.origin:
+    file = PathFinder.find_spec(module, [str(place) for place in places])
+    if file is not None and file.origin:
         with suppress(OSError):  # on Windows, where the package says where its libraries are
-            return ctypes.CDLL(found.origin)
+            return ctypes.CDLL(file.origin)
     return ctypes.CDLL(importlib.import_module(f"{package}.{module}").__file__)
 
 
