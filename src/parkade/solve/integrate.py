@@ -119,12 +119,12 @@ def integrate(
 def _finite(model: Model, taken: Steps) -> tuple[Steps | None, str]:
     """Steps up to the first number that is not finite, and a sentence about that, if there is one.
 
-    No step is kept without this check, whatever the model and the stepper are.
+    No step is kept without this check, whatever the model and the stepper are. A number that is
+    not finite stays so in later steps of the same stepper, so the last step shows it.
     """
     times, tokens, dense = taken
-    with np.errstate(over="ignore", invalid="ignore"):
-        if math.isfinite(tokens.sum() + dense.sum()):  # one pass, and no memory
-            return taken, ""
+    if np.isfinite(tokens[-1]).all() and np.isfinite(dense[-1]).all():
+        return taken, ""
     for i, t in enumerate(times):
         token = broken(np.concatenate([tokens[i][None], dense[i]]))
         if token is not None:

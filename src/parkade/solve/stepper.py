@@ -105,7 +105,7 @@ def has_vanished(first: Array, state: Array, d: int) -> bool:
     A token that passes the origin closely becomes longer again. The steps of the implicit method
     may be as short as that takes.
     """
-    return bool((state[:, d:] - first[:, d:] < _GONE).any())
+    return state.shape[1] > d and bool((state[:, d:] - first[:, d:] < _GONE).any())
 
 
 def undefined(model: Model, token: int, when: str) -> str:
