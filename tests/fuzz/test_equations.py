@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from support.equations import NoSolutionError, Numbers, solve
 from support.marks import many
+from support.transformers import assembled
 
 import parkade as pk
 from parkade.base.errors import StuckError
@@ -59,22 +60,6 @@ def numbers(number):
     theta /= np.linalg.norm(theta, axis=1, keepdims=True)
     logs = rng.uniform(-1, 1, n) if norm in ("pre", "mix", "peri") else np.zeros(n)
     return model, theta, logs, t_end
-
-
-def assembled(model):
-    """The same transformer, of parkade's parts."""
-    masks = {"window": pk.Window(model.size), "prefix": pk.Prefix(model.size)}
-    norms = {"mix": pk.Mix(model.tau), "ngpt": pk.NGPT(model.alpha)}
-    position = pk.Rope(model.base) if model.base else None
-    *layers, name = model.mlp or [None]
-    return pk.Transformer(
-        [pk.Head(*head) for head in model.heads],
-        mlp=pk.MLP(*layers, activation=name) if model.mlp else None,
-        norm=norms.get(model.norm, model.norm),
-        mask=masks.get(model.mask, model.mask),
-        position=pk.Alibi(model.slopes) if model.slopes else position,
-        attention=model.attention,
-    )
 
 
 def amplification(model, theta, logs, t_end, rng):

@@ -16,7 +16,6 @@ import pytest
 from support.equations import NoSolutionError, force, solve
 from support.hard import (
     Blocks,
-    assembled,
     extreme_tokens,
     links,
     long_case,
@@ -25,6 +24,7 @@ from support.hard import (
     without_forces,
 )
 from support.marks import many
+from support.transformers import assembled
 
 import parkade as pk
 from parkade.base.errors import StuckError

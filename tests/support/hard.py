@@ -46,8 +46,8 @@ def on_an_eigenvector(rng):
     if rng.random() < 0.5:
         basis = basis + 0.2 * rng.standard_normal((d, d))
     V = basis @ np.diag(values) @ np.linalg.inv(basis)
-    found, vectors = np.linalg.eig(V)
-    order = np.argsort(found.real)
+    eigenvalues, vectors = np.linalg.eig(V)
+    order = np.argsort(eigenvalues.real)
     x = pk.sphere.uniform(int(rng.integers(1, 6)), d, seed=rng)
     x[0] = pk.sphere.normalize(vectors[:, order[int(rng.integers(d - 1))]].real)
     if len(x) > 1 and rng.random() < 0.3:
@@ -217,19 +217,6 @@ def without_forces(rng):
         x[int(rng.integers(n))] = rng.choice([-1.0, 1.0]) * np.eye(d)[int(rng.integers(d))]
     logs = rng.uniform(-1, 1, n) if norm in ("pre", "mix", "peri") else np.zeros(n)
     return model, x, logs, t_end
-
-
-def assembled(model):
-    """The same transformer, of parkade's parts."""
-    norms = {"mix": pk.Mix(model.tau), "ngpt": pk.NGPT(model.alpha)}
-    *layers, name = model.mlp or [None]
-    return pk.Transformer(
-        [pk.Head(*head) for head in model.heads],
-        d=model.d,
-        mlp=pk.MLP(*layers, activation=name) if model.mlp else None,
-        norm=norms.get(model.norm, model.norm),
-        mask=model.mask,
-    )
 
 
 def links(x, radius):

@@ -111,3 +111,21 @@ def by_dop853(model, state, t_end, tol=1e-11):
     found = end.y[:, -1].reshape(shape)
     found[:, : model.d] /= np.linalg.norm(found[:, : model.d], axis=1, keepdims=True)
     return found
+
+
+def assembled(model):
+    """The transformer that `equations.Numbers` describe, made of parkade's parts."""
+    masks = {"window": pk.Window, "prefix": pk.Prefix}
+    mask = masks[model.mask](model.size) if model.mask in masks else model.mask
+    norms = {"mix": pk.Mix(model.tau), "ngpt": pk.NGPT(model.alpha)}
+    position = pk.Rope(model.base) if model.base else None
+    *layers, name = model.mlp or [None]
+    return pk.Transformer(
+        [pk.Head(*head) for head in model.heads],
+        d=model.d,
+        mlp=pk.MLP(*layers, activation=name) if model.mlp else None,
+        norm=norms.get(model.norm, model.norm),
+        mask=mask,
+        position=pk.Alibi(model.slopes) if model.slopes else position,
+        attention=model.attention,
+    )
