@@ -7,6 +7,7 @@ import functools
 import io
 import itertools
 import json
+import tempfile
 
 import numpy as np
 from PIL import Image
@@ -301,8 +302,28 @@ def covered(words):
     return [(a["text"], b["text"]) for a, b in itertools.combinations(words, 2) if over(a, b)]
 
 
+def difference(one, other):
+    """How two pictures differ, in a sentence, or "" where they are the same to the eye.
+
+    A browser may round colours differently from time to time.
+    """
+    if one.shape != other.shape:
+        return f"the sizes are {one.shape[:2]} and {other.shape[:2]}"
+    away = np.abs(one - other).max(axis=2)
+    rows, columns = np.nonzero(away > 8)
+    if not len(rows):
+        return ""
+    folder = tempfile.mkdtemp(prefix="parkade-pictures-")
+    for name, picture in (("one", one), ("other", other)):
+        Image.fromarray(picture.astype(np.uint8)).save(f"{folder}/{name}.png")
+    return (
+        f"{len(rows)} pixels differ, by up to {away.max()}, in rows {rows.min()} to {rows.max()} "
+        f"and columns {columns.min()} to {columns.max()}; both pictures are in {folder}"
+    )
+
+
 def same(one, other):
-    """Whether two pictures are the same to the eye; a browser may round colours otherwise."""
+    """Whether two pictures are the same to the eye."""
     return one.shape == other.shape and np.abs(one - other).max() <= 8
 
 

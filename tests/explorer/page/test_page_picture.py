@@ -5,7 +5,7 @@ from __future__ import annotations
 import matplotlib as mpl
 import numpy as np
 import pytest
-from support.reader import has, near, same
+from support.reader import difference, has, near
 
 BARE = "t=0&show="
 CIRCLE = "n=12&d=2&beta=16&T=100&c=2"
@@ -70,7 +70,7 @@ def changed(reader, button):
     after = reader.picture()
     reader.on(button).click()
     reader.idle()
-    assert same(reader.picture(), before)
+    assert difference(reader.picture(), before) == ""
     rows, columns = np.nonzero(np.abs(after - before).max(axis=-1) > 8)
     return np.stack([columns, rows], axis=1), after
 
@@ -226,7 +226,7 @@ def test_dark(opened):
     reader.page.reload()
     reader.idle()
     assert reader.get("document.documentElement.dataset.theme") == "dark"
-    assert same(reader.picture(), dark)
+    assert difference(reader.picture(), dark) == ""
 
 
 # Counts how often each canvas is drawn, from now on.

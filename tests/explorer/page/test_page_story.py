@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from support.reader import covered, same
+from support.reader import covered, difference
 
 MOVES = """() => new Promise((done) => {
   const moves = () => window.parkade?.scene && parkade.t > 0;
@@ -68,7 +68,7 @@ def test_notes(life):
     assert words.sum() > 300
     assert ring.sum() > 50
     assert (words | ring).all()
-    assert same(life.picture(), with_notes)
+    assert difference(life.picture(), with_notes) == ""
 
 
 def test_plateaus_can_be_clicked(life):

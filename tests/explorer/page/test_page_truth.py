@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 from support.explorer import ENDLESS_LINK
-from support.reader import download, same
+from support.reader import difference, download
 
 import parkade as pk
 
@@ -63,7 +63,7 @@ def test_cancelled(turned, small, tmp_path):
     reader.idle()
     check_mark(reader, "ready", stale=False)
     assert reader.on("n").input_value() == "12"
-    assert same(reader.picture(), picture)
+    assert difference(reader.picture(), picture) == ""
     # What is wrong is told of each setting.
     reader.type("beta", -1)
     reader.type("n", 0)

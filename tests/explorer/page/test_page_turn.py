@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.reader import has, same
+from support.reader import difference, has
 
 LINK = "n=16&c=2&T=50&t=0&show=&color=position"
 
@@ -53,7 +53,7 @@ def test_drag(turned):
     assert "turn=" in reader.link
     reader.on("reset-view").click()
     reader.idle()
-    assert same(reader.picture(), start)
+    assert difference(reader.picture(), start) == ""
     assert "turn=" not in reader.link
 
 
