@@ -15,10 +15,10 @@ import numpy as np
 
 import parkade as pk
 from parkade.base.types import Array
-from parkade.engine import threads
-from parkade.engine.clock import STEP
-from parkade.engine.integrator import Goal, Steps
-from parkade.engine.methods import METHODS
+from parkade.engine.compile import threads
+from parkade.engine.steps.clock import STEP
+from parkade.engine.steps.integrator import Goal, Steps
+from parkade.engine.steps.methods import METHODS
 from parkade.engine.system import unrolled
 from parkade.solve.lower import prepare
 from parkade.solve.options import Method

@@ -20,9 +20,9 @@ import numpy as np
 
 import parkade as pk
 from parkade.base.types import Array
-from parkade.engine import pairwise
+from parkade.engine.flow.velocity import velocity, velocity_batch
+from parkade.engine.sums import pairwise
 from parkade.engine.system import System, unrolled
-from parkade.engine.velocity import velocity, velocity_batch
 from parkade.solve import sums
 from parkade.solve.lower import prepare
 from parkade.solve.options import Method, Options, Problem, SumsOption

@@ -19,7 +19,8 @@ import numpy as np
 
 import parkade as pk
 from parkade.base.types import Array
-from parkade.engine import field_velocity, threads
+from parkade.engine.compile import threads
+from parkade.engine.field import velocity as field_velocity
 from parkade.model.transformer import Transformer
 from parkade.solve.frame import transformer_frame
 from parkade.solve.lower import prepare_field

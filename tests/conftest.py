@@ -80,7 +80,7 @@ def pytest_collection_modifyitems(items):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """One worker more than cores: some tests wait for a browser or a killed process."""
-    from parkade.engine.threads import cores
+    from parkade.engine.compile.threads import cores
 
     return cores() + 1
 

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 
-from parkade.engine.threads import cores
+from parkade.engine.compile.threads import cores
 
 # Ends with its parent, however that ends: nobody has to remember to stop it.
 BUSY = """

@@ -25,6 +25,8 @@ from pathlib import Path
 
 from link import link
 
+from parkade.engine.compile.sources import digest_of_code
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 ENGINES = ROOT / "src" / "parkade" / "explorer" / "engines"
@@ -55,13 +57,17 @@ SHARED = (
 
 
 def digest_of_sources() -> str:
-    """A name for everything of ours that the engines are made from."""
-    digest, library = hashlib.sha256(), ROOT / "src" / "parkade"
-    paths = [*sorted((library / "engine").iterdir()), *sorted(HERE.iterdir())]
-    for path in (*paths, *(library / name for name in SHARED)):
-        # All but build.py decide about bits.
-        if path.suffix in (".py", ".c", ".zig") and path.name != "build.py":
-            digest.update(path.name.encode() + path.read_bytes())
+    """A name for everything of ours that the engines are made from; comments do not count.
+
+    What Python makes of the code depends on its version, so this must be that of `TOOLS`.
+    """
+    library = ROOT / "src" / "parkade"
+    own = [path for path in sorted(HERE.rglob("*.py")) if path.name != "build.py"]
+    paths = [*sorted((library / "engine").rglob("*.py")), *own, *(library / n for n in SHARED)]
+    code = digest_of_code((str(path.relative_to(ROOT)), path.read_bytes()) for path in paths)
+    digest = hashlib.sha256(code.encode())
+    for path in sorted([*HERE.rglob("*.c"), *HERE.rglob("*.zig")]):
+        digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Coefficients of harmonic sums, as `engine.series` makes them with SciPy and with long decimals.
+"""Coefficients of harmonic sums: `engine.sums.series` makes them with SciPy and long decimals.
 
 The Bessel functions I_m(β), and the spherical ones i_l(β), are found by their ratios, downwards,
 which is stable; and then scaled by what the series add up to where the angle is 0:
@@ -18,8 +18,8 @@ from precise import minus, plus, product, ratio, times
 from slots import floats
 
 from parkade.base.types import Array
-from parkade.engine.jit import njit
-from parkade.engine.series import LANES
+from parkade.engine.compile.jit import njit
+from parkade.engine.sums.series import LANES
 
 
 @njit(allocates=True)

@@ -14,7 +14,7 @@ import numpy as np
 from numba.np.random import _constants as ziggurat
 
 from parkade.base.types import Array
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
 
 _POOL = 4  # words of 32 bits
 _KI, _WI, _FI = ziggurat.ki_double, ziggurat.wi_double, ziggurat.fi_double

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _PATIENCE = 60  # steps for one eigenvalue; LAPACK has 30 on average, at most

@@ -19,12 +19,12 @@ from room import ROOM
 from slots import TABLE, count, floats, reader, write
 
 from parkade.base.types import Array
-from parkade.engine.clock import TIME
-from parkade.engine.integrator import Goal, Steps
-from parkade.engine.jit import njit
-from parkade.engine.linear_time import whole
-from parkade.engine.methods import METHODS
-from parkade.engine.pairwise import velocity_rows
+from parkade.engine.compile.jit import njit
+from parkade.engine.flow.linear_time import whole
+from parkade.engine.steps.clock import TIME
+from parkade.engine.steps.integrator import Goal, Steps
+from parkade.engine.steps.methods import METHODS
+from parkade.engine.sums.pairwise import velocity_rows
 from parkade.engine.system import Dims, System, unrolled
 from parkade.engine.vectors import frobenius
 

@@ -9,17 +9,17 @@ from room import CLOCK, set_clock
 from slots import floats, integers
 
 from parkade.base.types import Array
-from parkade.engine import explicit, splitting
-from parkade.engine.brownian import Noise
-from parkade.engine.field import Field
-from parkade.engine.field_linear import Linear
-from parkade.engine.field_room import Room
-from parkade.engine.field_stages import FieldWork
-from parkade.engine.jit import njit
-from parkade.engine.linearization import padded
-from parkade.engine.simd import WIDTH
-from parkade.engine.stages import STAGES
-from parkade.engine.trust import PLACE
+from parkade.engine.compile.jit import njit
+from parkade.engine.compile.simd import WIDTH
+from parkade.engine.field.field import Field
+from parkade.engine.field.linear import Linear
+from parkade.engine.field.room import Room
+from parkade.engine.jacobian.linearization import padded
+from parkade.engine.steps import explicit, splitting
+from parkade.engine.steps.brownian import Noise
+from parkade.engine.steps.field_stages import FieldWork
+from parkade.engine.steps.stages import STAGES
+from parkade.engine.steps.trust import PLACE
 
 
 @njit()

@@ -20,9 +20,9 @@ from parts import Drawn, draw_parts
 from slots import TABLE, floats, reader, write
 
 from parkade.base.types import Array
-from parkade.engine import splitting
-from parkade.engine.brownian import Noise
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
+from parkade.engine.steps import splitting
+from parkade.engine.steps.brownian import Noise
 from parkade.engine.system import LOG2E
 from parkade.explorer.limits import Limits
 from parkade.explorer.parts import _UNTIL, STILL

@@ -18,12 +18,12 @@ from pieces import EARLIER, in_time, resume, start_clock, watch_of
 from slots import TABLE, count, floats, reader, write
 
 from parkade.base.types import Array
-from parkade.engine.brownian import Noise
-from parkade.engine.clock import STEP, TIME
-from parkade.engine.field import Field
-from parkade.engine.integrator import Goal, Steps
-from parkade.engine.jit import njit
-from parkade.engine.methods import METHODS
+from parkade.engine.compile.jit import njit
+from parkade.engine.field.field import Field
+from parkade.engine.steps.brownian import Noise
+from parkade.engine.steps.clock import STEP, TIME
+from parkade.engine.steps.integrator import Goal, Steps
+from parkade.engine.steps.methods import METHODS
 from parkade.engine.system import SMALL_D, unrolled
 from parkade.runs import interpolation
 

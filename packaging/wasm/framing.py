@@ -12,7 +12,7 @@ from symmetric import diagonalize, spectral_norm
 
 from parkade.base.constants import EPSILON, SNAP
 from parkade.base.types import Array
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
 from parkade.engine.vectors import frobenius
 from parkade.solve.frame import _ALIKE, _DEFECTIVE
 

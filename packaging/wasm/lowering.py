@@ -12,8 +12,8 @@ from svd import largest_value, length_of_column, orthogonalize
 
 from parkade.base.constants import EPSILON
 from parkade.base.types import Array
-from parkade.engine.field import NGPT, PERI, POST, PRE, SQRT
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
+from parkade.engine.field.field import NGPT, PERI, POST, PRE, SQRT
 from parkade.engine.system import LOG2E
 from parkade.engine.vectors import frobenius
 from parkade.explorer.limits import _STABLE

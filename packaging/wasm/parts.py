@@ -11,7 +11,7 @@ from framing import multiply
 from slots import floats
 
 from parkade.base.types import Array
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
 from parkade.explorer.parts import _HEADS, _MLP
 
 

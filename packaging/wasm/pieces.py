@@ -13,8 +13,8 @@ from slots import floats
 from symmetric import spectral_norm
 
 from parkade.base.types import Array
-from parkade.engine.clock import STEP, TIME
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
+from parkade.engine.steps.clock import STEP, TIME
 from parkade.engine.system import LOG2E
 from parkade.engine.vectors import frobenius
 from parkade.solve import handover
@@ -28,7 +28,7 @@ class Earlier(NamedTuple):
     """What the model before has left."""
 
     clock: Array
-    watch: Array  # see `engine.trust`
+    watch: Array  # see `engine.steps.trust`
     query: Array
     value: Array
     own_value: Array
@@ -76,7 +76,7 @@ def _change(query: Array, before: Array) -> float:
 
 
 class Watch(NamedTuple):
-    """What was noted of rounding errors (see `engine.trust`); empty if there is noise."""
+    """What was noted of rounding errors (see `engine.steps.trust`); empty if there is noise."""
 
     tokens: Array  # compiled functions return arrays in tuples only
 

@@ -21,8 +21,8 @@ from slots import TABLE, floats, reader, write
 
 from parkade.analysis import centers
 from parkade.base.types import Array
-from parkade.engine import balls
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
+from parkade.engine.search import balls
 from parkade.explorer.limits import Limits
 from parkade.solve import rules
 from parkade.solve.sums import descriptions

@@ -13,10 +13,10 @@ from symmetric import spectral_norm
 
 from parkade.base.constants import EPSILON
 from parkade.base.types import Array
-from parkade.engine import pairwise
-from parkade.engine.harmonic import ROUNDING
-from parkade.engine.jit import njit
-from parkade.engine.series import SERIES
+from parkade.engine.compile.jit import njit
+from parkade.engine.sums import pairwise
+from parkade.engine.sums.harmonic import ROUNDING
+from parkade.engine.sums.series import SERIES
 from parkade.engine.system import LOG2E
 from parkade.engine.vectors import scalar
 from parkade.explorer.limits import _STABLE

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
 
 Wide: TypeAlias = tuple[float, float]
 

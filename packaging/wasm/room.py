@@ -12,13 +12,13 @@ from typing import Any
 from slots import flags, floats, integers
 
 from parkade.base.types import Array
-from parkade.engine import explicit
-from parkade.engine.clock import new_clock
-from parkade.engine.jit import njit
-from parkade.engine.linearization import Linearization, padded
-from parkade.engine.simd import WIDTH
-from parkade.engine.stages import STAGES, Whole, Work
-from parkade.engine.trust import PLACE
+from parkade.engine.compile.jit import njit
+from parkade.engine.compile.simd import WIDTH
+from parkade.engine.jacobian.linearization import Linearization, padded
+from parkade.engine.steps import explicit
+from parkade.engine.steps.clock import new_clock
+from parkade.engine.steps.stages import STAGES, Whole, Work
+from parkade.engine.steps.trust import PLACE
 
 CLOCK = new_clock()
 """That of a run that has not begun."""

@@ -33,8 +33,8 @@ from slots import TABLE, count, floats, integers, reader, write
 from parkade.analysis import sentences
 from parkade.analysis.merging import _FORMING, merge_tree
 from parkade.base.types import Array
-from parkade.engine.jit import njit
-from parkade.engine.neighbours import components, count_near
+from parkade.engine.compile.jit import njit
+from parkade.engine.search.neighbours import components, count_near
 from parkade.explorer.forecast import SINCE
 from parkade.explorer.groups import _HALVINGS
 from parkade.explorer.theory_line import SENTENCES as LINES

@@ -9,7 +9,7 @@ from scene_ending import closest, farthest, some
 from scene_run import Indices
 
 from parkade.base.types import Array
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
 from parkade.theory.conditions import GRID, LEAST, log_bound
 
 _RATIOS, _STEPS = GRID

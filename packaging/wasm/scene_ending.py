@@ -11,8 +11,8 @@ from scene_run import Indices, Run, turn
 
 from parkade.analysis.ending import APART, AT, DISTINCT, FIRM, SIDE, UNIFORM, WITHIN
 from parkade.base.types import Array
-from parkade.engine.jit import njit
-from parkade.engine.neighbours import components
+from parkade.engine.compile.jit import njit
+from parkade.engine.search.neighbours import components
 from parkade.explorer.theory_line import _FEW
 from parkade.theory.table import CASES
 

@@ -11,7 +11,7 @@ from symmetric import spectral_norm
 
 from parkade.base.constants import SNAP
 from parkade.base.types import Array
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
 from parkade.model.spectrum import _WIDEST
 from parkade.theory import table
 

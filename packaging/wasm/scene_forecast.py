@@ -12,10 +12,10 @@ from scene_run import Indices
 from symmetric import spectral_norm
 
 from parkade.base.types import Array
-from parkade.engine.balls import BLOCKED, by_scan
-from parkade.engine.jit import njit
-from parkade.engine.leader_paths import Law, Paths, follow
-from parkade.engine.leaders import Fates, Starts
+from parkade.engine.compile.jit import njit
+from parkade.engine.search.balls import BLOCKED, by_scan
+from parkade.engine.search.leader_paths import Law, Paths, follow
+from parkade.engine.search.leaders import Fates, Starts
 from parkade.explorer.forecast import _TOKENS, _WORK, LEAST, SINCE
 from parkade.theory.forecast import _MANY, _POINTS, _WIDEST, LATEST, path_room
 from parkade.theory.meeting import cluster_radius

@@ -8,7 +8,7 @@ import numpy as np
 from scene_run import Run, turn
 
 from parkade.base.types import Array
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
 from parkade.explorer.frames import (
     _EVEN,
     _FIRST,

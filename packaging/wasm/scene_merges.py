@@ -9,8 +9,8 @@ import numpy as np
 from scene_run import Indices, Run, inside
 
 from parkade.base.types import Array
-from parkade.engine.jit import njit
-from parkade.engine.neighbours import last_alone
+from parkade.engine.compile.jit import njit
+from parkade.engine.search.neighbours import last_alone
 
 PERSISTENCE = 2.0
 

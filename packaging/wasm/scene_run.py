@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.base.types import Array
-from parkade.engine import explicit, implicit, splitting
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
+from parkade.engine.steps import explicit, implicit, splitting
 
 Indices = NDArray[np.int64]
 

@@ -14,7 +14,7 @@ from schur import schur
 
 from parkade.base.constants import SNAP
 from parkade.base.types import Array
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
 from parkade.model.spectrum import _WIDEST
 
 EPSILON = float(np.finfo(np.float64).eps)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
 
 _PRECISION = float(np.finfo(np.float64).eps)
 _TINY = float(np.finfo(np.float64).tiny)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from parkade.base.types import Array
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
 
 _SWEEPS = 60
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.engine.jit import njit
+from parkade.engine.compile.jit import njit
 
 _SWEEPS = 30
 

@@ -18,7 +18,7 @@ from numba.core import callconv, codegen, fastmathpass
 from numba.core.runtime import nrtdynmod
 from numba.core.target_extension import target_override
 
-from parkade.engine import lean
+from parkade.engine.compile import lean
 
 TRIPLE = "wasm32-unknown-unknown"
 FEATURES = ("simd128", "bulk-memory", "bulk-memory-opt", "nontrapping-fptoint", "sign-ext")

@@ -10,8 +10,8 @@ from support import commands
 import parkade as pk
 from parkade import bench
 from parkade.bench import baselines
-from parkade.engine import peak
-from parkade.engine.velocity import velocity
+from parkade.engine.compile import peak
+from parkade.engine.flow.velocity import velocity
 from parkade.solve.lower import prepare
 
 

@@ -7,7 +7,7 @@ import pytest
 from support.builder import interpreted, leaves
 
 import parkade as pk
-from parkade.engine.methods import METHODS
+from parkade.engine.steps.methods import METHODS
 from parkade.solve.compiled import field_workspace
 from parkade.solve.frame import transformer_frame
 from parkade.solve.lower import prepare_field

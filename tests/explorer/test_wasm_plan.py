@@ -11,7 +11,7 @@ import scipy.linalg
 from support.builder import interpreted
 
 import parkade as pk
-from parkade.engine.series import SERIES
+from parkade.engine.sums.series import SERIES
 from parkade.model import matrices
 from parkade.model.head import Head
 from parkade.solve import frame as native

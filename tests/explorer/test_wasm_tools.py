@@ -7,6 +7,7 @@ import gzip
 import importlib
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from support.builder import leaves
 
-from parkade.engine.methods import METHODS
+from parkade.engine.steps.methods import METHODS
 
 BUILDER = Path(__file__).parents[2] / "packaging" / "wasm"
 
@@ -94,7 +95,35 @@ def test_the_engines_are_those_of_the_source(part):
         module = (build.ENGINES / f"{name}.wasm").read_bytes()
         assert build.sha(module) == digests["wasm"]
         assert len(gzip.compress(module, 9)) <= build.LARGEST
+    if build.other_tools("python"):
+        pytest.skip(f"digests of sources are those of Python {build.TOOLS['python']}")
     assert record["sources"] == build.digest_of_sources(), "the source has changed: run make wasm"
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "changes"),
+    [
+        ("src/parkade/engine/vectors.py", "# a comment", False),
+        ("src/parkade/solve/plan.py", "# a comment", False),
+        ("packaging/wasm/slots.py", "# a comment", False),
+        ("src/parkade/engine/vectors.py", "_ONE = 1", True),
+        ("src/parkade/solve/plan.py", "_ONE = 1", True),
+        ("packaging/wasm/slots.py", "_ONE = 1", True),
+        ("packaging/wasm/runtime.c", "int one = 1;", True),
+    ],
+)
+def test_the_digest_sees_code_only(part, tmp_path, monkeypatch, file, line, changes):
+    build = part("build")
+    before = build.digest_of_sources()
+    for folder in ("src/parkade", "packaging/wasm"):
+        skipped = shutil.ignore_patterns("__pycache__", "page", "scenes", "engines")
+        shutil.copytree(build.ROOT / folder, tmp_path / folder, ignore=skipped)
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    monkeypatch.setattr(build, "HERE", tmp_path / "packaging" / "wasm")
+    assert build.digest_of_sources() == before
+    with (tmp_path / file).open("a") as source:
+        source.write(f"\n{line}\n")
+    assert (build.digest_of_sources() != before) == changes
 
 
 @pytest.mark.skipif("PARKADE_PARITY" not in os.environ, reason="make parity compiles one anew")

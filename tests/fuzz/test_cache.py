@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from parkade.engine import cache, jit
+from parkade.engine.compile import cache, jit
 
 CASES = int(os.environ.get("PARKADE_FUZZ", "60"))
 

@@ -12,7 +12,7 @@ import xarray
 from support.common import random_model
 
 import parkade as pk
-from parkade.engine.methods import METHODS
+from parkade.engine.steps.methods import METHODS
 from parkade.runs.interpolation import DENSE
 
 FROZEN = {"frozen": [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]], "frozen_weights": [2.0, 0.5]}

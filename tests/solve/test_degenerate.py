@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import parkade as pk
-from parkade.engine.velocity import velocity
+from parkade.engine.flow.velocity import velocity
 from parkade.runs.rotation import phase_known_until, turn
 from parkade.solve.frame import long_run_frame
 from parkade.solve.lower import prepare

@@ -10,8 +10,8 @@ from support.drift import Drift
 from support.transformers import random_state
 
 import parkade as pk
-from parkade.engine.kinks import loss, lost_forces
-from parkade.engine.tableau import DORMAND_PRINCE
+from parkade.engine.steps.kinks import loss, lost_forces
+from parkade.engine.steps.tableau import DORMAND_PRINCE
 from parkade.solve import naive_kinks
 from parkade.solve.frame import transformer_frame
 from parkade.solve.lower import prepare_field

@@ -11,9 +11,9 @@ from support.marks import many
 
 import parkade as pk
 from parkade.base.errors import InputError, ParkadeError, UnfinishedError
-from parkade.engine import brownian, splitting
-from parkade.engine.brownian import Span
-from parkade.engine.integrator import Goal, Steps
+from parkade.engine.steps import brownian, splitting
+from parkade.engine.steps.brownian import Span
+from parkade.engine.steps.integrator import Goal, Steps
 from parkade.engine.system import SMALL_D, unrolled
 from parkade.solve.brownian import noise_of as engine_noise
 from parkade.solve.frame import transformer_frame

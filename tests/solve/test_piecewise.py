@@ -14,7 +14,7 @@ from support.drift import drifting
 
 import parkade as pk
 from parkade import plots
-from parkade.engine import linear_time
+from parkade.engine.flow import linear_time
 from parkade.solve import pace
 from parkade.solve.options import Hooks, Options
 from parkade.solve.solver import Solver

@@ -311,7 +311,7 @@ def test_a_very_short_run():
 def test_blas_gets_its_threads_back_when_the_last_run_ends():
     from threadpoolctl import threadpool_info
 
-    from parkade.engine.threads import single_threaded_blas
+    from parkade.engine.compile.threads import single_threaded_blas
 
     def counts():
         return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]

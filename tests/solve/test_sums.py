@@ -14,12 +14,12 @@ from support.marks import both, masks, seeds
 
 import parkade as pk
 from parkade.base.errors import InaccurateSumsError
-from parkade.engine import linear_time
-from parkade.engine.running import CHUNK
-from parkade.engine.series import SERIES
-from parkade.engine.stages import workspace_bytes
+from parkade.engine.flow import linear_time
+from parkade.engine.flow.velocity import velocity
+from parkade.engine.steps.stages import workspace_bytes
+from parkade.engine.sums.running import CHUNK
+from parkade.engine.sums.series import SERIES
 from parkade.engine.system import unrolled
-from parkade.engine.velocity import velocity
 from parkade.solve import sums as choice
 from parkade.solve.options import Options, Problem
 from parkade.sweeps.recipe import Recipe

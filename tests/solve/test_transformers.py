@@ -80,9 +80,9 @@ def test_kernels_take_the_steps_of_the_naive_integrators(method):
 @pytest.mark.parametrize("norm", ["peri", "sqrt"])
 def test_order(norm, method, order):
     """With steps of equal size; √(t + 1) makes the flow depend on time."""
-    from parkade.engine.clock import STEP
-    from parkade.engine.integrator import Goal, Steps
-    from parkade.engine.methods import METHODS
+    from parkade.engine.steps.clock import STEP
+    from parkade.engine.steps.integrator import Goal, Steps
+    from parkade.engine.steps.methods import METHODS
     from parkade.solve.compiled import field_workspace
     from parkade.solve.frame import transformer_frame
     from parkade.solve.lower import prepare_field

@@ -10,7 +10,7 @@ import sys
 import pytest
 from support.caches import copy_without
 
-from parkade.engine import threads
+from parkade.engine.compile import threads
 from parkade.solve import warmup
 from parkade.solve.kinds import Kind
 
@@ -20,7 +20,7 @@ EXPLICIT = Kind("explicit", 3, "direct")
 def test_another_process_fills_the_cache(tmp_path):
     # Code for all cores is many small functions: one of them is missing, and other engines.
     kind = Kind("explicit", 3, "direct", on_all_cores=True)
-    missing = ("explicit._estimate", "explicit.advance", "implicit.advance")
+    missing = ("steps.explicit._estimate", "steps.explicit.advance", "steps.implicit.advance")
     variables = copy_without(tmp_path, *missing)
     subprocess.run(
         [sys.executable, "-m", "parkade.solve.warmup", json.dumps([kind])],
@@ -29,7 +29,7 @@ def test_another_process_fills_the_cache(tmp_path):
         capture_output=True,
     )
     there = {path.name.partition("-")[0] for path in tmp_path.rglob("*.nbc")}
-    assert there.intersection(missing) == {"explicit._estimate"}
+    assert there.intersection(missing) == {"steps.explicit._estimate"}
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import parkade as pk
-from parkade.engine import jit
+from parkade.engine.compile import jit
 from parkade.solve.kinds import Kind
 
 _SOURCE = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
@@ -68,10 +68,12 @@ def preload():
     """Call functions that engines are made of, before there is an engine."""
     import numpy as np
 
-    from parkade.engine import pairwise_linear, small_matrices, stages, substitution, vectors
-    from parkade.engine.linearization import allocate
+    from parkade.engine import vectors
+    from parkade.engine.flow.velocity import velocity
+    from parkade.engine.jacobian import pairwise_linear, small_matrices, substitution
+    from parkade.engine.jacobian.linearization import allocate
+    from parkade.engine.steps import stages
     from parkade.engine.system import LOG2E
-    from parkade.engine.velocity import velocity
     from parkade.solve.lower import prepare
 
     x = pk.sphere.uniform(24, 2, seed=1)

@@ -1,10 +1,10 @@
-"""The Brownian paths of `parkade.engine.brownian` in plain NumPy, for all tokens at once."""
+"""The Brownian paths of `parkade.engine.steps.brownian` in plain NumPy, for all tokens at once."""
 
 import math
 
 import numpy as np
 
-from parkade.engine.brownian import EVERYONE, PART, ROOT
+from parkade.engine.steps.brownian import EVERYONE, PART, ROOT
 from parkade.solve.naive_splitting import NaiveSplitting
 
 _LOW = np.uint64(0xFFFFFFFF)

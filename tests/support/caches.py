@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from parkade.engine import jit
+from parkade.engine.compile import jit
 
 
 def copy_without(directory, *functions):

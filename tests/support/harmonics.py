@@ -7,11 +7,11 @@ import functools
 import numpy as np
 
 import parkade as pk
-from parkade.engine import lengths as coefficients
-from parkade.engine import linear_time
-from parkade.engine.harmonic import ROUNDING
-from parkade.engine.lengths import LENGTHS
-from parkade.engine.series import SERIES
+from parkade.engine.flow import linear_time
+from parkade.engine.sums import lengths as coefficients
+from parkade.engine.sums.harmonic import ROUNDING
+from parkade.engine.sums.lengths import LENGTHS
+from parkade.engine.sums.series import SERIES
 from parkade.engine.system import unrolled
 from parkade.solve.lower import prepare
 from support.common import random_model

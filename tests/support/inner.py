@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 import parkade as pk
-from parkade.engine import field_velocity
-from parkade.engine.running import Chunk
+from parkade.engine.field import velocity as field_velocity
+from parkade.engine.flow.velocity import velocity, velocity_batch
+from parkade.engine.sums.running import Chunk
 from parkade.engine.system import unrolled
-from parkade.engine.velocity import velocity, velocity_batch
 from parkade.solve.frame import transformer_frame
 from parkade.solve.lower import prepare, prepare_field
 from support import bits

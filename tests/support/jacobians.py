@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from parkade.engine import simd, small_matrices, tangent
+from parkade.engine.compile import simd
+from parkade.engine.jacobian import small_matrices, tangent
 
 
 def tangent_bases(x):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from parkade.engine import linear_time, small_matrices, stages
-from parkade.engine.implicit import IMPLICIT
+from parkade.engine.flow import linear_time
+from parkade.engine.jacobian import small_matrices
+from parkade.engine.steps import stages
+from parkade.engine.steps.implicit import IMPLICIT
 from parkade.engine.system import LOG2E, unrolled
 from support.harmonics import systems
 from support.jacobians import tangent_bases

@@ -103,7 +103,7 @@ def while_running_with_blas():
 def while_compiling():
     import numba
 
-    import parkade.engine.jit  # noqa: F401
+    import parkade.engine.compile.jit  # noqa: F401
 
     def compile_something():
         @numba.njit
@@ -162,7 +162,7 @@ def blas_threads():
     """A child regains the BLAS threads that another thread of its parent has limited."""
     from threadpoolctl import threadpool_info
 
-    from parkade.engine.threads import single_threaded_blas
+    from parkade.engine.compile.threads import single_threaded_blas
 
     def count():
         return str(

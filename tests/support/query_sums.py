@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from parkade.engine import queries
-from parkade.engine.basis import basis
-from parkade.engine.general import at_queries
-from parkade.engine.jit import interpreted
-from parkade.engine.running import CHUNK, Chunk
+from parkade.engine.compile.jit import interpreted
+from parkade.engine.sums import queries
+from parkade.engine.sums.basis import basis
+from parkade.engine.sums.general import at_queries
+from parkade.engine.sums.running import CHUNK, Chunk
 from parkade.engine.system import unrolled
 from support.harmonics import any_queries, systems
 from support.running_sums import N, nothing_yet

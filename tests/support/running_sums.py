@@ -6,10 +6,10 @@ import functools
 
 import numpy as np
 
-from parkade.engine.basis import DIMENSIONS
-from parkade.engine.jit import interpreted
-from parkade.engine.running import CHUNK, Chunk, Running
-from parkade.engine.series import SERIES
+from parkade.engine.compile.jit import interpreted
+from parkade.engine.sums.basis import DIMENSIONS
+from parkade.engine.sums.running import CHUNK, Chunk, Running
+from parkade.engine.sums.series import SERIES
 
 N = 300
 

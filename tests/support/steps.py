@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from parkade.engine import clock, field_stages
-from parkade.engine.explicit import EXPLICIT
-from parkade.engine.field import Field
-from parkade.engine.implicit import IMPLICIT
-from parkade.engine.integrator import Goal, Steps
+from parkade.engine.field.field import Field
+from parkade.engine.steps import clock, field_stages
+from parkade.engine.steps.explicit import EXPLICIT
+from parkade.engine.steps.implicit import IMPLICIT
+from parkade.engine.steps.integrator import Goal, Steps
+from parkade.engine.steps.tableau import RODAS4P
 from parkade.engine.system import SMALL_D, unrolled
-from parkade.engine.tableau import RODAS4P
 
 
 def implicit_step(system, x, diagonal, t=0.0):

@@ -195,7 +195,7 @@ def after_compiling(tmp_path):
     left = killed.file_in(KEPT.parent)
     if not left.exists():  # the code was there before; so one more process compiles
         left = killed.file_in(tmp_path)
-        missing = copy_without(tmp_path / "cache", "implicit.advance")
+        missing = copy_without(tmp_path / "cache", "steps.implicit.advance")
         command = [sys.executable, killed.__file__, str(tmp_path)]
         subprocess.run(command, env=os.environ | missing, check=True)
     file = tmp_path / "sweep.toml"

@@ -81,7 +81,7 @@ def linked(x: Array, r: float) -> NDArray[np.int64]:
         for i in range(0, len(labels), some):
             labels[i : i + some] = _linked_on_the_circle(states[i : i + some], r)
     else:
-        from parkade.engine import neighbours
+        from parkade.engine.search import neighbours
 
         for i, state in enumerate(states):
             labels[i] = neighbours.components(np.ascontiguousarray(state), r)
@@ -133,7 +133,7 @@ def consumption(
     >>> pk.clusters.consumption(run, [0], 0.1, times=[0.0, 20.0]).round(3).tolist()
     [0.333, 0.667]
     """
-    from parkade.engine import neighbours
+    from parkade.engine.search import neighbours
 
     need_path(run, "consumption")
     n = run.tokens.shape[1]

@@ -125,7 +125,7 @@ def merge_tree(
     >>> len(tree.events), tree.count(1e9), tree.leaders(1e9).tolist()
     (39, 1, [0])
     """
-    from parkade.engine import neighbours
+    from parkade.engine.search import neighbours
 
     need_path(run, "merge_tree")
     r = default_radius(run.model) if radius is None else check.positive("radius", radius)
@@ -175,7 +175,7 @@ def _arrivals(
     halvings: int,
 ) -> tuple[Array, NDArray[np.int64]]:
     """When each `token` arrives, given the index at which it is `last` alone, and the nearest."""
-    from parkade.engine import neighbours
+    from parkade.engine.search import neighbours
 
     when = run.times[last + 1]  # index 0 for tokens that are never alone
     nearest = np.empty(len(token), dtype=np.int64)

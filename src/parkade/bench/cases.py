@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from parkade.bench import baselines
-from parkade.engine.peak import multiply_adds
+from parkade.engine.compile.peak import multiply_adds
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
@@ -36,7 +36,8 @@ class Result:
 
 def velocity_batch(quick: bool) -> Result:
     """One velocity of many small systems (Figure 3 runs thousands of them), on one thread."""
-    from parkade.engine import threads, velocity
+    from parkade.engine.compile import threads
+    from parkade.engine.flow import velocity
     from parkade.engine.system import unrolled
     from parkade.solve import sums
     from parkade.solve.lower import prepare
@@ -69,7 +70,7 @@ def velocity_batch(quick: bool) -> Result:
 
 def run(quick: bool) -> Result:
     """A whole run of Figure 2 at tol 1e-6 against the usual Euler script, on one thread."""
-    from parkade.engine import threads
+    from parkade.engine.compile import threads
 
     n, d, beta, t_end = 200, 2, 64.0, 7.5 if quick else 150.0
     model, x0 = Attention(d, beta), sphere.uniform(n, d, seed=1)
@@ -95,8 +96,8 @@ def run(quick: bool) -> Result:
 
 def velocity_large_d(quick: bool) -> Result:
     """One velocity of one large system in many dimensions, on all cores."""
-    from parkade.engine import threads
-    from parkade.engine.velocity import velocity
+    from parkade.engine.compile import threads
+    from parkade.engine.flow.velocity import velocity
     from parkade.solve.lower import prepare
 
     n, d, beta = 512 if quick else 4096, 64, 8.0
@@ -125,9 +126,10 @@ def velocity_sphere(quick: bool) -> Result:
 
 def _linear(case: str, d: int, beta: float, target: float, quick: bool) -> Result:
     """Harmonic sums against parkade's own direct sums, which are timed for some of the rows."""
-    from parkade.engine import pairwise, threads
+    from parkade.engine.compile import threads
+    from parkade.engine.flow.velocity import velocity
+    from parkade.engine.sums import pairwise
     from parkade.engine.system import unrolled
-    from parkade.engine.velocity import velocity
     from parkade.solve import sums
     from parkade.solve.lower import prepare
     from parkade.solve.options import Options, Problem

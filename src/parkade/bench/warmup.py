@@ -28,7 +28,7 @@ class Warmed(NamedTuple):
 
 def warm_up_all(report: Report) -> Warmed:
     """Compile or load every engine, and what runs need besides."""
-    from parkade.engine.threads import cores
+    from parkade.engine.compile.threads import cores
 
     tasks = [*kinds(), None]
     total = np.zeros(2, dtype=int)
@@ -42,7 +42,7 @@ def warm_up_all(report: Report) -> Warmed:
 
 def warm_up_one(kind: Kind | None) -> Warmed:
     """Compile or load one engine; with None, what runs need besides."""
-    from parkade.engine.jit import COUNTS
+    from parkade.engine.compile.jit import COUNTS
 
     before = Warmed(COUNTS["compiled"], COUNTS["loaded"])
     if kind is None:

@@ -9,7 +9,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from parkade.base.types import Array
-from parkade.engine.jit import SUMS, njit
+from parkade.engine.compile.jit import SUMS, njit
 
 REACH = 4.0
 """How far, in units of 1/(β|KᵀQ|), the fastest token may go in the first step of a run.

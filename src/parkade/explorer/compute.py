@@ -10,7 +10,7 @@ import numpy as np
 from parkade.base import check
 from parkade.base.errors import StuckError
 from parkade.base.progress import Report, compiling
-from parkade.engine.threads import single_threaded_blas
+from parkade.engine.compile.threads import single_threaded_blas
 from parkade.explorer.build import build
 from parkade.explorer.limits import LimitedRecorder, Limits, tol_of
 from parkade.explorer.schema import FieldError

@@ -11,7 +11,7 @@ import numpy as np
 
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.engine.field import EVERYTHING, Field
+from parkade.engine.field.field import EVERYTHING, Field
 from parkade.model.transformer import Transformer
 from parkade.solve.brownian import first_step, noise_of
 from parkade.solve.frame import Frame

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from parkade.base.errors import ParkadeError
 from parkade.base.progress import Report, tell
-from parkade.engine.threads import cores
+from parkade.engine.compile.threads import cores
 from parkade.explorer.memory import Tidier
 
 TICK = 0.1

@@ -7,7 +7,7 @@ from typing import Any
 
 from parkade.analysis.clusters import default_radius, merge_tree
 from parkade.base.progress import Report, compiling
-from parkade.engine.threads import single_threaded_blas
+from parkade.engine.compile.threads import single_threaded_blas
 from parkade.explorer.build import put_back
 from parkade.explorer.compute import compute_run
 from parkade.explorer.forecast import forecast

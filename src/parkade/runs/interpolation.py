@@ -21,7 +21,7 @@ def interpolate(
     out: Array,
 ) -> None:
     """Set `out` to the tokens at time t inside a step, from its ends and dense output."""
-    from parkade.engine.methods import METHODS
+    from parkade.engine.steps.methods import METHODS
 
     if t == times[1]:
         out[:] = ends[1]

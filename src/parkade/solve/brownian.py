@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from parkade.engine.brownian import Noise
-from parkade.engine.jit import interpreted
-from parkade.engine.splitting import SHORTEST, cells_of, longest
+from parkade.engine.compile.jit import interpreted
+from parkade.engine.steps.brownian import Noise
+from parkade.engine.steps.splitting import SHORTEST, cells_of, longest
 from parkade.engine.vectors import REACH
 from parkade.model.model import Model
 

@@ -11,17 +11,19 @@ import numpy as np
 
 from parkade.base.errors import InaccurateSumsError
 from parkade.base.types import Array
-from parkade.engine import clock, field_stages, linear_time, splitting, threads
-from parkade.engine.field import Field
-from parkade.engine.integrator import Goal, Integrator
-from parkade.engine.integrator import Steps as Room
-from parkade.engine.jit import made_with
-from parkade.engine.methods import METHODS
-from parkade.engine.stages import BLOCK
+from parkade.engine.compile import threads
+from parkade.engine.compile.jit import made_with
+from parkade.engine.field.field import Field
+from parkade.engine.flow import linear_time
+from parkade.engine.flow.velocity import PARALLEL_SECONDS
+from parkade.engine.steps import clock, field_stages, splitting
+from parkade.engine.steps.integrator import Goal, Integrator
+from parkade.engine.steps.integrator import Steps as Room
+from parkade.engine.steps.methods import METHODS
+from parkade.engine.steps.stages import BLOCK
+from parkade.engine.steps.trust import new_watch
 from parkade.engine.system import LOG2E, SMALL_D, System, unrolled
-from parkade.engine.trust import new_watch
 from parkade.engine.vectors import frobenius, noise_speed
-from parkade.engine.velocity import PARALLEL_SECONDS
 from parkade.model.transformer import Transformer
 from parkade.solve.brownian import first_step as first_noisy_step
 from parkade.solve.brownian import noise_of

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.engine.trust import ROUNDING
+from parkade.engine.steps.trust import ROUNDING
 from parkade.model.flow import Flow
 from parkade.solve.naive import Naive
 from parkade.solve.naive_implicit import NaiveImplicit

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 from parkade.base.types import Array
-from parkade.engine.clock import DRIFT, STEP
-from parkade.engine.trust import FIRST, LAST, LEAST, SINCE
+from parkade.engine.steps.clock import DRIFT, STEP
+from parkade.engine.steps.trust import FIRST, LAST, LEAST, SINCE
 
 _LATE = 1e6  # what a clock may show at the start of a model, in units of how long that lasts
 _CAUTIOUS = 0.01  # a step that the engine would choose at the start, in units of 1/|V|

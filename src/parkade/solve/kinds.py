@@ -10,12 +10,13 @@ import numpy as np
 from parkade.base import forks
 from parkade.base.progress import compiling
 from parkade.base.types import MaskName
-from parkade.engine import clock, linear_time
-from parkade.engine.integrator import Goal
-from parkade.engine.integrator import Steps as Room
-from parkade.engine.lengths import LENGTHS
-from parkade.engine.methods import METHODS
-from parkade.engine.series import SERIES
+from parkade.engine.flow import linear_time
+from parkade.engine.steps import clock
+from parkade.engine.steps.integrator import Goal
+from parkade.engine.steps.integrator import Steps as Room
+from parkade.engine.steps.methods import METHODS
+from parkade.engine.sums.lengths import LENGTHS
+from parkade.engine.sums.series import SERIES
 from parkade.engine.system import SMALL_D, unrolled
 from parkade.model.attention import Attention
 from parkade.model.head import Head

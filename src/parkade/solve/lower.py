@@ -7,8 +7,8 @@ import numpy as np
 from parkade.base.constants import EPSILON
 from parkade.base.errors import ParkadeError
 from parkade.base.types import Array
-from parkade.engine import field as kernels
-from parkade.engine.field import EVERYTHING, Field
+from parkade.engine.field import field as kernels
+from parkade.engine.field.field import EVERYTHING, Field
 from parkade.engine.system import LOG2E, System
 from parkade.model.head import Head
 from parkade.model.mask import Causal, Full, Prefix, Window

@@ -1,7 +1,7 @@
 """Runs of any model with its naive velocity: Dormand–Prince 5(4) in plain NumPy.
 
 It is the reference for tests of the compiled engines, and it runs models that no kernel covers.
-`engine.explicit` describes the method; the step control is the same.
+`engine.steps.explicit` describes the method; the step control is the same.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import numpy as np
 
 from parkade.base.constants import EPSILON
 from parkade.base.types import Array
-from parkade.engine.clock import TIME, TRUSTED, new_clock
-from parkade.engine.explicit import LAND
-from parkade.engine.tableau import DORMAND_PRINCE
-from parkade.engine.trust import ROUNDING, new_watch, note_growth, note_rest
+from parkade.engine.steps.clock import TIME, TRUSTED, new_clock
+from parkade.engine.steps.explicit import LAND
+from parkade.engine.steps.tableau import DORMAND_PRINCE
+from parkade.engine.steps.trust import ROUNDING, new_watch, note_growth, note_rest
 from parkade.model.sphere import normalize
 from parkade.model.transformer import Transformer
 from parkade.solve.handover import resting, take_over, take_over_watch

@@ -1,9 +1,10 @@
 """Long runs of any causal model with its naive velocity: RODAS4P with finite differences.
 
-`engine.implicit` describes the method: steps in the gnomonic chart at their start, and a limit on
-steps if tokens are near an unstable equilibrium. Here the Jacobian comes from finite differences
-of the velocity, and time is one more variable, so that the velocity may depend on it. The linear
-system is solved token by token if no token depends on a later one, and all at once otherwise.
+`engine.steps.implicit` describes the method: steps in the gnomonic chart at their start, and a
+limit on steps if tokens are near an unstable equilibrium. Here the Jacobian comes from finite
+differences of the velocity, and time is one more variable, so that the velocity may depend on it.
+The linear system is solved token by token if no token depends on a later one, and all at once
+otherwise.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.engine.tableau import RODAS4P
+from parkade.engine.steps.tableau import RODAS4P
 from parkade.solve.naive import Naive, longest
 from parkade.solve.options import Problem
 from parkade.solve.stepper import Steps

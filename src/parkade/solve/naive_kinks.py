@@ -1,11 +1,11 @@
-"""What the kinks of ReLU may cost an explicit step, in plain NumPy: see `engine.kinks`."""
+"""What the kinks of ReLU may cost an explicit step, in plain NumPy: see `engine.steps.kinks`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.engine.kinks import ALLOWED, BUMP, END, MIDDLE
+from parkade.engine.steps.kinks import ALLOWED, BUMP, END, MIDDLE
 from parkade.model.mlp import MLP
 from parkade.model.model import Model
 from parkade.model.transformer import Transformer

@@ -1,7 +1,7 @@
 """Noisy runs of any model with its naive velocity; only the noise is compiled.
 
-`engine.splitting` describes the method. The steps are the same, so this is the reference for its
-tests, and it runs models that no kernel covers.
+`engine.steps.splitting` describes the method. The steps are the same, so this is the reference for
+its tests, and it runs models that no kernel covers.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.engine.brownian import Span, scatter_rows
-from parkade.engine.jit import interpreted
-from parkade.engine.splitting import CELLS, FEWEST, GROW, SHORTEST, cells_of
-from parkade.engine.splitting import longest as limit
+from parkade.engine.compile.jit import interpreted
+from parkade.engine.steps.brownian import Span, scatter_rows
+from parkade.engine.steps.splitting import CELLS, FEWEST, GROW, SHORTEST, cells_of
+from parkade.engine.steps.splitting import longest as limit
 from parkade.solve.brownian import first_step, noise_of
 from parkade.solve.naive import Naive, longest
 from parkade.solve.options import Problem

@@ -116,7 +116,7 @@ def _is_short(problem: Problem) -> bool:
 
 def _explicit_is_cheaper(problem: Problem, frame: Frame, n: int) -> bool:
     """Whether explicit steps are cheaper, where steps can be foreseen."""
-    from parkade.engine.pairwise import seconds
+    from parkade.engine.sums.pairwise import seconds
 
     model = problem.model
     product = model.product

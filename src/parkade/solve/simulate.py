@@ -135,7 +135,7 @@ def simulate_many(
     solver = Solver(model if schedule is None else Scheduled(model, schedule), options)
     common = new_seed(seed) if solver.problem.noisy or seed is not None else 0
     starts = [check.tokens(x, model.d, name=f"tokens[{i}]") for i, x in enumerate(tokens)]
-    from parkade.engine.threads import cores
+    from parkade.engine.compile.threads import cores
 
     workers = cores() if threads is None else check.positive_int("threads", threads)
     cancelled = threading.Event()

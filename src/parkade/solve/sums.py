@@ -89,7 +89,7 @@ def naive(problem: Problem, n: int) -> Sums:
 
 def of_transformer(problem: Problem, n: int) -> Sums:
     """Direct sums over all heads."""
-    from parkade.engine.pairwise import seconds
+    from parkade.engine.sums.pairwise import seconds
 
     model = problem.model
     assert isinstance(model, Transformer)
@@ -109,8 +109,8 @@ def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = ""
 
     An `obstacle` rules out harmonic sums. A `preference` rules them out unless requested.
     """
-    from parkade.engine.harmonic import ROUNDING
-    from parkade.engine.pairwise import seconds as pairwise_seconds
+    from parkade.engine.sums.harmonic import ROUNDING
+    from parkade.engine.sums.pairwise import seconds as pairwise_seconds
 
     model, options, weights = problem.model, problem.options, problem.fixed.weights
     mask_pairs = n * n / 2 if model.triangular else float(n * n)
@@ -150,7 +150,7 @@ def _harmonic(
     problem: Problem, n: int, tail: float, direct: float
 ) -> tuple[float, Array | None, Array | None]:
     """The cost of harmonic sums, their coefficients, and those by length; None if too many."""
-    from parkade.engine.series import SERIES
+    from parkade.engine.sums.series import SERIES
 
     model, asked = problem.model, problem.options.sums
     series, (low, high), plain = SERIES[model.d], _lengths(model), _rate(model) > 0
@@ -174,14 +174,14 @@ def _harmonic(
 
 @lru_cache(maxsize=32)
 def _table(d: int, beta: float, tail: float) -> Array:
-    from parkade.engine.series import SERIES
+    from parkade.engine.sums.series import SERIES
 
     return SERIES[d].table(beta, tail)
 
 
 @lru_cache(maxsize=32)
 def _table_by_length(d: int, low: float, high: float, tail: float) -> tuple[Array, Array]:
-    from parkade.engine.lengths import LENGTHS
+    from parkade.engine.sums.lengths import LENGTHS
 
     return LENGTHS[d](low, high, tail)
 

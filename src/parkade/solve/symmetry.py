@@ -17,7 +17,7 @@ import numpy as np
 
 from parkade.base.errors import ParkadeError
 from parkade.base.types import Array
-from parkade.engine.trust import ROUNDING
+from parkade.engine.steps.trust import ROUNDING
 from parkade.model.transformer import Transformer
 from parkade.solve.equilibrium import growth_rate
 from parkade.solve.integrate import integrate

@@ -43,7 +43,7 @@ def kinds() -> list[Kind]:
 @contextmanager
 def compiled_ahead(*kinds: Kind) -> Iterator[None]:
     """Compile engines, in this order, while the block runs."""
-    from parkade.engine.threads import cores
+    from parkade.engine.compile.threads import cores
 
     new = [kind for kind in kinds if kind not in _begun]
     if not new or cores() == 1 or not sys.executable:

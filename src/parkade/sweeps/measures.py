@@ -123,7 +123,7 @@ def _compared(forecast: MergeTree, tree: MergeTree) -> dict[str, ArrayLike]:
 
 
 def _consumption(sample: Sample) -> dict[str, ArrayLike]:
-    from parkade.engine import neighbours
+    from parkade.engine.search import neighbours
 
     def share(who: NDArray[np.int64]) -> Array:  # like `clusters.consumption`, for known tokens
         counts = neighbours.count_near(sample.tokens, who, sample.radius)

@@ -21,7 +21,7 @@ _NAMES = [a + "dgemm" + b for a in ("", "scipy_") for b in ("_", "", "_64_", "64
 def versions() -> dict[str, str]:
     """Versions of the software that determines the bits of a result, and the code it chooses."""
     from parkade import __version__
-    from parkade.engine.jit import made_with
+    from parkade.engine.compile.jit import made_with
 
     own = {"parkade": __version__, "python": platform.python_version()}
     return {**own, **_of_packages(), **made_with()}

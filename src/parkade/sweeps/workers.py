@@ -100,7 +100,7 @@ def pool_of(executor: Executor | str | None, workers: int | None) -> AbstractCon
         )
     kind = check.choice("executor", "threads" if executor is None else executor, POOLS)
     if workers is None:
-        from parkade.engine.threads import cores
+        from parkade.engine.compile.threads import cores
 
         workers = cores()
     count = check.positive_int("workers", workers)

@@ -46,7 +46,7 @@ def sequential_energies(
     >>> pk.theory.sequential_energies(pk.sphere.from_angles([0.0, 0.0, 3.0]), 2.0).round(4).tolist()
     [0.0, -0.5, -0.0187]
     """
-    from parkade.engine import energy
+    from parkade.engine.sums import energy
 
     x = check.array("tokens", tokens)
     shape = x.shape

@@ -139,7 +139,7 @@ def forecast(
 
 def _tree(problem: _Problem, pull: Pull, r: float, t_end: float | None) -> MergeTree:
     """The forecast, by default up to ten times the last merge."""
-    from parkade.engine import leaders
+    from parkade.engine.search import leaders
 
     end = LATEST if t_end is None else t_end
     starts = leaders.Starts(*_park(problem, r))
@@ -238,7 +238,7 @@ def path_room(sharpness: float) -> int:
 
 def _by_paths(problem: _Problem, starts: Any, fates: Any, radius: float, end: float) -> None:
     """Set the fates of the leaders by their paths."""
-    from parkade.engine import leader_paths
+    from parkade.engine.search import leader_paths
 
     m, d = starts.places.shape
     law = leader_paths.Law(problem.query, problem.sharpness, (2 * math.sin(radius / 2)) ** 2, end)
@@ -254,7 +254,7 @@ def _by_paths(problem: _Problem, starts: Any, fates: Any, radius: float, end: fl
 
 def _by_pairs(problem: _Problem, starts: Any, fates: Any, radius: float) -> None:
     """Set the fates of the leaders by the law of pairs."""
-    from parkade.engine import leaders
+    from parkade.engine.search import leaders
 
     beta = float(problem.query[0, 0])
     if not np.array_equal(problem.query, beta * np.eye(len(problem.query))):

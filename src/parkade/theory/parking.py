@@ -61,7 +61,7 @@ def renyi_centers(
     >>> pk.renyi_centers(x, 0.5, model=pk.Attention(Q=[1, 4])).tolist()
     [0, 1, 2, 3]
     """
-    from parkade.engine import balls
+    from parkade.engine.search import balls
 
     return np.flatnonzero(_fates(tokens, delta, model, strong=False)[0] != balls.BLOCKED)
 
@@ -90,7 +90,7 @@ def strong_renyi_centers(
     >>> pk.strong_renyi_centers(x, 0.5).tolist()  # 0.6 is not strong: 0.3 is nearby and earlier
     [0, 3]
     """
-    from parkade.engine import balls
+    from parkade.engine.search import balls
 
     return np.flatnonzero(_fates(tokens, delta, model, strong=True)[0] == balls.STRONG)
 
@@ -98,8 +98,8 @@ def strong_renyi_centers(
 def _fates(
     tokens: ArrayLike, delta: Any, model: Any, *, strong: bool
 ) -> tuple[NDArray[np.uint8], int]:
-    """The kind of each token (see `engine.balls`), and the number of pairs compared."""
-    from parkade.engine import balls
+    """The kind of each token (see `engine.search.balls`), and the number of pairs compared."""
+    from parkade.engine.search import balls
 
     x, sign, bound = _places(tokens, delta, model)
     low = x.min(axis=0)
@@ -123,7 +123,7 @@ def _fates(
 
 
 def _places(tokens: ArrayLike, delta: Any, model: Any) -> tuple[Array, float, float]:
-    """Points, and the sign and bound of the test for δ (see `engine.balls`)."""
+    """Points, and the sign and bound of the test for δ (see `engine.search.balls`)."""
     radius = check.number("delta", delta)
     if model is None:
         x = np.ascontiguousarray(check.tokens(tokens))
@@ -134,7 +134,7 @@ def _places(tokens: ArrayLike, delta: Any, model: Any) -> tuple[Array, float, fl
             )
         return (x, *ball(radius))
 
-    from parkade.engine import balls
+    from parkade.engine.search import balls
 
     if not isinstance(model, Model) or model.product is None:
         raise InputError(

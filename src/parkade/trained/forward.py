@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade.engine.threads import single_threaded_blas
+from parkade.engine.compile.threads import single_threaded_blas
 from parkade.trained.block import Attention, Block, Ends, Floats, Network, Shape
 
 TILE = 2**22

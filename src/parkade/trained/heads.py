@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from parkade.base import check
 from parkade.base import progress as bars
 from parkade.base.types import Array, Seed
-from parkade.engine.threads import single_threaded_blas
+from parkade.engine.compile.threads import single_threaded_blas
 from parkade.trained.flows import head_matrices
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import IO
 
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.engine.cache import private_directory, remove_abandoned
+from parkade.engine.compile.cache import private_directory, remove_abandoned
 from parkade.trained import hub
 
 _CHUNK = 2**20  # bytes

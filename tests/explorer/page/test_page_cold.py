@@ -23,7 +23,7 @@ document.addEventListener('DOMContentLoaded', () => {
 
 def test_the_first_scene_is_there_before_the_compiler_is_done(browser, tmp_path):
     # A part of the engine that takes seconds; all of it would take twenty.
-    with explore(**copy_without(tmp_path / "cache", "linear_time.whole")) as (_, origin):
+    with explore(**copy_without(tmp_path / "cache", "flow.linear_time.whole")) as (_, origin):
         page = browser.new_page(reduced_motion="reduce")
         page.add_init_script(_LISTEN)
         page.goto(origin)

@@ -17,7 +17,7 @@ from parkade import theory
 from parkade.base import forks
 from parkade.base.errors import doubts_do_not_matter
 from parkade.base.types import Array
-from parkade.engine.threads import cores
+from parkade.engine.compile.threads import cores
 from parkade.experiments.experiment import Effort
 from parkade.model import sphere
 from parkade.sweeps.ensemble import ensemble

@@ -1,0 +1,1 @@
+"""How machine code is made, kept and loaded."""

@@ -1,0 +1,1 @@
+"""The velocity of any transformer, and its linearisation."""

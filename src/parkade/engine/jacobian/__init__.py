@@ -1,0 +1,1 @@
+"""The flow of plain attention linearised, and linear systems in its Jacobian."""

@@ -1,0 +1,1 @@
+"""Which tokens are near which, and which leader each one joins."""

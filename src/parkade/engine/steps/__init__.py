@@ -1,0 +1,1 @@
+"""Steps in time: explicit, implicit, and with noise."""

@@ -1,0 +1,1 @@
+"""Attention sums: directly over all pairs, or in linear time by harmonic functions."""
