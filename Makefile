@@ -104,7 +104,7 @@ fuzz: browser ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000)
 	  tests/explorer/page/test_page_presets.py -n auto --dist worksteal
 
 parity: browser ## engines in the browser against native ones, for hundreds of models
-	PARKADE_PARITY=1 $(BIN)/pytest tests/explorer/test_wasm_tools.py tests/explorer/page/test_engine.py \
+	PARKADE_PARITY=1 $(BIN)/pytest tests/explorer/wasm/test_tools.py tests/explorer/page/test_engine.py \
 	  tests/explorer/page/test_fields.py -n auto --dist load
 
 # Debian's where it can be installed, or else Playwright's own. The shell is Chromium without windows:
@@ -156,7 +156,7 @@ wasm: $(VENV)/wasm ## build the engines for pages, after an edit of the engine
 	$(VENV)/wasm/bin/python packaging/wasm/build.py
 
 page: $(VENV)/parkade ## write the explorer as static files into page/, for any host
-	$(BIN)/python -m parkade.explorer.folder page
+	$(BIN)/python -m parkade.explorer.standalone.folder page
 
 bench: $(VENV)/parkade ## measure the speed against named baselines
 	$(BIN)/parkade bench

@@ -20,8 +20,8 @@ from typing import Any
 import uvicorn
 
 from parkade.explorer import Settings
-from parkade.explorer.app import create_app
-from parkade.explorer.presets import presets
+from parkade.explorer.server.app import create_app
+from parkade.explorer.settings.presets import presets
 
 BAR = 200.0
 ROUNDS = 9

@@ -18,7 +18,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from parkade.explorer import scene
-from parkade.explorer.export import page
+from parkade.explorer.standalone.export import page
 
 ROUNDS = 5
 FIRST, BAR = 1.0, 2.5

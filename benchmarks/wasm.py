@@ -11,18 +11,22 @@ from __future__ import annotations
 import base64
 import gzip
 import shutil
+import sys
 import time
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from playwright.sync_api import Page, sync_playwright
 
 import parkade as pk
-from parkade.explorer.bundle import PAGE, bundle
-from parkade.explorer.lowered import DIMENSIONS, engine, lowered
-from parkade.explorer.settings import Settings
+from parkade.explorer.settings.settings import Settings
+from parkade.explorer.standalone.bundle import PAGE, bundle
 from parkade.model.model import Model
 from parkade.solve.options import Hooks, Options, default_tol
 from parkade.solve.solver import Solver
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from support.lowered import DIMENSIONS, engine, lowered
 
 ROUNDS = 5
 BAR = 2.5

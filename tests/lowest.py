@@ -64,7 +64,7 @@ def a_cluster(folder: Path) -> None:
 def the_explorer(folder: Path) -> None:
     import uvicorn
 
-    from parkade.explorer.app import create_app
+    from parkade.explorer.server.app import create_app
 
     ready = threading.Event()
 

@@ -49,7 +49,8 @@ SHARED = (
     *("base/constants.py", "model/schedule.py", "model/spectrum.py", "runs/interpolation.py"),
     *(f"solve/{name}.py" for name in ("brownian", "handover", "lower", "plan", "rules", "sums")),
     *(f"analysis/{name}.py" for name in ("centers", "ending", "merging", "sentences")),
-    *(f"explorer/{name}.py" for name in ("forecast", "frames", "groups", "parts", "theory_line")),
+    *(f"explorer/scenes/{name}.py" for name in ("forecast", "frames", "groups", "theory_line")),
+    "explorer/settings/parts.py",
     *(f"theory/{name}.py" for name in ("capture", "conditions", "forecast", "meeting", "parking")),
     "theory/table.py",
 )

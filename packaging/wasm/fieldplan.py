@@ -24,8 +24,8 @@ from parkade.engine.compile.jit import njit
 from parkade.engine.steps import splitting
 from parkade.engine.steps.brownian import Noise
 from parkade.engine.system import LOG2E
-from parkade.explorer.limits import Limits
-from parkade.explorer.parts import _UNTIL, STILL
+from parkade.explorer.settings.limits import Limits
+from parkade.explorer.settings.parts import _UNTIL, STILL
 from parkade.model import schedule as schedules
 from parkade.model.position import Rope
 from parkade.solve import brownian, handover, plan, rules

@@ -16,7 +16,7 @@ from parkade.engine.compile.jit import njit
 from parkade.engine.field.field import NGPT, PERI, POST, PRE, SQRT
 from parkade.engine.system import LOG2E
 from parkade.engine.vectors import frobenius
-from parkade.explorer.limits import _STABLE
+from parkade.explorer.settings.limits import _STABLE
 from parkade.solve.lower import _RANK, _STRETCH
 
 MIX = 5  # a norm of the page besides those of the engine

@@ -1,4 +1,4 @@
-"""The parts of a transformer as `explorer.parts` draws them: random heads and a random MLP."""
+"""Random heads and a random MLP, as `explorer.settings.parts` draws them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slots import floats
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
-from parkade.explorer.parts import _HEADS, _MLP
+from parkade.explorer.settings.parts import _HEADS, _MLP
 
 
 class Parts(NamedTuple):

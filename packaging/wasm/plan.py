@@ -23,7 +23,7 @@ from parkade.analysis import centers
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.search import balls
-from parkade.explorer.limits import Limits
+from parkade.explorer.settings.limits import Limits
 from parkade.solve import rules
 from parkade.solve.sums import descriptions
 from parkade.theory import meeting, parking

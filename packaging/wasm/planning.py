@@ -19,7 +19,7 @@ from parkade.engine.sums.harmonic import ROUNDING
 from parkade.engine.sums.series import SERIES
 from parkade.engine.system import LOG2E
 from parkade.engine.vectors import scalar
-from parkade.explorer.limits import _STABLE
+from parkade.explorer.settings.limits import _STABLE
 from parkade.solve import rules
 from parkade.solve.lower import _SHARPEST, _STRETCH
 from parkade.solve.sums import _LARGEST, _SMALLEST

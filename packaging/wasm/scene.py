@@ -35,9 +35,9 @@ from parkade.analysis.merging import _FORMING, merge_tree
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.search.neighbours import components, count_near
-from parkade.explorer.forecast import SINCE
-from parkade.explorer.groups import _HALVINGS
-from parkade.explorer.theory_line import SENTENCES as LINES
+from parkade.explorer.scenes.forecast import SINCE
+from parkade.explorer.scenes.groups import _HALVINGS
+from parkade.explorer.scenes.theory_line import SENTENCES as LINES
 from parkade.theory.capture import SENTENCES as WINDOW
 from parkade.theory.table import CASES, PHRASES
 

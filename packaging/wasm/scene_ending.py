@@ -13,7 +13,7 @@ from parkade.analysis.ending import APART, AT, DISTINCT, FIRM, SIDE, UNIFORM, WI
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.search.neighbours import components
-from parkade.explorer.theory_line import _FEW
+from parkade.explorer.scenes.theory_line import _FEW
 from parkade.theory.table import CASES
 
 _PLANE, _LINE = UNIFORM[2], UNIFORM[1]

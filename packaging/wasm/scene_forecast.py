@@ -16,7 +16,7 @@ from parkade.engine.compile.jit import njit
 from parkade.engine.search.balls import BLOCKED, by_scan
 from parkade.engine.search.leader_paths import Law, Paths, follow
 from parkade.engine.search.leaders import Fates, Starts
-from parkade.explorer.forecast import _TOKENS, _WORK, LEAST, SINCE
+from parkade.explorer.scenes.forecast import _TOKENS, _WORK, LEAST, SINCE
 from parkade.theory.forecast import _MANY, _POINTS, _WIDEST, LATEST, path_room
 from parkade.theory.meeting import cluster_radius
 

@@ -1,4 +1,4 @@
-"""The times of the frames of a scene: what `parkade.explorer.frames` does with NumPy."""
+"""The times of the frames of a scene: what `parkade.explorer.scenes.frames` does with NumPy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scene_run import Run, turn
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
-from parkade.explorer.frames import (
+from parkade.explorer.scenes.frames import (
     _EVEN,
     _FIRST,
     _LEAST,

@@ -123,7 +123,7 @@ _MODULES = {
 _METHODS = {
     "merge_tree": "parkade.analysis.merging.merge_tree",
     "save": "parkade.runs.archive.write",
-    "show": "parkade.explorer.export.show",
+    "show": "parkade.explorer.standalone.export.show",
 }
 
 

@@ -18,9 +18,9 @@ from support import commands
 
 import parkade as pk
 from parkade.base import files
-from parkade.explorer import app
-from parkade.explorer.limits import Limits
-from parkade.explorer.settings import Settings
+from parkade.explorer.server import app
+from parkade.explorer.settings.limits import Limits
+from parkade.explorer.settings.settings import Settings
 
 WRITE = """
 import sys, time

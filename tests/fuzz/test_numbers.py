@@ -15,7 +15,7 @@ from support.commands import invoke
 
 import parkade as pk
 from parkade import plots, theory
-from parkade.explorer.settings import Settings
+from parkade.explorer.settings.settings import Settings
 
 CASES = int(os.environ.get("PARKADE_FUZZ", "100"))
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from parkade.analysis.centers import KINDS, consumption_radius
 from parkade.analysis.clusters import default_radius
-from parkade.explorer.bundle import bundle
-from parkade.explorer.compute import compute_run
-from parkade.explorer.export import PAGE
-from parkade.explorer.limits import Limits, tol_of
-from parkade.explorer.settings import Settings
+from parkade.explorer.scenes.compute import compute_run
+from parkade.explorer.settings.limits import Limits, tol_of
+from parkade.explorer.settings.settings import Settings
+from parkade.explorer.standalone.bundle import bundle
+from parkade.explorer.standalone.export import PAGE
 from parkade.runs.rotation import turn
 from parkade.solve.options import Options
 from parkade.solve.solver import Solver

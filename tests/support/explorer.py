@@ -18,9 +18,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import numpy as np
 
-from parkade.explorer.app import create_app
-from parkade.explorer.limits import Limits
-from parkade.explorer.run_queue import RunQueue
+from parkade.explorer.server.app import create_app
+from parkade.explorer.server.run_queue import RunQueue
+from parkade.explorer.settings.limits import Limits
 
 RUN = "/api/run"
 

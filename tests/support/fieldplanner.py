@@ -6,10 +6,10 @@ import base64
 
 import numpy as np
 
-from parkade.explorer.lowered import engine, module
-from parkade.explorer.settings import FIELDS, Settings
+from parkade.explorer.settings.settings import FIELDS, Settings
 from parkade.solve.options import Hooks, Options, default_tol
 from parkade.solve.solver import Solver
+from support.lowered import engine, module
 from support.wasm import page_script
 
 _LOAD = """([name, text]) => {

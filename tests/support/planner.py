@@ -11,11 +11,11 @@ import parkade as pk
 from parkade.analysis.centers import KINDS, consumption_radius, separation
 from parkade.analysis.clusters import default_radius
 from parkade.base import check
-from parkade.explorer.lowered import engine, lowered, module
 from parkade.model import matrices
 from parkade.runs.rotation import phase_known_until
 from parkade.solve.options import Options
 from parkade.solve.solver import Solver
+from support.lowered import engine, lowered, module
 from support.wasm import page_script
 
 TOL = 1e-6

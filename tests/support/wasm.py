@@ -10,13 +10,13 @@ import numpy as np
 
 import parkade as pk
 from parkade.base import check
-from parkade.explorer.bundle import bundle
-from parkade.explorer.export import PAGE
-from parkade.explorer.lowered import engine, lowered
-from parkade.explorer.settings import Settings
+from parkade.explorer.settings.settings import Settings
+from parkade.explorer.standalone.bundle import bundle
+from parkade.explorer.standalone.export import PAGE
 from parkade.runs.trajectory import Trajectory
 from parkade.solve.options import Hooks, Options, default_tol
 from parkade.solve.solver import Solver, first_state
+from support.lowered import engine, lowered
 
 TIMES, TOKENS = 1e-8, 1e-12
 """How far merge times may differ, relative, and final tokens, absolute."""

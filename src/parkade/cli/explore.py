@@ -22,7 +22,7 @@ def explore(
     """Explore how tokens cluster, in the browser. Press Ctrl-C to stop."""
     with interruptible("the explorer is closed"):
         try:
-            from parkade.explorer.serve import serve
+            from parkade.explorer.server.serve import serve
         except ModuleNotFoundError as missing:
             from parkade.base.errors import ParkadeError
 

@@ -59,7 +59,7 @@ def export(
         if file is not None:
             text = pk.load(file).show(view=view, embed=embed, live=live).text
         else:
-            from parkade.explorer import export as pages
+            from parkade.explorer.standalone import export as pages
 
             text = pages.tour(view=view or "tour=1", embed=embed).text
         with files.atomic_write(target) as page:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from parkade.explorer.limits import Limits
-from parkade.explorer.settings import Settings
+from parkade.explorer.settings.limits import Limits
+from parkade.explorer.settings.settings import Settings
 
 __all__ = ["Limits", "Settings", "scene"]
 
@@ -23,7 +23,7 @@ def scene(settings: Settings | dict[str, Any]) -> dict[str, Any]:
     >>> shown["n"], len(shown["times"]) == len(shown["clusters"])
     (20, True)
     """
-    from parkade.explorer.compute import compute_scene
+    from parkade.explorer.scenes.compute import compute_scene
 
     chosen = settings if isinstance(settings, Settings) else Settings.read(settings)
     return compute_scene(chosen, Limits(), lambda fraction: None, lambda: False)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import xarray
 
     from parkade.base.tree import MergeTree
-    from parkade.explorer.export import Page
+    from parkade.explorer.standalone.export import Page
 
 
 @dataclass(frozen=True, eq=False, repr=False)

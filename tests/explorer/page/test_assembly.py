@@ -10,8 +10,8 @@ import pytest
 from support.assembly import Assembled, native
 
 from parkade.analysis.clusters import default_radius, merge_tree
-from parkade.explorer.build import build, put_back
-from parkade.explorer.forecast import forecast
+from parkade.explorer.scenes.build import build, put_back
+from parkade.explorer.scenes.forecast import forecast
 
 TIMES = 1e-12
 MERGES = 1e-8

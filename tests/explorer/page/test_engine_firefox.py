@@ -8,11 +8,11 @@ import json
 import pytest
 from support.explorer import wait_for
 from support.firefox import FIREFOX, firefox
+from support.lowered import engine, lowered, module
 from support.planner import Setting
 from support.wasm import engine_script, page_script
 
 import parkade as pk
-from parkade.explorer.lowered import engine, lowered, module
 from parkade.solve.options import Options
 from parkade.solve.solver import Solver
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.fieldplanner import FieldPlanned, native, settings, wanted
+from support.lowered import lowered
 
 from parkade.analysis.clusters import default_radius
-from parkade.explorer.lowered import lowered
 
 SKEW = "1,-1;1,1"
 ALL = [

@@ -10,10 +10,10 @@ import struct
 
 import numpy as np
 import pytest
+from support.lowered import lowered
 from support.wasm import PARTS, Browsed, Given, Offered, differences
 
 import parkade as pk
-from parkade.explorer.lowered import lowered
 from parkade.solve.options import Options
 from parkade.solve.solver import Solver
 

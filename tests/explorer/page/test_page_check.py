@@ -10,11 +10,12 @@ import pytest
 
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.explorer import Settings, describe
-from parkade.explorer.bundle import PAGE, bundle
-from parkade.explorer.equation import equation
-from parkade.explorer.responses import told
-from parkade.explorer.rules import knowledge
+from parkade.explorer import Settings
+from parkade.explorer.scenes import describe
+from parkade.explorer.server.responses import told
+from parkade.explorer.settings.equation import equation
+from parkade.explorer.settings.rules import knowledge
+from parkade.explorer.standalone.bundle import PAGE, bundle
 from parkade.runs.path import Path
 from parkade.solve import pace
 

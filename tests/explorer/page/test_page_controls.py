@@ -9,7 +9,7 @@ from support.explorer import ENDLESS_LINK
 from support.marks import many
 
 from parkade.analysis.centers import KINDS
-from parkade.explorer.settings import Settings
+from parkade.explorer.settings.settings import Settings
 
 
 def check(reader, **changes):

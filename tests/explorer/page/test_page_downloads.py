@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 from support.reader import download, has, pixels
 
 import parkade as pk
-from parkade.explorer.settings import Settings
+from parkade.explorer.settings.settings import Settings
 
 SVG = "{http://www.w3.org/2000/svg}"
 

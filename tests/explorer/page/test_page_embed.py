@@ -73,7 +73,7 @@ def test_tables(turned, tmp_path, run):
 
 
 def test_the_tour_without_a_network(from_disk, tmp_path):
-    from parkade.explorer import export
+    from parkade.explorer.standalone import export
 
     file = tmp_path / "tour.html"
     file.write_text(export.tour().text, encoding="utf-8")

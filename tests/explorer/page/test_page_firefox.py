@@ -9,7 +9,7 @@ from support.firefox import FIREFOX, PAGE_DOWN, firefox
 from support.reader import pixels
 
 from parkade.explorer import scene
-from parkade.explorer.export import page
+from parkade.explorer.standalone.export import page
 
 pytestmark = pytest.mark.skipif(FIREFOX is None, reason="there is no Firefox; say make firefox")
 

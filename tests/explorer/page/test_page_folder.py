@@ -12,8 +12,8 @@ from playwright.sync_api import expect
 from support.reader import PATIENCE
 
 import parkade as pk
-from parkade.explorer import folder
-from parkade.explorer.presets import presets
+from parkade.explorer.settings.presets import presets
+from parkade.explorer.standalone import folder
 
 PRESETS = {preset.name: preset for preset in presets()}
 

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from support.reader import difference
 
 import parkade as pk
-from parkade.explorer.export import page
+from parkade.explorer.standalone.export import page
 
 LIFE = "n=40&d=2&beta=16&T=1e9&t=1e5"
 
@@ -71,7 +71,7 @@ def test_a_file_has_it(from_disk, tmp_path):
 
 
 def test_a_scene_of_an_older_version_is_shown(from_disk, tmp_path):
-    from parkade.explorer.build import build
+    from parkade.explorer.scenes.build import build
 
     run = pk.simulate(pk.Attention(d=2, beta=16.0), pk.sphere.uniform(20, 2, seed=1), 1e6)
     scene = build(run)

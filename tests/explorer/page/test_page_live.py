@@ -15,8 +15,9 @@ from support.explorer import frames, labels
 from support.reader import SLOW_SCREEN, download
 
 import parkade as pk
-from parkade.explorer import Settings, live, scene
-from parkade.explorer.export import page
+from parkade.explorer import Settings, scene
+from parkade.explorer.standalone import contents
+from parkade.explorer.standalone.export import page
 
 SETTINGS = {"n": 20, "d": 2, "beta": 16.0, "T": 1e4}
 
@@ -307,7 +308,7 @@ def test_an_engine_that_fails_is_told(from_disk, file, tmp_path, module, sentenc
     """Another module in its place, or none: one sentence, and the picture stays."""
     target = tmp_path / "broken.html"
     text = file.read_text(encoding="utf-8")
-    instead = b"nothing" if module is None else live.carried((2,))[f"engines/{module}.wasm"]
+    instead = b"nothing" if module is None else contents.carried((2,))[f"engines/{module}.wasm"]
     target.write_text(altered(text, "engines/implicit2.wasm", lambda _: instead), encoding="utf-8")
     reader = from_disk(target)
     reader.type("beta", 20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from playwright.sync_api import expect
 
-from parkade.explorer.recorded import LIFE
+from parkade.explorer.scenes.recorded import LIFE
 
 
 def test_load(opened):

@@ -10,8 +10,8 @@ from support.explorer import MODEL_ONLY
 from support.reader import difference, download, near, same
 
 import parkade as pk
-from parkade.explorer.build import build
-from parkade.explorer.export import page
+from parkade.explorer.scenes.build import build
+from parkade.explorer.standalone.export import page
 
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 HIDDEN = ["equation", "attention-panel", "consumption-panel", "show-renyi", "show-strong",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.reader import near
 
-from parkade.explorer.presets import presets
+from parkade.explorer.settings.presets import presets
 
 PRESETS = {preset.name: preset for preset in presets()}
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from parkade.explorer import Settings
-from parkade.explorer.schema import schema
+from parkade.explorer.settings.schema import schema
 
 LINK = "n=6&d=2&T=5"
 

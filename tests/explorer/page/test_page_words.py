@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import parkade as pk
-from parkade.explorer.export import show
-from parkade.explorer.words import Words
+from parkade.explorer.scenes.words import Words
+from parkade.explorer.standalone.export import show
 
 WORDS = ["once", " upon", " a", " time", " there"]
 

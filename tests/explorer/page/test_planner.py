@@ -9,13 +9,13 @@ import struct
 
 import numpy as np
 import pytest
+from support.lowered import lowered, module
 from support.planner import Planned, Setting, known_until, unlike
 
 import parkade as pk
-from parkade.explorer.limits import Limits
-from parkade.explorer.lowered import lowered, module
-from parkade.explorer.schema import FieldError
-from parkade.explorer.settings import Settings
+from parkade.explorer.settings.limits import Limits
+from parkade.explorer.settings.schema import FieldError
+from parkade.explorer.settings.settings import Settings
 from parkade.model import matrices
 from parkade.runs.rotation import turn
 from parkade.solve.options import Hooks

@@ -13,8 +13,8 @@ from parkade.experiments.output import save_picture, write
 from parkade.experiments.trained import results as tables
 from parkade.experiments.trained.figures import figures
 from parkade.experiments.trained.results import Results
-from parkade.explorer.export import show
-from parkade.explorer.words import Words
+from parkade.explorer.scenes.words import Words
+from parkade.explorer.standalone.export import show
 from parkade.trained.model import Trained
 from parkade.trained.study.survey import clipped
 

@@ -1,4 +1,4 @@
-// From the steps of an engine to a scene: the numbers that parkade/explorer/build.py puts into one. They
+// From the steps of an engine to a scene: the numbers that parkade/explorer/scenes/build.py puts into one. They
 // are computed by a module in WebAssembly; what it finds in the table of slots: packaging/wasm/scene.py.
 
 import { Memory } from './memory.js';

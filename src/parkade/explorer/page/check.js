@@ -1,4 +1,4 @@
-// Settings, checked without a server by what Python says of them (explorer/rules.py): the same sentences.
+// Settings, checked without a server by what Python says of them (explorer/settings/rules.py): the same sentences.
 
 import { Unreadable, readMatrix, readRows } from './matrixtext.js';
 import { brief, filled } from './python.js';

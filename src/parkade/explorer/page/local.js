@@ -23,7 +23,7 @@ export class Local {
 
   file(...what) { return this.carried.file(...what); }
 
-  /** What Python says of settings: explorer/rules.py. */
+  /** What Python says of settings: explorer/settings/rules.py. */
   get knowledge() {
     this.known ??= this.carried.json('knowledge.json');
     return this.known;

@@ -1,5 +1,5 @@
 // The Worker of a page without a server: it computes scenes. Messages to it are
-//   { knowledge }   once, what Python says of settings (explorer/rules.py)
+//   { knowledge }   once, what Python says of settings (explorer/settings/rules.py)
 //   { id, kind, settings, engines }   a job: kind is 'scene' or 'stairs', engines are WebAssembly modules by name
 //   { cancel }      the id of a job
 // and from it, about the job `id`, { progress }, and at the end, with the bytes of `memory` that engines have,

@@ -1,0 +1,1 @@
+"""What a user can choose: settings, their limits, their formula, and links."""

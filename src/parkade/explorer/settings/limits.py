@@ -1,0 +1,163 @@
+"""How much one run may take, and the errors when it takes more."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parkade.base.errors import ParkadeError
+from parkade.base.types import Array
+from parkade.explorer.settings.schema import FieldError
+from parkade.explorer.settings.settings import Settings
+from parkade.model.model import Model
+from parkade.model.norm import NGPT, Mix, Peri, Pre, Sqrt
+from parkade.model.transformer import Transformer
+
+if TYPE_CHECKING:
+    from parkade.solve.record import Kept, Recorder
+
+TOL = 1e-6
+TOO_FAR = (
+    "T={T} would take about {steps} steps of {free} tokens ({reason}); choose T up to {longest}"
+)
+"""The sentence about a run that would take too many steps."""
+
+_STABLE = 3.3  # |V| times the longest explicit step that is stable
+
+
+class CancelledError(ParkadeError):
+    """The client no longer waits for the run."""
+
+
+class TooLongError(ParkadeError):
+    """A run reached one of its limits."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one run may take.
+
+    Attributes
+    ----------
+    token_steps : float
+        Steps of single tokens, n·steps: a bound on what is kept, and on what is analysed.
+    seconds : float
+        Of CPU time, from the first step on, without compiling: other runs do not count.
+    memory : float
+        Bytes of steps kept.
+    """
+
+    token_steps: float = 2e7
+    seconds: float = 60.0
+    memory: float = 2.0**28
+
+    def foresee(self, settings: Settings) -> None:
+        """Raise if the run is certain to take more steps than allowed."""
+        from parkade.solve.options import Options
+        from parkade.solve.solver import Solver
+
+        free = settings.n - len(settings.held)
+        frozen = settings.start[settings.held] if len(settings.held) else None
+        options = Options(settings.T, tol=tol_of(settings.model), frozen=frozen)
+        plan = Solver(settings.model, options).plan(free)
+        if plan.method == "implicit":
+            return
+        steps = _steps(settings.layer, settings.T)
+        if free * steps > self.token_steps:
+            longest = self._longest(settings.layer, free)
+            numbers = {"T": f"{settings.T:g}", "steps": f"{steps:.2g}", "longest": f"{longest:.2g}"}
+            raise FieldError("T", TOO_FAR.format(free=free, reason=plan.reason, **numbers))
+
+    def _longest(self, model: Transformer, free: int) -> float:
+        """The largest T that is not refused."""
+        low, high = -3.0, 60.0  # of log₁₀ T
+        while high - low > 0.01:
+            middle = (low + high) / 2
+            fits = free * _steps(model, 10.0**middle) <= self.token_steps
+            low, high = (middle, high) if fits else (low, middle)
+        return float(10.0**low)
+
+
+def tol_of(model: Model) -> float:
+    """The tolerance of runs: coarser with noise, which needs many more steps."""
+    from parkade.solve.options import default_tol
+
+    return max(TOL, default_tol(model))
+
+
+def _steps(model: Transformer, t: float) -> float:
+    """At least so many steps are needed, however slowly the tokens move."""
+    if model.noise is not None:
+        from parkade.solve.brownian import longest_step
+
+        return t / longest_step(model, tol_of(model))
+    return _relaxations(model, t) / _STABLE
+
+
+def _relaxations(model: Transformer, t: float) -> float:
+    """At least how often tokens relax until the time t, by the clock of the normalisation."""
+    rate = model.rate
+    match model.norm:
+        case Pre():
+            return math.log1p(rate * t)  # no token is longer than 1 + rate·t
+        case Peri():
+            return math.log1p(t)
+        case Mix(tau):
+            first = min(t, tau)
+            return rate * first + math.log1p(rate * (t - first))
+        case Sqrt():
+            return 2 * rate * (math.sqrt(t + 1) - 1)
+        case NGPT(alpha):
+            return alpha * t
+    return rate * t
+
+
+class LimitedRecorder:
+    """Keeps the steps of a run, and raises when the run reaches its limits."""
+
+    def __init__(self, x0: Array, limits: Limits, cancelled: Callable[[], bool]) -> None:
+        self._limits, self._cancelled = limits, cancelled
+        self._x0, self._n = x0, len(x0)
+        self._begun: float | None = None
+        self._advice = ""
+
+    def start(self) -> LimitedRecorder:
+        """Forget all steps; the clock goes on if the run starts again."""
+        from parkade.solve.record import recorder
+
+        self._keep: Recorder = recorder("steps", self._x0, "", self._x0.shape[1])
+        self._steps = 0
+        self._bytes = 0.0
+        return self
+
+    def checkpoint(self) -> None:
+        """Raise if the client has left, or the time is over: that of the thread that computes."""
+        if self._cancelled():
+            raise CancelledError("cancelled")
+        now = time.thread_time()
+        self._begun = now if self._begun is None else self._begun
+        if now - self._begun > self._limits.seconds:
+            raise TooLongError(f"stopped after {self._limits.seconds:g} s{self._advice}")
+
+    def add(self, times: Array, tokens: Array, dense: Array) -> None:
+        """Keep some steps."""
+        self._steps += len(times)
+        self._bytes += tokens.nbytes + dense.nbytes
+        self._advice = f", at t={times[-1]:.3g} after {self._steps} steps; choose a smaller T or n"
+        self.checkpoint()
+        if self._steps * self._n > self._limits.token_steps:
+            raise TooLongError(
+                f"stopped at {self._limits.token_steps:g} steps of single tokens{self._advice}"
+            )
+        if self._bytes > self._limits.memory:
+            raise TooLongError(
+                f"stopped at {self._limits.memory / 2**20:g} MiB of steps{self._advice}"
+            )
+        self._keep.add(times, tokens, dense)
+
+    def result(self) -> Kept:
+        """Everything kept."""
+        return self._keep.result()

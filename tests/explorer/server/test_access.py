@@ -1,0 +1,78 @@
+"""Requests from this machine's own page are answered, all others refused."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from support.explorer import RUN, SMALL, Client, refused
+
+from parkade.explorer import Limits
+from parkade.explorer.server.access import HEADERS
+
+
+@pytest.fixture(scope="module")
+def client():
+    made = Client(Limits(seconds=2.0))
+    yield made
+    made.queue.close()
+
+
+@pytest.mark.parametrize("path", ["/", "/static/main.js", "/api/schema", "/nowhere", RUN])
+def test_every_answer_is_guarded(client, path):
+    found = client.get(path).headers
+    assert {name: found[name] for name in HEADERS} == HEADERS
+    policy = found["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:8765", "localhost:1", "localhost", "LOCALHOST:80", "[::1]:8765"]
+)
+def test_own_names(client, host):
+    assert client.get("/api/presets", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "localhost.evil:80",
+             "evil@localhost", "127.0.0.2", "0.0.0.0:8765", "localhost:80:80", "", "localhost:x"]
+)  # fmt: skip
+def test_foreign_names(client, host):
+    assert refused(client.get("/", headers={"host": host}), 421, "this server answers to")
+    assert refused(client.post(RUN, SMALL, headers={"host": host}), 421, "answers to 127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "https://127.0.0.1:8765", "http://127.0.0.1:9999",
+               "http://localhost:8765", ""]
+)  # fmt: skip
+def test_foreign_origins(client, origin):
+    headers = {"origin": origin}
+    assert refused(client.post(RUN, SMALL, headers=headers), 403, "from other sites are refused")
+    assert refused(client.get("/api/presets", headers=headers), 403, "other sites")
+
+
+def test_own_origin(client):
+    headers = {"origin": "http://127.0.0.1:8765", "sec-fetch-site": "same-origin"}
+    assert client.post(RUN, SMALL, headers=headers).status_code == 200
+
+
+def test_a_link_from_elsewhere_opens_the_page_only(client):
+    headers = {"sec-fetch-site": "cross-site"}
+    assert client.get("/?n=20", headers=headers).status_code == 200
+    assert refused(client.get("/api/presets", headers=headers), 403, "open the page itself")
+    assert refused(client.post(RUN, SMALL, headers=headers), 403, "open the page itself")
+
+
+@given(st.dictionaries(
+    st.sampled_from(["host", "origin", "content-type", "content-length", "sec-fetch-site", "x"]),
+    st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20),
+))  # fmt: skip
+@hypothesis_settings(max_examples=60)
+def test_whatever_the_headers_say(client, headers):
+    response = client.post(RUN, {"n": 0}, headers=headers)
+    assert 400 <= response.status_code < 500
+    assert response.json()["error"]
