@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import parkade as pk
 from parkade.bench import baselines
-from parkade.experiments.claims.census import BETA, END, RADIUS, N
+from parkade.experiments.claims.common.census import BETA, END, RADIUS, N
 from parkade.experiments.figures import fig3
 from parkade.solve.options import SumsOption
 from parkade.theory.paper import DELTA

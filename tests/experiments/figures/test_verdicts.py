@@ -2,7 +2,7 @@
 
 from support.experiments import fake_claim, replace_all
 
-from parkade.experiments.claims import strong_count
+from parkade.experiments.claims.causal import strong_count
 from parkade.experiments.claims.registry import CLAIMS
 from parkade.experiments.figures import verdicts
 from parkade.experiments.reproduce import reproduce

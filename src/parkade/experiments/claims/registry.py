@@ -3,45 +3,59 @@
 from __future__ import annotations
 
 from parkade.experiments.claim import Claim
-from parkade.experiments.claims import (
+from parkade.experiments.claims.causal import (
     capture,
-    causal_ends,
     centers,
     clouds,
     cluster_law,
-    coarsening,
-    collapse_masks,
-    drift,
     energies,
+    first_token,
+    one_cluster,
+    one_point,
+    renyi_count,
+    strong_count,
+    strong_stay,
+    table,
+    two_points,
+)
+from parkade.experiments.claims.field import (
+    collapse_masks,
     equiangular,
     first_state,
-    first_token,
-    forecast,
     full_metastable,
     hardmax,
-    last_merge,
-    lifetime,
     long_context,
     lost_middle,
     mlp_gradient,
     noise_kind,
-    noise_threshold,
     norm_rates,
     norm_start,
-    one_cluster,
-    one_point,
     random_layers,
-    renyi_count,
-    strong_count,
-    strong_stay,
     synchrony,
-    table,
-    trained_ends,
-    trained_leaders,
-    trained_mlp,
-    trained_orbits,
-    trained_spectra,
-    two_points,
+)
+from parkade.experiments.claims.ours import (
+    causal_ends,
+    coarsening,
+    drift,
+    forecast,
+    last_merge,
+    lifetime,
+    noise_threshold,
+)
+from parkade.experiments.claims.trained import (
+    ends as trained_ends,
+)
+from parkade.experiments.claims.trained import (
+    leaders as trained_leaders,
+)
+from parkade.experiments.claims.trained import (
+    mlp as trained_mlp,
+)
+from parkade.experiments.claims.trained import (
+    orbits as trained_orbits,
+)
+from parkade.experiments.claims.trained import (
+    spectra as trained_spectra,
 )
 from parkade.experiments.experiment import by_name
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parkade.experiments.claims.census import BETA, N
+from parkade.experiments.claims.common.census import BETA, N
 from parkade.experiments.exhibit import Exhibit
 from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort, Finding
 from parkade.model import sphere

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parkade import theory
-from parkade.experiments.claims.census import BETA, END, RADIUS, N
+from parkade.experiments.claims.common.census import BETA, END, RADIUS, N
 from parkade.experiments.exhibit import Exhibit
 from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort, Finding
 from parkade.experiments.output import Table

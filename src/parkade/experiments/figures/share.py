@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.experiments.claims.census import BETA
+from parkade.experiments.claims.common.census import BETA
 from parkade.experiments.exhibit import Exhibit
 from parkade.experiments.experiment import OURS, Effort, Finding
 from parkade.experiments.output import Table

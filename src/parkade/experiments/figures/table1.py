@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parkade.experiments.claims import table
+from parkade.experiments.claims.causal import table
 from parkade.experiments.exhibit import Exhibit
 from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort, Finding
 from parkade.experiments.output import Table

@@ -1,0 +1,1 @@
+"""The claims of the paper: Karagodin, Polyanskiy, Rigollet, 2024."""

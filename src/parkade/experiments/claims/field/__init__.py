@@ -1,0 +1,1 @@
+"""Claims of other papers on attention as a flow."""

@@ -1,0 +1,74 @@
+"""Whether MLPs keep the tokens of trained models apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parkade.experiments.claim import Claim, Evidence, Judgement
+from parkade.experiments.claims.trained.models import ALARM, empty, interval, on_models, texts_for
+from parkade.experiments.experiment import TRAINED, Effort
+from parkade.experiments.statistics import worst
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from parkade.trained.model import Trained
+
+
+def measure(models: list[Trained], effort: Effort) -> Evidence:
+    """Compare the centred mean cosine at the end with and without MLPs."""
+    from parkade.trained.study import ablate
+
+    rows: dict[str, Any] = {}
+    verdicts: list[Judgement] = []
+    for i, model in enumerate(models):
+        found = ablate(
+            model, texts_for(model), ["no-mlp"], report=effort.part(i, len(models)).report
+        )
+        one = found["no-mlp"]
+        closer = (one.values - one.nulls["trained"])[:, -1]
+        low, high = interval(closer, ALARM / len(models))
+        verdicts.append("agrees" if low > 0 else "contradicts" if high < 0 else "undecided")
+        rows[model.name] = {**one.to_dict(), "interval": [low, high]}
+    ends = ", ".join(
+        f"{row['mean'][-1]:.2f}/{row['nulls']['trained']['mean'][-1]:.2f}" for row in rows.values()
+    )
+    return Evidence(
+        verdict=worst(verdicts),
+        measured=f"without/with: {ends}",
+        false_alarm=ALARM,
+        numbers={"models": rows},
+    )
+
+
+def draw(evidence: Evidence, figure: Figure) -> None:
+    """Draw the centred cosine over depth with and without MLPs."""
+    from parkade.plots import style
+
+    if empty(evidence):
+        ax = figure.subplots()
+        ax.text(0.5, 0.5, evidence.measured, ha="center", transform=ax.transAxes)
+        return
+    found = evidence.numbers["models"]
+    axes = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
+    for ax, (name, row) in zip(axes, found.items(), strict=True):
+        depth = np.arange(len(row["mean"]))
+        ax.fill_between(depth, *row["band"], color=style.VERMILLION, alpha=0.25, linewidth=0)
+        ax.plot(depth, row["mean"], color=style.VERMILLION, label="without MLPs")
+        ax.plot(depth, row["nulls"]["trained"]["mean"], color=style.BLACK, label="as trained")
+        ax.set(xlabel="layer", title=name)
+    axes[0].set_ylabel("mean cosine, centred")
+    axes[0].legend()
+
+
+CLAIM = Claim(
+    name="mlp-holds-off",
+    title="The MLPs hold off the collapse: without them tokens are closer at the end",
+    paper=TRAINED,
+    status="observed",
+    prediction="larger mean cosine at the end without MLPs",
+    measure=on_models(measure),
+    draw=draw,
+)

@@ -1,0 +1,78 @@
+"""The tied layer of ALBERT, repeated: whether tokens end in exact clusters, and on orbits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parkade.experiments.claim import Claim, Evidence, Judgement
+from parkade.experiments.claims.trained.models import SMALL, empty, on_models, texts_for
+from parkade.experiments.experiment import TRAINED, Effort
+from parkade.experiments.statistics import worst
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from parkade.trained.model import Trained
+    from parkade.trained.study import Iterated
+
+
+def verdict_on(found: list[Iterated]) -> Judgement:
+    """Whether every text is in at most n/2 points; undecided while their number still falls."""
+    verdicts: list[Judgement] = []
+    for one in found:
+        if one.ending is None:
+            return "contradicts"
+        counts = one.ending.counts
+        falls = counts[len(counts) // 2] > counts[-1]
+        few = len(one.ending.clusters) <= one.tokens / 2
+        verdicts.append("agrees" if few else "undecided" if falls else "contradicts")
+    return worst(verdicts)
+
+
+def measure(models: list[Trained], effort: Effort) -> Evidence:
+    """Iterate the layer on some reactions."""
+    from parkade.trained.study import iterations
+
+    (model,) = models
+    count, times = effort.choose((1, 1200), (6, 3000))
+    found = iterations(model, texts_for(model, count), times, report=effort.report)
+    ends = [one.ending for one in found if one.ending is not None]
+    clusters = sorted(len(end.clusters) for end in ends)
+    periods = [end.period for end in ends]
+    known = sorted({p for p in periods if p is not None})
+    moving = periods.count(None)
+    return Evidence(
+        verdict=verdict_on(found),
+        measured=f"{clusters[0]}–{clusters[-1]} points; {moving} of {len(ends)} texts move on"
+        + (f", periods {', '.join(map(str, known))}" if known else ""),
+        false_alarm=0.0,  # a map from a given start has one end
+        numbers={"times": times, "texts": [one.to_dict() for one in found]},
+        data={"found": found},
+    )
+
+
+def draw(evidence: Evidence, figure: Figure) -> None:
+    """Draw the number of points over the steps."""
+    ax = figure.subplots()
+    if empty(evidence):
+        ax.text(0.5, 0.5, evidence.measured, ha="center", transform=ax.transAxes)
+        return
+    for one in evidence.data["found"]:
+        if one.ending is not None:
+            steps = np.arange(len(one.ending.counts)) + 1
+            ax.plot(steps, one.ending.counts, linewidth=1, label=f"reaction {one.text + 1}")
+    ax.set(xscale="log", yscale="log", xlabel="times applied + 1", ylabel="points")
+    ax.legend()
+
+
+CLAIM = Claim(
+    name="iterated-clusters",
+    title="The tied layer of ALBERT, repeated, leaves a few exact clusters",
+    paper=TRAINED,
+    status="observed",
+    prediction="at most n/2 points, equal to 1e-6, for each text",
+    measure=on_models(measure, all_=SMALL),
+    draw=draw,
+)

@@ -1,0 +1,37 @@
+"""Theorem 5.2 is seen, and centres that are too close too."""
+
+import pytest
+
+from parkade.experiments.claims.causal import capture
+from parkade.experiments.claims.common import frozen
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_separations():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(capture, "SEPARATIONS", (1.0, 2.5, 6.0))
+        yield
+
+
+@pytest.fixture(scope="module")
+def evidence(quick):
+    return capture.measure(quick)
+
+
+def test_every_token_is_captured(evidence):
+    numbers = evidence.numbers
+    assert evidence.verdict == "agrees"
+    assert 0 <= numbers["farthest_in_radii"] < 0.1
+    assert 1e100 < numbers["latest_capture"] < frozen.END
+    assert numbers["outside_captured"][0] < 0.5 < 0.99 < numbers["outside_captured"][-1]
+
+
+def test_centers_too_close_are_refuted(quick, monkeypatch):
+    monkeypatch.setattr(capture, "SETTINGS", (capture.SHOWN,))
+    monkeypatch.setattr(capture, "SEPARATIONS", ())
+    monkeypatch.setattr(capture, "smallest_separation", lambda setting: 1.5)
+    assert capture.measure(quick).verdict == "contradicts"
+
+
+def test_it_can_be_drawn(evidence, drawn):
+    assert len(drawn(capture.CLAIM, evidence).axes) == 3

@@ -1,0 +1,48 @@
+"""Strong centres stay and Rényi centres cover more: seen, and its opposite too."""
+
+import numpy as np
+import pytest
+
+from parkade.experiments.claims.causal import centers
+
+
+@pytest.fixture(scope="module")
+def evidence(quick):
+    return centers.measure(quick)
+
+
+def test_strong_centers_stay_and_renyi_centers_cover(evidence):
+    numbers = evidence.numbers
+    assert evidence.verdict == "agrees"
+    assert numbers["within_radius_strong"] > 0.95 > 0.4 > numbers["within_radius_other_renyi"]
+    assert numbers["consumed_renyi"] > 0.97 > 0.94 > numbers["consumed_strong"]
+    assert numbers["consumed_strong"] < numbers["consumed_control"] < numbers["consumed_renyi"]
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        (lambda run: run, "agrees"),
+        (lambda run: run._replace(strong=run.weak, weak=run.strong), "contradicts"),
+        (lambda run: run._replace(shares=run.shares[[2, 1, 0]]), "contradicts"),
+        (lambda run: run._replace(shares=run.shares[[2, 1, 2]]), "undecided"),
+    ],
+    ids=["true", "strong centres move", "others cover more", "all cover the same"],
+)
+def test_what_is_not_so_is_seen(quick, monkeypatch, change, verdict):
+    true = centers.look
+    monkeypatch.setattr(centers, "look", lambda run, rng: change(true(run, rng)))
+    monkeypatch.setattr(centers, "END", 20.0)
+    monkeypatch.setattr(centers, "TIMES", np.array([0.0, 20.0]))
+    assert centers.measure(quick).verdict == verdict
+
+
+def test_the_sign_test():
+    assert centers.sign_test(3, 0) == pytest.approx(2 / 8)
+    assert centers.sign_test(0, 3) == pytest.approx(2 / 8)
+    assert centers.sign_test(5, 5) == 1
+    assert centers.signs([1.0, -2.0, 0.0, 3.0]) == (2, 1)
+
+
+def test_it_can_be_drawn(evidence, drawn):
+    assert len(drawn(centers.CLAIM, evidence).axes) == 2

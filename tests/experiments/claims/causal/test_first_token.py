@@ -1,0 +1,38 @@
+"""Lemma 3.1 is seen, and a wrong formula too."""
+
+import numpy as np
+import pytest
+
+from parkade import theory
+from parkade.experiments.claims.causal import first_token
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled_dimension():
+    """Another dimension, whose engine other tests need as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(first_token, "D", 5)
+        yield
+
+
+@pytest.fixture(scope="module")
+def evidence(quick, compiled_dimension):
+    return first_token.measure(quick)
+
+
+def test_the_lemma_is_confirmed(evidence, presentable):
+    assert evidence.verdict == "agrees"
+    assert 0 < evidence.numbers["worst error"] < 1e-7
+    assert max(evidence.numbers["largest error over tol times steps"].values()) < 1
+    for rates in evidence.numbers["rates"].values():
+        np.testing.assert_allclose(rates, -1, atol=0.02)
+    presentable(first_token.CLAIM, evidence)
+
+
+@pytest.mark.parametrize("stretch", [1 + 1e-5, -1.0])
+def test_another_formula_is_refuted(quick, monkeypatch, stretch):
+    exact = theory.first_token
+    monkeypatch.setattr(theory, "first_token", lambda V, x, t: exact(V, x, np.multiply(t, stretch)))
+    monkeypatch.setattr(first_token, "SPECTRA", {"symmetric": 1e3, "Jordan block of 2": 1e4,
+                                                 "Jordan block of 3": 1e3})  # fmt: skip
+    assert first_token.measure(quick).verdict == "contradicts"

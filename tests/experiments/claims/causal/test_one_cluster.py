@@ -1,0 +1,46 @@
+"""Theorem 4.1 is seen, and a wrong limit too."""
+
+import numpy as np
+import pytest
+from support.experiments import fewer
+
+from parkade import theory
+from parkade.experiments.claims.causal import one_cluster
+
+
+@pytest.fixture(scope="module")
+def quick(quick):
+    """A third of the runs."""
+    return fewer(quick, 3)
+
+
+@pytest.fixture(scope="module")
+def evidence(quick):
+    return one_cluster.measure(quick)
+
+
+def test_every_run_ends_at_the_first_token(evidence, presentable):
+    assert evidence.verdict == "agrees"
+    numbers = evidence.numbers
+    assert numbers["reached"] == numbers["runs"] == 9
+    assert numbers["worst distance"] < 1e-14
+    assert numbers["exceptions"] == []
+    times = numbers["times to be within 1e-3"]
+    assert np.median(times["16"]) > 10 * np.median(times["1"])
+    assert all(1 < t < 1e100 for ts in times.values() for t in ts)
+    presentable(one_cluster.CLAIM, evidence)
+
+
+def test_another_limit_is_refuted(quick, monkeypatch):
+    exact = theory.FinalConfiguration.limit
+    monkeypatch.setattr(theory.FinalConfiguration, "limit", lambda self, x: -exact(self, x))
+    found = one_cluster.measure(quick)
+    assert found.verdict == "contradicts"
+    assert len(found.numbers["exceptions"]) == 9
+
+
+def test_a_run_that_is_too_short_leaves_it_undecided(quick, monkeypatch):
+    monkeypatch.setattr(one_cluster, "T", 1e3)
+    found = one_cluster.measure(quick)
+    assert found.verdict == "undecided"
+    assert {e["beta"] for e in found.numbers["exceptions"]} <= {4.0, 16.0}

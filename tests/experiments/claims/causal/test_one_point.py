@@ -1,0 +1,48 @@
+"""The conjecture for planes is seen, and a wrong limit too."""
+
+import numpy as np
+import pytest
+from support.experiments import fewer
+
+from parkade import theory
+from parkade.experiments.claims.causal import one_point
+
+
+@pytest.fixture(scope="module")
+def quick(quick):
+    """Half of the runs."""
+    return fewer(quick, 2)
+
+
+@pytest.fixture(scope="module")
+def evidence(quick):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(one_point, "DIMENSIONS", (3, 5, 8))  # whose engines other tests need as well
+        return one_point.measure(quick)
+
+
+def test_every_run_ends_at_the_projection(evidence, presentable):
+    assert evidence.verdict == "agrees"
+    assert evidence.numbers["ends"]["reached"] == evidence.numbers["runs"] == 15
+    assert evidence.numbers["exceptions"] == []
+    assert 0.35 < evidence.numbers["least success"] < 0.45
+    presentable(one_point.CLAIM, evidence)
+
+
+def test_the_matrices_are_those_of_the_conjecture():
+    rng = np.random.default_rng(0)
+    dims = set()
+    for _ in range(50):
+        final = theory.final_configuration(one_point.value_matrix(6, rng))
+        assert (final.kind, final.status) == ("one point", "conjecture")
+        dims.add(final.dim)
+    assert dims == {2, 3, 4, 5}
+
+
+def test_another_point_is_refuted(quick, monkeypatch):
+    exact = theory.FinalConfiguration.limit
+    monkeypatch.setattr(theory.FinalConfiguration, "limit", lambda self, x: -exact(self, x))
+    monkeypatch.setattr(one_point, "DIMENSIONS", (3,))
+    # At p itself the tokens rest, but p is one of a circle of such points: where earlier
+    # tokens keep them they return, so that it is a stable place other than the predicted.
+    assert one_point.measure(quick).verdict == "contradicts"

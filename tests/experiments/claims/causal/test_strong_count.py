@@ -1,0 +1,36 @@
+"""Lemma C.1's experiment: right, and able to say no."""
+
+import pytest
+from support.experiments import fewer
+
+from parkade import theory
+from parkade.experiments.claims.causal import strong_count
+
+
+@pytest.fixture(scope="module")
+def quick(quick):
+    """Half of the samples: a count three percent off is still refuted."""
+    return fewer(quick, 2)
+
+
+@pytest.fixture(scope="module")
+def evidence(quick):
+    return strong_count.measure(quick)
+
+
+def test_counts_agree(evidence):
+    # Fails by chance with a probability of 1e-6: see allowed_sigmas.
+    assert evidence.verdict == "agrees"
+    assert evidence.numbers["samples"] == 1000
+    assert evidence.false_alarm <= 1e-6
+
+
+def test_a_count_off_by_three_percent_is_contradicted(quick, monkeypatch):
+    right = theory.expected_strong_centers
+    monkeypatch.setattr(theory, "expected_strong_centers", lambda *a: 1.03 * right(*a))
+    monkeypatch.setattr(strong_count, "DIMENSIONS", {2: strong_count.DIMENSIONS[2]})
+    assert strong_count.measure(quick).verdict == "contradicts"
+
+
+def test_it_can_be_drawn(evidence, drawn):
+    assert len(drawn(strong_count.CLAIM, evidence).axes[0].get_lines()) >= 3

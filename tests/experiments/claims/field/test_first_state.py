@@ -1,0 +1,54 @@
+"""The first state is as claimed, and a wrong number of clusters is refuted."""
+
+import numpy as np
+import pytest
+from support.experiments import fewer
+
+from parkade.experiments.claims.field import first_state
+from parkade.model import sphere
+
+
+@pytest.fixture(scope="module")
+def quick(quick):
+    """One run instead of two."""
+    return fewer(quick, 2)
+
+
+@pytest.fixture(scope="module")
+def evidence(quick):
+    return first_state.measure(quick)
+
+
+def test_the_fastest_wave_sets_the_number_of_clusters(evidence, presentable):
+    # Fails by chance with a probability of 1e-6.
+    assert evidence.verdict == "agrees"
+    assert evidence.numbers["largest_error_of_rates"] < 1e-7
+    assert evidence.numbers["chance_by_linear_theory"]["5"] > 0.99
+    presentable(first_state.CLAIM, evidence)
+
+
+@pytest.mark.parametrize("wrong", ["number", "rates"])
+def test_a_wrong_number_is_refuted(quick, monkeypatch, wrong):
+    monkeypatch.setattr(first_state, "gather", lambda beta, rng: (np.arange(9.0), np.zeros((9, 1))))
+    if wrong == "number":
+        monkeypatch.setitem(first_state.CLAIMED, 7.0, 5)
+    else:
+        right = first_state.rates
+        monkeypatch.setattr(first_state, "rates", lambda *a: 1.00001 * right(*a))
+    monkeypatch.setattr(first_state, "first_count", lambda times, angles, beta: 4)
+    monkeypatch.setattr(first_state, "probability", lambda *a: 1.0)
+    assert first_state.measure(quick).verdict == "contradicts"
+
+
+def test_too_few_runs_with_the_claimed_number_are_unlikely():
+    assert first_state.probability(12, 12, 0.98) == pytest.approx(1)
+    assert first_state.probability(2, 12, 0.98) < 1e-12
+
+
+def test_the_first_state_is_the_first_that_lasts():
+    # One ring, then five clusters for a short time, then three, then two.
+    ring, times = np.linspace(-3, 3, 200), np.arange(20.0)
+    stages = [(ring, 3), (np.linspace(-2, 2, 5), 2), (np.arange(3.0), 8), (np.arange(2.0), 7)]
+    angles = np.array([np.resize(a, 200) for a, count in stages for _ in range(count)])
+    assert first_state.first_count(times, angles, 5.0) == 3
+    assert sphere.from_angles(angles).shape == (20, 200, 2)

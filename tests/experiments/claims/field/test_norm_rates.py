@@ -1,0 +1,49 @@
+"""The clocks of normalisations are seen, and wrong ones refuted."""
+
+import numpy as np
+import pytest
+
+from parkade.experiments.claims.field import norm_rates
+from parkade.model import sphere
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled_dimension():
+    """Another dimension than in the first size, whose engine other tests need as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        (n, _, beta), *others = norm_rates.SIZES
+        patch.setattr(norm_rates, "SIZES", ((n, 5, beta), *others))
+        yield
+
+
+@pytest.fixture(scope="module")
+def evidence(quick, compiled_dimension):
+    return norm_rates.measure(quick)
+
+
+def test_every_rate_is_as_derived(evidence, presentable):
+    assert evidence.verdict == "agrees"
+    for mask, exponent in norm_rates.EXPONENTS.items():
+        found = evidence.numbers["exponents"][mask]
+        assert len(found) == 6
+        assert all(s == pytest.approx([exponent], rel=0.02) for s in found.values())
+    presentable(norm_rates.CLAIM, evidence)
+
+
+def test_the_rates_of_full_attention_are_wrong_for_causal_attention(quick, monkeypatch):
+    monkeypatch.setattr(norm_rates, "EXPONENTS", {"causal": 2.0})
+    monkeypatch.setattr(norm_rates, "SCHEMES", norm_rates.SCHEMES[:1])
+    assert norm_rates.measure(quick).verdict == "contradicts"
+
+
+def test_a_clock_that_is_three_percent_slow_is_refuted(quick, monkeypatch):
+    pre = norm_rates.SCHEMES[1]
+    slow = pre._replace(times=lambda c: np.exp(c * 0.97))
+    monkeypatch.setattr(norm_rates, "EXPONENTS", {"full": 2.0})
+    monkeypatch.setattr(norm_rates, "SCHEMES", (slow,))
+    assert norm_rates.measure(quick).verdict == "contradicts"
+
+
+def test_the_variance_is_one_minus_the_square_of_the_mean():
+    x = sphere.uniform(7, 3, seed=1)
+    assert norm_rates.variance(x) == pytest.approx(1 - np.sum(x.mean(axis=0) ** 2), rel=1e-13)

@@ -1,0 +1,71 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+import parkade as pk
+from parkade import theory
+from parkade.experiments.claims.common.lives import Series
+from parkade.experiments.claims.ours import forecast
+from parkade.experiments.statistics import LEVEL
+
+
+@pytest.fixture(scope="module")
+def evidence(quick):
+    """With a sixth of the tokens, of which most are in clusters before late merges begin."""
+    with pytest.MonkeyPatch.context() as patch:
+        sixth = tuple(dataclasses.replace(series, n=series.n // 6) for series in forecast.SERIES)
+        patch.setattr(forecast, "SERIES", sixth)
+        return forecast.measure(quick)
+
+
+def test_the_forecast_comes_true(evidence):
+    assert evidence.verdict == "agrees"
+    for row in evidence.numbers["series"]:
+        assert row["merges"] >= 8
+        assert row["median_error"] < 0.02
+        assert row["wrong_partners"]["merges"] == row["merges"] - row["right"]
+        # Without the right order it is hardly better than a guess.
+        assert row["shuffled"]["right"] <= row["shuffled"]["merges"] / 2
+
+
+def test_a_forecast_that_does_not_know_the_order_is_refuted(quick, monkeypatch):
+    true = theory.forecast
+
+    def wrong(start, beta, **options):
+        return true(start[::-1], beta, **options)
+
+    monkeypatch.setattr(theory, "forecast", wrong)
+    monkeypatch.setattr(forecast, "SERIES", (Series(2, 24.0, 30, 6, 6), Series(3, 12.0, 30, 6, 6)))
+    assert forecast.measure(quick).verdict == "contradicts"
+
+
+def test_bars(evidence):
+    tested = evidence.data["tested"][0]
+
+    def verdict(right, total, error):
+        ratio = np.where(np.arange(total) % 2, error, -error)
+        changed = dataclasses.replace(tested, right=np.arange(total) < right, log_ratio=ratio)
+        return forecast.judge(changed, LEVEL)
+
+    assert tested.series.d == 2
+    assert verdict(98, 100, 0.2) == "agrees"
+    assert verdict(98, 100, 0.4) == "undecided"  # the times are beyond the bar
+    assert verdict(95, 100, 0.2) == "undecided"  # so few have a probability of 0.18
+    assert verdict(80, 100, 0.2) == "contradicts"
+
+
+def test_a_shuffled_forecast_keeps_the_names():
+    start = pk.sphere.uniform(30, 2, seed=1)
+    same = forecast.shuffled(start, 16.0, np.arange(30))
+    assert same.events == theory.forecast(start, 16.0).events
+    order = np.random.default_rng(1).permutation(30)
+    for event in forecast.shuffled(start, 16.0, order).events[:10]:
+        if event.time == 0:  # who is parked at the start is close
+            assert pk.sphere.distance(start[event.absorbed], start[event.into]) <= 0.025
+    last = forecast.shuffled(start, 16.0, order).events[-1]
+    assert last.into == order[0]
+
+
+def test_it_can_be_presented(evidence, presentable):
+    assert len(presentable(forecast.CLAIM, evidence).axes) == 2
