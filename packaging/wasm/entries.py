@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from eigenvalues import eigenvalues
 from numba import carray, typeof, types
-from pieces import EARLIER, Watch, in_time, resume, start_clock, watch_of
-from room import ROOM
+from numerics.eigenvalues import eigenvalues
+from runs.pieces import EARLIER, Watch, in_time, resume, start_clock, watch_of
+from runs.room import ROOM
 from slots import TABLE, count, floats, reader, write
 
 from parkade.base.types import Array

@@ -10,13 +10,13 @@ import json
 import math
 from typing import Any, NamedTuple
 
-import draws
-import lowering
 import numpy as np
 from entries import INPUT, OUTPUT, Entries
-from framing import multiply, phase_known_until
 from numba import typeof, types
-from parts import Drawn, draw_parts
+from numerics import draws
+from runs import lowering
+from runs.framing import multiply, phase_known_until
+from runs.parts import Drawn, draw_parts
 from slots import TABLE, floats, reader, write
 
 from parkade.base.types import Array

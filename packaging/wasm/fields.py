@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from entries import BETWEEN, Entries, Output, eigenvalues_entry
-from field_room import EXAMPLE_NOISE, FIELD_ROOM, FIELD_WORK, splitting_room
 from numba import typeof, types
 from numba.extending import register_jitable
-from pieces import EARLIER, in_time, resume, start_clock, watch_of
+from runs.field_room import EXAMPLE_NOISE, FIELD_ROOM, FIELD_WORK, splitting_room
+from runs.pieces import EARLIER, in_time, resume, start_clock, watch_of
 from slots import TABLE, count, floats, reader, write
 
 from parkade.base.types import Array

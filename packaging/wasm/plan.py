@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-import draws
 import numpy as np
-import planning
 from entries import INPUT, OUTPUT, Entries
-from framing import phase_known_until
 from numba import typeof, types
-from planning import Wanted
+from numerics import draws
+from runs import planning
+from runs.framing import phase_known_until
+from runs.planning import Wanted
 from slots import TABLE, floats, reader, write
 
 from parkade.analysis import centers

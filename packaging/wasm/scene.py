@@ -14,20 +14,20 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
-import scene_capture
-import scene_ending
-import scene_final
-import scene_forecast
-import scene_frames
-import scene_merges
-import scene_run
 from entries import Entries
 from numba import typeof, types
-from scene_ending import Model
-from scene_final import Final
-from scene_forecast import Given, Told
-from scene_merges import Events, Plateaus
-from scene_run import Indices, Run, Steps
+from scenes import capture as scene_capture
+from scenes import ending as scene_ending
+from scenes import final as scene_final
+from scenes import forecast as scene_forecast
+from scenes import frames as scene_frames
+from scenes import merges as scene_merges
+from scenes import run as scene_run
+from scenes.ending import Model
+from scenes.final import Final
+from scenes.forecast import Given, Told
+from scenes.merges import Events, Plateaus
+from scenes.run import Indices, Run, Steps
 from slots import TABLE, count, floats, integers, reader, write
 
 from parkade.analysis import sentences

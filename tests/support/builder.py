@@ -16,7 +16,8 @@ _MAKERS = {"floats": float, "integers": np.int64, "flags": bool}
 def interpreted(monkeypatch, *names):
     """Some modules, with those that they import, whose functions Python runs."""
     monkeypatch.syspath_prepend(str(BUILDER))
-    ours = [path.stem for path in BUILDER.glob("*.py")]
+    paths = [path.relative_to(BUILDER).with_suffix("") for path in BUILDER.rglob("*.py")]
+    ours = [".".join(path.parts) for path in paths]
     for name in ours:
         monkeypatch.delitem(sys.modules, name, raising=False)
     found = [importlib.import_module(name) for name in names]

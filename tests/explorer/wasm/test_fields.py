@@ -23,7 +23,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("method", ["explicit", "implicit", "splitting"])
 def test_room_is_that_of_the_engine(name, method, monkeypatch):
-    (room,), model = interpreted(monkeypatch, "field_room"), MODELS[name]
+    (room,), model = interpreted(monkeypatch, "runs.field_room"), MODELS[name]
     field = prepare_field(model, transformer_frame(model, long=False))
     for n in (1, 7, 40):
         columns = model.d + model.radii
@@ -58,7 +58,7 @@ MATRICES = {
 
 @pytest.mark.parametrize("name", MATRICES)
 def test_singular_values_are_those_of_lapack(name, monkeypatch):
-    (svd,), matrix = interpreted(monkeypatch, "svd"), MATRICES[name]
+    (svd,), matrix = interpreted(monkeypatch, "numerics.svd"), MATRICES[name]
     columns, turned = matrix.copy(), np.empty((matrix.shape[1],) * 2)
     svd.orthogonalize(columns, turned)
     found = sorted((svd.length_of_column(columns, j) for j in range(len(turned))), reverse=True)
@@ -71,7 +71,7 @@ def test_singular_values_are_those_of_lapack(name, monkeypatch):
 @pytest.mark.parametrize("shape", [(2, 1), (2, 2), (3, 1), (3, 2), (3, 3)])
 def test_random_directions_are_those_of_lapack(shape, monkeypatch):
     """With its signs: heads are drawn from them."""
-    (parts,) = interpreted(monkeypatch, "parts")
+    (parts,) = interpreted(monkeypatch, "runs.parts")
     for seed in range(20):
         drawn = np.random.default_rng(seed).standard_normal(shape)
         numbers = iter(drawn.ravel())

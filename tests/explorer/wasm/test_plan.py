@@ -27,7 +27,7 @@ def part(monkeypatch):
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("seed", [0, 1, 2**32, 2**53 - 1])
 def test_random_numbers_are_those_of_numpy(seed, d, part):
-    draws = part("draws")
+    draws = part("numerics.draws")
     x, m = np.empty((40, d)), np.empty((d, d))
     with np.errstate(over="ignore"):  # as it is meant: products modulo 2⁶⁴
         draws.uniform(float(seed), x)
@@ -38,7 +38,7 @@ def test_random_numbers_are_those_of_numpy(seed, d, part):
 
 def test_a_logarithm_for_the_tails(part):
     """The same as that of the C library, but for one rounding now and then."""
-    log1p = part("draws")._log1p
+    log1p = part("numerics.draws")._log1p
     rng = np.random.default_rng(1)
     x = -np.concatenate([rng.random(2000), rng.random(500) * 10.0 ** -rng.integers(1, 20, 500)])
     found, expected = np.array([(log1p(v), math.log1p(v)) for v in x]).T
@@ -47,7 +47,7 @@ def test_a_logarithm_for_the_tails(part):
 
 
 def test_numbers_with_twice_the_digits(part):
-    precise = part("precise")
+    precise = part("numerics.precise")
     rng = np.random.default_rng(2)
 
     def exact(wide):
@@ -69,7 +69,7 @@ def test_numbers_with_twice_the_digits(part):
 @pytest.mark.parametrize("tail", [5e-12, 1e-15])
 def test_coefficients(beta, tail, part):
     """On the sphere to the last bit; on the circle, native ones have errors of their own."""
-    ours = part("coefficients")
+    ours = part("numerics.coefficients")
     table = SERIES[3].table(beta, tail)
     np.testing.assert_array_equal(ours.legendre(beta, tail), table)
     found, expected = ours.fourier(beta, tail), SERIES[2].table(beta, tail)
@@ -82,7 +82,7 @@ def test_coefficients(beta, tail, part):
 def test_coefficients_add_up(part):
     """The exponential of β(cos φ − 1), and its sine series, at a few angles."""
     beta = 64.0
-    table = part("coefficients").fourier(beta, 1e-15)
+    table = part("numerics.coefficients").fourier(beta, 1e-15)
     for angle in (0.0, 0.1, 1.0, 3.0):
         weight = math.exp(beta * (math.cos(angle) - 1))
         assert table[0] @ np.cos(angle * table[5]) == pytest.approx(weight, abs=1e-14)
@@ -120,7 +120,7 @@ def nearly_defective_matrices():
 
 def test_the_schur_form(part):
     """Orthonormal and quasi-triangular; mostly the very one that LAPACK finds."""
-    schur = part("schur").schur
+    schur = part("numerics.schur").schur
     same = []
     for V in (*some_matrices(), *nearly_defective_matrices()):
         T, W = V.copy(), np.empty_like(V)
@@ -138,7 +138,7 @@ def test_the_schur_form(part):
 
 
 def test_eigenvectors_and_norms(part):
-    ours = part("symmetric")
+    ours = part("numerics.symmetric")
     for V in some_matrices():
         A = V + V.T
         D, W = A.copy(), np.empty_like(A)
@@ -154,7 +154,7 @@ def test_frames(part):
 
     Not for matrices whose eigenvalues are all zero, but for rounding: any frame will do.
     """
-    frame_of = part("framing").frame_of
+    frame_of = part("runs.framing").frame_of
     rng = np.random.default_rng(4)
     apart = np.array([[1.0, 0.1, -0.3], [0.0, 0.9, 0.3], [0.0, 0.0, 1.0]])  # 1, and 1 again
     turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
@@ -182,7 +182,7 @@ def test_frames(part):
 
 def test_products_are_rounded_as_in_blas(part):
     """Whether KᵀQ is a multiple of I depends on it; so does the choice of sums."""
-    product = part("planning").transposed_product
+    product = part("runs.planning").transposed_product
     rng = np.random.default_rng(5)
     same = []
     for d in (2, 3):

@@ -48,7 +48,7 @@ def moved(scene_run, run):
 
 
 def test_the_plane_of_a_rotation(part):
-    scene_run = part("scene_run")
+    scene_run = part("scenes.run")
     for d in (2, 3, 3, 3):
         spin = RNG.normal(size=(d, d))
         spin -= spin.T
@@ -65,7 +65,7 @@ def test_the_plane_of_a_rotation(part):
 
 
 def test_frames_and_merges(part):
-    frames, merges, scene_run = part("scene_frames"), part("scene_merges"), part("scene_run")
+    frames, merges, scene_run = part("scenes.frames"), part("scenes.merges"), part("scenes.run")
     for run in runs():
         ours, n = moved(scene_run, run), run.n
         length = np.empty(len(run.times))
@@ -101,7 +101,7 @@ def test_frames_and_merges(part):
 
 def test_numbers_between_numbers_are_those_of_numpy(part):
     """Also where places are equal: times may be."""
-    between = part("scene_frames").interpolated
+    between = part("scenes.frames").interpolated
     places = np.array([0.0, 0.0, 1.0, 2.0, 2.0, 2.0, 3.5, 3.5])
     values = np.array([1.0, 2.0, 5.0, 5.0, 7.0, 8.0, 9.0, 11.0])
     for x in [-1.0, 0.0, 0.3, 1.0, 2.0, np.nextafter(2.0, 3), 3.0, 3.5, 4.0]:
@@ -109,7 +109,7 @@ def test_numbers_between_numbers_are_those_of_numpy(part):
 
 
 def test_tokens_park_as_with_a_tree_of_places(part, monkeypatch):
-    made = part("scene_forecast")
+    made = part("scenes.forecast")
     for module in (made, sys.modules[_park.__module__]):
         monkeypatch.setattr(module, "_MANY", 140)  # leaders: the last case has more
     for n, d, sharpness, radius in (
@@ -149,7 +149,7 @@ def matrices():
 
 
 def test_final_configurations_are_those_of_lapack(part):
-    scene_final = part("scene_final")
+    scene_final = part("scenes.final")
     cases = set()
     for V in matrices():
         d, expected = len(V), final_configuration(V)
@@ -170,7 +170,7 @@ def test_final_configurations_are_those_of_lapack(part):
 
 @pytest.mark.parametrize("N", [2.0, 60.0, 1e6])
 def test_windows_of_capture(N, part):
-    window = part("scene_capture").window
+    window = part("scenes.capture").window
     for c, beta in ((1.9, 9.0), (4.0, 64.0), (5.7, 64.0), (7.4, 256.0), (3.0, 1.0)):
         found, out = capture_window(N=N, c=c, beta=beta), np.empty(3)
         assert window(c, beta, N, out) == (found.eps is not None)
@@ -183,7 +183,7 @@ def test_where_tokens_rest(part):
     """As `parkade.analysis.ending` finds it, from NumPy's velocity and LAPACK's eigenvalues."""
     from parkade.analysis.ending import return_rate
 
-    ending = part("scene_ending")
+    ending = part("scenes.ending")
     for d in (2, 3):
         Q = RNG.normal(size=(d, d))
         V = np.eye(d) + 0.1 * RNG.normal(size=(d, d))
@@ -201,7 +201,7 @@ def test_where_tokens_rest(part):
 
 
 def test_angles_and_distances(part):
-    ending = part("scene_ending")
+    ending = part("scenes.ending")
     V = np.diag([1.0, 1.0, -1.0])
     x, points, final = (*(pk.sphere.uniform(7, 3, seed=s) for s in (1, 2)), final_configuration(V))
     found = ending.angles(x, final.basis, final.dim)

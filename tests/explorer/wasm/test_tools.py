@@ -36,7 +36,7 @@ def part(monkeypatch):
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("n", [1, 2, 17, 40])
 def test_room_is_that_of_the_engine(n, d, part, monkeypatch):
-    room = part("room")
+    room = part("runs.room")
     for name, dtype in {"floats": float, "integers": np.int64, "flags": bool}.items():
         monkeypatch.setattr(room, name, functools.partial(np.zeros, dtype=dtype))
     for (method, kind), make in room.ROOM.items():
@@ -71,7 +71,7 @@ MATRICES = {
 
 @pytest.mark.parametrize("name", MATRICES)
 def test_eigenvalues_are_those_of_lapack(name, part):
-    find, matrix = part("eigenvalues").eigenvalues, MATRICES[name]
+    find, matrix = part("numerics.eigenvalues").eigenvalues, MATRICES[name]
     found = np.empty(len(matrix), dtype=complex)
     assert find(matrix.astype(complex), found) == 0
     expected = np.linalg.eigvals(matrix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from room import CLOCK, set_clock
+from runs.room import CLOCK, set_clock
 from slots import floats, integers
 
 from parkade.base.types import Array

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload, register_jitable
+from numerics.symmetric import spectral_norm
 from slots import floats
-from symmetric import spectral_norm
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit

@@ -6,9 +6,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from schur import exchange, schur
+from numerics.schur import exchange, schur
+from numerics.symmetric import diagonalize, spectral_norm
 from slots import floats
-from symmetric import diagonalize, spectral_norm
 
 from parkade.base.constants import EPSILON, SNAP
 from parkade.base.types import Array

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scene_run import Indices, Run, inside
+from scenes.run import Indices, Run, inside
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit

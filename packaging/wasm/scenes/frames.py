@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scene_run import Run, turn
+from scenes.run import Run, turn
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit

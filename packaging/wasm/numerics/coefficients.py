@@ -14,7 +14,7 @@ import math
 from typing import Any
 
 import numpy as np
-from precise import minus, plus, product, ratio, times
+from numerics.precise import minus, plus, product, ratio, times
 from slots import floats
 
 from parkade.base.types import Array

@@ -10,7 +10,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from schur import schur
+from numerics.schur import schur
 
 from parkade.base.constants import SNAP
 from parkade.base.types import Array

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scene_ending import closest, farthest, some
-from scene_run import Indices
+from scenes.ending import closest, farthest, some
+from scenes.run import Indices
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit

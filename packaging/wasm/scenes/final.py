@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scene_spectrum import EPSILON, Group, condition, group_of, groups, summary, triangular
-from symmetric import spectral_norm
+from numerics.symmetric import spectral_norm
+from scenes.spectrum import EPSILON, Group, condition, group_of, groups, summary, triangular
 
 from parkade.base.constants import SNAP
 from parkade.base.types import Array

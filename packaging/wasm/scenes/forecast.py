@@ -6,10 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scene_final import Final
-from scene_merges import Events
-from scene_run import Indices
-from symmetric import spectral_norm
+from numerics.symmetric import spectral_norm
+from scenes.final import Final
+from scenes.merges import Events
+from scenes.run import Indices
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit

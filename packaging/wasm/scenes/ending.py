@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scene_final import Final
-from scene_run import Indices, Run, turn
+from scenes.final import Final
+from scenes.run import Indices, Run, turn
 
 from parkade.analysis.ending import APART, AT, DISTINCT, FIRM, SIDE, UNIFORM, WITHIN
 from parkade.base.types import Array

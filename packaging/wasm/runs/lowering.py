@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from framing import Frame, _commute, frame_of, inside, multiply
-from parts import Parts
+from numerics.svd import largest_value, length_of_column, orthogonalize
+from runs.framing import Frame, _commute, frame_of, inside, multiply
+from runs.parts import Parts
 from slots import floats
-from svd import largest_value, length_of_column, orthogonalize
 
 from parkade.base.constants import EPSILON
 from parkade.base.types import Array

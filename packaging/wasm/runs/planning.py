@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from coefficients import fourier, legendre
-from framing import Frame, frame_of, inside, is_zero, multiply
-from precise import fused
+from numerics.coefficients import fourier, legendre
+from numerics.precise import fused
+from numerics.symmetric import spectral_norm
+from runs.framing import Frame, frame_of, inside, is_zero, multiply
 from slots import floats
-from symmetric import spectral_norm
 
 from parkade.base.constants import EPSILON
 from parkade.base.types import Array

@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from draws import normal, seeded
-from framing import multiply
+from numerics.draws import normal, seeded
+from runs.framing import multiply
 from slots import floats
 
 from parkade.base.types import Array
