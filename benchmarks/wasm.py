@@ -135,7 +135,9 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser: Any = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         page = browser.new_page()
-        page.add_script_tag(content=bundle(PAGE / "engine.js") + "const { Engine } = $engine;")
+        page.add_script_tag(
+            content=bundle(PAGE / "compute" / "engine.js") + "const { Engine } = $engine;"
+        )
         page.evaluate("() => { globalThis.modules = {}; }")
         sizes(page)
         speed(page)

@@ -64,7 +64,7 @@ def native(**chosen):
 
 
 def planned(settings, run):
-    """What page/planner.js gives of these settings."""
+    """What page/compute/planner.js gives of these settings."""
     model, held, x = settings.model, settings.held, settings.start
     options = Options(settings.T, tol=tol_of(model), frozen=x[held] if len(held) else None)
     plan = Solver(model, options).plan(run.n)
@@ -92,7 +92,7 @@ class Assembled:
     def __init__(self, page, change=lambda module: module):
         self.page = page
         page.goto("about:blank")
-        page.add_script_tag(content=bundle(PAGE / "assembly.js"))
+        page.add_script_tag(content=bundle(PAGE / "compute" / "assembly.js"))
         module = files("parkade.explorer").joinpath("engines/scene.wasm").read_bytes()
         page.evaluate(_BEGIN, base64.b64encode(change(module)).decode())
 

@@ -1,4 +1,4 @@
-"""A problem as an engine in a page gets it: arrays in a frame, ready for `page/engine.js`."""
+"""A problem as an engine in a page gets it: arrays in a frame, for `page/compute/engine.js`."""
 
 from __future__ import annotations
 

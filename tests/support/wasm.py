@@ -108,12 +108,12 @@ class Given(Case):
 
 def page_script(*names):
     """Modules of the page as a script, each in the constant $name."""
-    return bundle(*(PAGE / f"{name}.js" for name in names))
+    return bundle(*(PAGE / "compute" / f"{name}.js" for name in names))
 
 
 def engine_script():
     """The module of the page that runs engines, as a script."""
-    return page_script("engine") + "\nconst { Engine } = $engine, { Failure } = $memory;"
+    return page_script("engine") + "\nconst { Engine } = $engine, { Failure } = $slots;"
 
 
 class Browsed:

@@ -49,7 +49,7 @@ HOSTILE = [
 def scripts(browser):
     """A page with the scripts that check settings and make texts."""
     page = browser.new_page()
-    page.add_script_tag(content=bundle(PAGE / "check.js"))
+    page.add_script_tag(content=bundle(PAGE / "compute" / "check.js"))
     page.evaluate("(known) => { globalThis.known = known; }", knowledge())
     yield page
     page.close()
@@ -59,7 +59,7 @@ def scripts(browser):
 def texts(browser):
     """A page with the scripts that make texts."""
     page = browser.new_page()
-    page.add_script_tag(content=bundle(PAGE / "texts.js"))
+    page.add_script_tag(content=bundle(PAGE / "panels" / "texts.js"))
     page.evaluate("(known) => { globalThis.known = known; }", knowledge())
     yield page
     page.close()
@@ -177,7 +177,7 @@ def test_every_formula_is_that_of_python(texts):
 def test_runs_without_end_are_judged_as_by_python(browser):
     """The same steps, times and cost of a step: the same verdicts."""
     page = browser.new_page()
-    page.add_script_tag(content=bundle(PAGE / "pace.js"))
+    page.add_script_tag(content=bundle(PAGE / "compute" / "pace.js"))
     stopped = 0
     for method, t_end, tol, grow in [
         ("explicit", 1e9, 1e-6, lambda k: 10.0 * k),

@@ -102,7 +102,10 @@ def test_a_seed_of_a_matrix_has_the_range_of_seeds():
 def test_the_scripts_of_controls_and_links_name_no_setting():
     """Their ranges, defaults and labels come from the schema only."""
     names = [name for name in FOUND if len(name) > 1]
-    for file in ("controls", "fields", "matrixfield", "link", "state", "live", "presets", "main"):
+    controls = [
+        f"controls/{name}" for name in ("controls", "inputs", "matrixfield", "link", "presets")
+    ]
+    for file in (*controls, "state", "runs", "main"):
         text = (PAGE / f"{file}.js").read_text(encoding="utf-8")
         code = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
         assert not [name for name in names if f"'{name}'" in code or f".{name}" in code], file

@@ -71,9 +71,9 @@ def test_all_doors_check(tmp_path):
 
 
 def test_it_is_what_the_page_reads():
-    link = (PAGE / "link.js").read_text(encoding="utf-8")
+    link = (PAGE / "controls" / "link.js").read_text(encoding="utf-8")
     toggles = re.search(r"TOGGLES = \{(.*)\}", link)
     assert toggles is not None
     assert tuple(re.findall(r"(\w+):", toggles[1])) == TOGGLES
-    steps = (PAGE / "steps.js").read_text(encoding="utf-8")
+    steps = (PAGE / "tour" / "steps.js").read_text(encoding="utf-8")
     assert len(re.findall(r"^\s*title:", steps, re.MULTILINE)) == STEPS

@@ -27,16 +27,16 @@
 // NAME-VALUE, a matrix the entries NAME-0, NAME-0-1, NAME-seed or NAME-text. Errors appear in
 // NAME-error, form-error or message.
 
-import { lacking } from './ability.js';
-import { Folder, Inside } from './carried.js';
+import { lacking } from './compute/ability.js';
+import { Folder, Inside } from './compute/carried.js';
 import { byId } from './dom.js';
-import { showEquation } from './equation.js';
-import { opens } from './link.js';
-import { Local } from './local.js';
-import { showFacts } from './panels.js';
-import { create } from './parts.js';
+import { showEquation } from './panels/equation.js';
+import { opens } from './controls/link.js';
+import { Local } from './compute/local.js';
+import { showFacts } from './panels/panels.js';
+import { create } from './page.js';
 import { say } from './present.js';
-import { Recorded } from './recorded.js';
+import { Recorded } from './tour/recorded.js';
 import { Refusal } from './refusal.js';
 import { Scene } from './scene.js';
 import { Server } from './server.js';

@@ -1,10 +1,10 @@
 // Puts a scene on the page: at the time the reader looked at before, or from its start.
 
 import { byId } from './dom.js';
-import { TokenColors, pathVertices } from './look.js';
-import { themeColors } from './palette.js';
-import { showScene } from './panels.js';
-import { showTip } from './token.js';
+import { TokenColors, pathVertices } from './draw/look.js';
+import { themeColors } from './draw/palette.js';
+import { showScene } from './panels/panels.js';
+import { showTip } from './panels/token.js';
 
 export const calm = matchMedia('(prefers-reduced-motion: reduce)');
 

@@ -8,10 +8,10 @@
 //
 // Whatever the page says of clusters it takes from labelsAt: the leader of each token at a moment.
 
-import { base64, bytesOf } from './base64.js';
-import { UPRIGHT, facing } from './turn.js';
-import { Weights } from './weights.js';
-import { StoredWeights } from './stored.js';
+import { base64, bytesOf } from './files/base64.js';
+import { UPRIGHT, facing } from './draw/turn.js';
+import { Weights } from './draw/weights.js';
+import { StoredWeights } from './draw/stored.js';
 import { short, tokenName } from './format.js';
 
 const HEAD = 0.04; // share of the time line between t = 0 and the first frame after it

@@ -1,6 +1,6 @@
 // The state of the page: one object that its parts share.
 
-import { opens, parseLink, writeLink } from './link.js';
+import { opens, parseLink, writeLink } from './controls/link.js';
 
 export class State {
   /** `fields` are the schema's, `base` are the settings that a link need not name, and `usual` is a link for no link. */

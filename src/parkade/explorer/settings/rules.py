@@ -1,6 +1,7 @@
 """What a page without a server knows of settings: how they are checked, named and put into words.
 
-The sentences are those of Python. `page/check.js` and `page/texts.js` only fill them in.
+The sentences are those of Python. `page/compute/check.js` and `page/panels/texts.js` only fill them
+in.
 """
 
 from __future__ import annotations

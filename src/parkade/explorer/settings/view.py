@@ -12,9 +12,9 @@ from parkade.base.errors import InputError
 from parkade.explorer.settings.settings import FIELDS
 
 TOGGLES = "trails", "renyi", "strong", "caps", "names", "notes", "forecast", "group"
-"""What `show` of a view may name: those of `page/link.js`."""
+"""What `show` of a view may name: those of `page/controls/link.js`."""
 STEPS = 7
-"""The number of steps of the tour: those of `page/steps.js`."""
+"""The number of steps of the tour: those of `page/tour/steps.js`."""
 
 
 class _Part(NamedTuple):

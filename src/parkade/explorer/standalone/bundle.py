@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[1] / "page"
 
 _IMPORT = re.compile(
     r"""^import \s+ (?: \{ (?P<names>[^}]*) \} | \* \s+ as \s+ (?P<all>[\w$]+) ) \s+
-    from \s+ (?P<quote>['"]) \./ (?P<file>[\w.-]+\.js) (?P=quote) ;? [ ]* $""",
+    from \s+ (?P<quote>['"]) (?P<file>\.\.?/(?:[\w-]+/)*[\w.-]+\.js) (?P=quote) ;? [ ]* $""",
     re.MULTILINE | re.VERBOSE,
 )
 _EXPORT = re.compile(
@@ -30,18 +30,21 @@ def bundle(*entries: Path) -> str:
     """One script that does what the modules `entries` and their imports do.
 
     Each module becomes a function that is called once, after those it imports, and returns
-    its exports. Modules must import by name or as a whole from ``./``, without cycles, and
-    export functions, classes and constants.
+    its exports. Modules must import by name or as a whole from ``./`` or ``../``, without cycles,
+    and export functions, classes and constants. No two files may have the same name.
     """
-    done: dict[str, str] = {}
+    done: dict[str, tuple[Path, str]] = {}
     for entry in entries:
-        _add(entry, done, ())
-    return "\n".join(done.values())
+        _add(entry.resolve(), done, ())
+    return "\n".join(script for _, script in done.values())
 
 
-def _add(path: Path, done: dict[str, str], above: tuple[str, ...]) -> None:
+def _add(path: Path, done: dict[str, tuple[Path, str]], above: tuple[str, ...]) -> None:
     """Add the module at `path` to `done`, after the modules it imports."""
     if path.name in done:
+        other = done[path.name][0]
+        if other != path:
+            raise ParkadeError(f"modules must have different names, got {other} and {path}")
         return
     if path.name in above:
         raise ParkadeError(
@@ -49,8 +52,8 @@ def _add(path: Path, done: dict[str, str], above: tuple[str, ...]) -> None:
         )
     needed, script = _wrapped(path.name, path.read_text(encoding="utf-8"))
     for file in needed:
-        _add(path.with_name(file), done, (*above, path.name))
-    done[path.name] = script
+        _add((path.parent / file).resolve(), done, (*above, path.name))
+    done[path.name] = path, script
 
 
 # The page has seventy modules, and its server bundles them for whoever opens it.
@@ -93,4 +96,4 @@ def _pair(name: str, between: str, form: str) -> str:
 
 
 def _variable(file: str) -> str:
-    return "$" + re.sub(r"\W", "_", file.removesuffix(".js"))
+    return "$" + re.sub(r"\W", "_", Path(file).stem)

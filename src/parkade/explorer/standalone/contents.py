@@ -42,7 +42,7 @@ def carried(
     return {
         "knowledge.json": json.dumps(knowledge, allow_nan=False).encode(),
         "presets.json": json.dumps(offered, allow_nan=False).encode(),
-        "worker.js": bundle(PAGE / "worker.js").encode(),
+        "worker.js": bundle(PAGE / "compute" / "worker.js").encode(),
         **{f"engines/{name}.wasm": (_ENGINES / f"{name}.wasm").read_bytes() for name in every},
     }
 
