@@ -5,7 +5,7 @@ This file lists the public names and where they live. It is the only one that kn
 
 TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
-    from parkade import theory, trained
+    from parkade import plots, theory, trained
     from parkade.analysis import clusters
     from parkade.analysis.clusters import cluster_labels, consumption
     from parkade.base.errors import InputError, ParkadeError, TrustWarning, UnfinishedError
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from parkade.solve.simulate import simulate, simulate_many
     from parkade.sweeps.ensemble import ensemble, load_ensemble
     from parkade.theory import parking
+    from parkade.theory.merge_tree import Merge, MergeTree, Plateau
     from parkade.theory.parking import renyi_centers, strong_renyi_centers
 
 __version__ = "0.2.0"
@@ -46,12 +47,15 @@ __all__ = [
     "Head",
     "InputError",
     "Layers",
+    "Merge",
+    "MergeTree",
     "Mix",
     "Noise",
     "ParkadeError",
     "Part",
     "Path",
     "Peri",
+    "Plateau",
     "Post",
     "Pre",
     "Prefix",
@@ -74,6 +78,7 @@ __all__ = [
     "load",
     "load_ensemble",
     "parking",
+    "plots",
     "renyi_centers",
     "simulate",
     "simulate_many",
@@ -86,6 +91,7 @@ __all__ = [
 # Each is imported on first use, so that the command line starts fast.
 _HOMES = {
     "analysis.clusters": ("cluster_labels", "consumption"),
+    "theory.merge_tree": ("Merge", "MergeTree", "Plateau"),
     "theory.parking": ("renyi_centers", "strong_renyi_centers"),
     "base.errors": ("InputError", "ParkadeError", "TrustWarning", "UnfinishedError"),
     "model.attention": ("Attention",),
@@ -114,6 +120,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {
     "clusters": "analysis.clusters",
     "parking": "theory.parking",
+    "plots": "plots",
     "sphere": "model.sphere",
     "theory": "theory",
     "trained": "trained",

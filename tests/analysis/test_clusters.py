@@ -14,7 +14,7 @@ import parkade as pk
 from parkade.analysis import clusters
 from parkade.analysis.clusters import cluster_labels, consumption, default_radius, merge_tree
 from parkade.base import check
-from parkade.base.tree import Merge, MergeTree
+from parkade.theory.merge_tree import Merge, MergeTree
 
 ANGLE = st.one_of(
     st.floats(-math.pi, math.pi),

@@ -8,8 +8,8 @@ import pytest
 from support.commands import invoke
 
 import parkade as pk
-from parkade.base.tree import Merge, MergeTree
 from parkade.cli import foretold
+from parkade.theory.merge_tree import Merge, MergeTree
 
 OPTIONS = ["--n", "40", "--d", "2", "--beta", "16", "--t-end", "1e20", "--seed", "3"]
 

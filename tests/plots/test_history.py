@@ -7,9 +7,9 @@ from matplotlib.collections import LineCollection
 
 import parkade as pk
 from parkade.analysis.clusters import merge_tree
-from parkade.base.tree import Merge, MergeTree
 from parkade.plots import history as life
 from parkade.plots import style
+from parkade.theory.merge_tree import Merge, MergeTree
 
 pytestmark = pytest.mark.usefixtures("plain_pictures")
 

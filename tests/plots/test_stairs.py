@@ -3,8 +3,8 @@ import pytest
 
 import parkade as pk
 from parkade import plots
-from parkade.base.tree import Merge, MergeTree
 from parkade.plots import style
+from parkade.theory.merge_tree import Merge, MergeTree
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.base.errors import InputError
-from parkade.base.tree import MergeTree
 from parkade.base.types import Array
 from parkade.runs.path import Path, need_path
 from parkade.theory.forecast import forecast as forecast_tree
+from parkade.theory.merge_tree import MergeTree
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.base.tree import Merge, MergeTree
 from parkade.base.types import Array
 from parkade.model.model import Model
 from parkade.runs.path import Path, need_path
 from parkade.theory.meeting import cluster_radius, thermal_radius
+from parkade.theory.merge_tree import Merge, MergeTree
 
 _FORMING = 10.0  # clusters form within about this time, if V = I
 _CHUNK = 2**21  # numbers of interpolated tokens held in memory at once

@@ -11,7 +11,7 @@ from typing import Any
 from parkade.analysis.agreement import agreement
 from parkade.base.numbers import finite
 from parkade.base.tables import Column, text_table
-from parkade.base.tree import MergeTree
+from parkade.theory.merge_tree import MergeTree
 
 SINCE = 100.0
 """Earlier merges are not counted: clusters still form."""

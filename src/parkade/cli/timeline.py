@@ -13,7 +13,7 @@ import typer
 from parkade.cli.guard import guarded, interruptible
 
 if TYPE_CHECKING:
-    from parkade.base.tree import MergeTree
+    from parkade.theory.merge_tree import MergeTree
 
 EXAMPLES = (
     "parkade timeline --seed 1",

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from parkade.base.tree import MergeTree
 from parkade.base.types import Array
 from parkade.model import sphere
 from parkade.plots import sampling, style, time_axis
@@ -17,6 +16,7 @@ from parkade.plots.caption import caption
 from parkade.plots.circles import MANY_VERTICES, unbroken
 from parkade.plots.stairs import staircase, tree_of
 from parkade.runs.path import Path
+from parkade.theory.merge_tree import MergeTree
 
 PALETTE = (style.VERMILLION, style.BLUE, style.GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#7A5C3E")
 """Colours of leaders after the first token, which is black."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from parkade.base.tree import MergeTree
 from parkade.plots import style
 from parkade.plots.caption import caption
 from parkade.plots.circles import angles, circle
@@ -12,6 +11,7 @@ from parkade.plots.globe import sphere
 from parkade.plots.history import life
 from parkade.plots.principal import principal_axes
 from parkade.runs.path import Path, need_path
+from parkade.theory.merge_tree import MergeTree
 
 LONG = 1e4
 """Longer runs are shown by the states they pass through."""

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from parkade.analysis import clusters
 from parkade.base.errors import InputError
-from parkade.base.tree import MergeTree
 from parkade.base.types import Array
 from parkade.plots import style, time_axis
 from parkade.runs.path import Path
+from parkade.theory.merge_tree import MergeTree
 
 
 @style.context()

@@ -7,8 +7,8 @@ import math
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from parkade.base.tree import MergeTree, Plateau
 from parkade.plots import style
+from parkade.theory.merge_tree import MergeTree, Plateau
 
 _EARLY = 0.1  # start of the time axis; hardly anything happens before
 _LABEL = 7.0  # size of the labels of plateaus, in points

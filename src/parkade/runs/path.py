@@ -22,8 +22,8 @@ from parkade.model.model import Model
 if TYPE_CHECKING:
     import xarray
 
-    from parkade.base.tree import MergeTree
     from parkade.explorer.standalone.export import Page
+    from parkade.theory.merge_tree import MergeTree
 
 
 @dataclass(frozen=True, eq=False, repr=False)

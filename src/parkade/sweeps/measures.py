@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from parkade.analysis import clusters
 from parkade.analysis.centers import KINDS
 from parkade.base.errors import InputError, doubts_do_not_matter
-from parkade.base.tree import MergeTree
 from parkade.base.types import Array
 from parkade.model.sphere import distance
 from parkade.runs.trajectory import Trajectory
 from parkade.sweeps.grid import CLUSTERS, SEPARATIONS
+from parkade.theory.merge_tree import MergeTree
 
 PLATEAUS = ("first", "longest")
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from parkade.base.tree import Merge, MergeTree
 from parkade.base.types import Array
 from parkade.model.sphere import normalize
+from parkade.theory.merge_tree import Merge, MergeTree
 
 _SKEWED = 0.25  # KᵀQ is far from a multiple of I, as a share of its norm
 _MOVED = 0.001  # of tokens in other starts, in units of the range of attention

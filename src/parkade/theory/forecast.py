@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from parkade.base import check
 from parkade.base.errors import InputError, TrustWarning, doubts_matter
-from parkade.base.tree import Merge, MergeTree
 from parkade.base.types import Array
 from parkade.model.mask import Causal
 from parkade.model.model import Model
 from parkade.theory.doubts import doubts
 from parkade.theory.final import final_configuration
 from parkade.theory.meeting import cluster_radius, log_integrals
+from parkade.theory.merge_tree import Merge, MergeTree
 from parkade.theory.parking import renyi_centers
 
 Pull = Literal["net", "nearest"]

@@ -14,7 +14,6 @@ from parkade.analysis.centers import KINDS, consumption_radius, separation
 from parkade.analysis.clusters import consumption
 from parkade.base.errors import InputError
 from parkade.base.numbers import finite
-from parkade.base.tree import MergeTree
 from parkade.base.types import Array
 from parkade.explorer.scenes import describe
 from parkade.explorer.scenes.forecast import forecast
@@ -29,6 +28,7 @@ from parkade.model.scheduled import Scheduled
 from parkade.runs.path import Path
 from parkade.runs.trajectory import Trajectory
 from parkade.theory import paper
+from parkade.theory.merge_tree import MergeTree
 
 FORMAT = "parkade scene 1"
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from parkade.analysis.agreement import agreement, forecast_of
 from parkade.base.errors import InputError, doubts_do_not_matter
-from parkade.base.tree import MergeTree
 from parkade.base.types import Array
 from parkade.runs.path import Path
+from parkade.theory.merge_tree import MergeTree
 from parkade.theory.parking import renyi_centers
 
 SINCE = 100.0

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.analysis.clusters import default_radius, linked, merge_tree
-from parkade.base.tree import MergeTree
 from parkade.base.types import Array
 from parkade.explorer.scenes.words import Words
 from parkade.runs.path import Path
+from parkade.theory.merge_tree import MergeTree
 
 _HALVINGS = 8  # a merge is found to a pixel
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import parkade as pk
-from parkade.base.tree import Merge, MergeTree
 from parkade.experiments.claims.common import lives
 from parkade.experiments.claims.common.lives import Series
+from parkade.theory.merge_tree import Merge, MergeTree
 
 
 def tree(n, *events):

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from parkade.analysis.merging import merge_tree
-from parkade.base.tree import Merge, MergeTree
 from parkade.base.types import Array
 from parkade.experiments.experiment import Effort
 from parkade.model import sphere
@@ -24,6 +23,7 @@ from parkade.model.attention import Attention
 from parkade.runs.trajectory import Trajectory
 from parkade.solve.simulate import simulate_many
 from parkade.theory.meeting import cluster_radius, log_integrals
+from parkade.theory.merge_tree import Merge, MergeTree
 
 SINCE = 100.0
 """Only merges after this time count. Before it clusters form, and their members are apart."""

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from parkade import theory
 from parkade.analysis.agreement import agreement
 from parkade.base.errors import doubts_do_not_matter
-from parkade.base.tree import Merge, MergeTree
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
 from parkade.experiments.claims.common.lives import (
@@ -34,6 +33,7 @@ from parkade.experiments.claims.common.lives import (
 from parkade.experiments.claims.common.lives import fates as fates_of
 from parkade.experiments.experiment import OURS, Effort
 from parkade.experiments.statistics import LEVEL, worst
+from parkade.theory.merge_tree import Merge, MergeTree
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
