@@ -218,7 +218,7 @@ class MergeTree:
 
         Examples
         --------
-        >>> from parkade.base.tree import Merge, MergeTree
+        >>> from parkade import Merge, MergeTree
         >>> events = (Merge(10.0, 2, 1, 1), Merge(1e4, 1, 0, 2))
         >>> MergeTree(3, 0.0, 1e6, 0.1, 2.0, events).to_newick()
         '(0:3,(1:0,2:0):3):2;'
