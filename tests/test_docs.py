@@ -39,6 +39,22 @@ def test_all_other_modules_can_be_imported():
         importlib.import_module(name)
 
 
+def test_the_files_that_the_architecture_names_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:[\w-]+/)+(?:\w+\.\w+)?)`", text))
+    assert len(named) > 70
+    places = (ROOT, ROOT / "src" / "parkade")
+    assert not [name for name in named if not any((place / name).exists() for place in places)]
+    for walk in re.split("^## ", text, flags=re.MULTILINE)[2:6]:
+        stops = re.findall(r"^(\d+)\. `", walk, flags=re.MULTILINE)
+        assert list(map(int, stops)) == list(range(1, len(stops) + 1))
+        assert 5 < len(stops) <= 10
+    functions = re.findall(r"`([\w/]+\.py)`, `(?:(\w+)\.)?(\w+)`", text)
+    assert len(functions) > 5
+    for file, _, function in functions:
+        assert f"def {function}(" in (ROOT / "src" / "parkade" / file).read_text("utf-8"), file
+
+
 def run_page(text):
     """Run the python blocks of a page in one namespace; yield (shown, printed) outputs.
 
