@@ -272,7 +272,9 @@ class TestPrebuilt:
         assert bool(list(here.glob("*.nbc"))) != used  # what is compiled is kept
 
 
-def test_the_lowest_numba_that_is_allowed_is_known():
+def test_the_versions_of_numba_that_are_allowed_are_known():
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
     [bound] = [one for one in project["dependencies"] if one.startswith("numba")]
-    assert bound == f"numba>={jit.TESTED[0]}"
+    minors = [int(version.removeprefix("0.")) for version in jit.TESTED]
+    assert minors == list(range(minors[0], minors[-1] + 1))
+    assert bound == f"numba>=0.{minors[0]},<0.{minors[-1] + 1}"
