@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 import os
 import shutil
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,11 +20,8 @@ from parkade.cli import parse
 from parkade.cli.sweep import read_recipe
 from parkade.experiments.figures.registry import FIGURES
 from parkade.experiments.reproduce import reproduce
-from parkade.sweeps import netcdf, probe
-from parkade.sweeps.store import Store
 
 CASES = int(os.environ.get("PARKADE_FUZZ", "60"))
-OLD = Path(__file__).parents[1] / "data"
 
 
 def flip(data, rng):
@@ -141,17 +136,6 @@ def test_damaged_runs(run, tmp_path):
     campaign("run.npz", path.read_bytes(), read, lambda found: same_run(found, run))
 
 
-def test_damaged_runs_of_the_old_format(tmp_path):
-    whole = (OLD / "old-run.npz").read_bytes()
-    path = tmp_path / "run.npz"
-
-    def read(data):
-        path.write_bytes(data)
-        return at_work(pk.load(path))
-
-    campaign("old run.npz", whole, read)
-
-
 def rewrite(path, arrays):
     """Write an archive as `numpy.savez` would, from bytes of .npy files."""
     with zipfile.ZipFile(path, "w") as archive:
@@ -192,13 +176,6 @@ def store(tmp_path_factory):
     return folder, made
 
 
-@pytest.fixture(scope="module")
-def old_store(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("old") / "store"
-    shutil.unpack_archive(OLD / "old-store.zip", folder)
-    return folder, pk.load_ensemble(folder)
-
-
 def reader(folder, name, tmp_path):
     """A function that loads a copy of a store with other bytes in one file."""
     copy = tmp_path / "copy"
@@ -216,43 +193,6 @@ def test_damaged_stores(store, name, tmp_path):
     folder, made = store
     whole, read = reader(folder, name, tmp_path)
     campaign(name, whole, read, made.identical)
-
-
-def test_damaged_recipes_of_the_old_format(old_store, tmp_path, monkeypatch):
-    # The batches are whole, and always the same: one process is enough to see that.
-    answers, find = {}, probe.unreadable
-
-    def find_once(paths):
-        key = tuple(paths)
-        if key not in answers:
-            answers[key] = find(paths)
-        return answers[key]
-
-    monkeypatch.setattr(probe, "unreadable", find_once)
-    folder, _ = old_store
-    whole, read = reader(folder, "recipe.json", tmp_path)
-    campaign("old recipe.json", whole, read)
-
-
-def test_damaged_batches_of_the_old_format(old_store, tmp_path, monkeypatch):
-    # The netCDF library crashes or hangs on some of them: all are probed at once.
-    monkeypatch.setattr(probe, "PATIENCE", 1)
-    folder, _ = old_store
-    recipe = Store.open(folder).recipe
-    whole = (folder / "batch-000001.nc").read_bytes().rstrip(b"\0")  # most of it is empty
-    stories = {}
-    for case in range(CASES):
-        data, story = damaged(whole, case, "old batch")
-        path = tmp_path / f"{case}.nc"
-        path.write_bytes(data)
-        stories[path] = story
-    bad = probe.unreadable(list(stories))
-    assert CASES // 4 < len(bad) < CASES
-    for path in stories.keys() - bad:
-        clusters = np.zeros((1, 2), dtype=int)
-        read = functools.partial(netcdf.decode, recipe, 1, netcdf.load(path))
-        _, sentence = outcome(stories[path], read, {"clusters": clusters})
-        assert "\n" not in sentence, stories[path]
 
 
 # --- files of others ---------------------------------------------------------------------

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -218,30 +216,6 @@ def test_a_damaged_recipe_is_written_anew_if_the_batches_have_it(tmp_path):
     with pytest.raises(pk.InputError, match=r"use another store"):
         pk.ensemble(**DAMAGED, store=other)
     assert (other / "recipe.json").read_text() == '{"cake": "apples"}'
-
-
-def test_a_store_of_the_old_format_can_be_continued(tmp_path):
-    shutil.unpack_archive(Path(__file__).parents[1] / "data" / "old-store.zip", tmp_path)
-    options = {
-        "d": 2, "n": 3, "beta": [1.0, 9.0], "runs": 1, "batch": 1, "t_end": 1.0,
-        "times": [0.0, 1.0], "measure": ["clusters"], "store": tmp_path,
-    }  # fmt: skip
-    old = pk.load_ensemble(tmp_path)
-    assert old.clusters.values.tolist() == [[[3, 3]], [[3, 3]]]
-    (tmp_path / "batch-000001.nc").unlink()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # other versions may have made the old batch
-        assert pk.ensemble(**options).equals(old)
-    store = Store.open(tmp_path)
-    assert store.check().unsealed == ["batch-000000.nc"]
-    # Damage that the netCDF library notices is repaired as well.
-    path = tmp_path / "batch-000000.nc"
-    path.write_bytes(path.read_bytes()[:5000])
-    assert list(store.check().bad) == ["batch-000000.nc"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert pk.ensemble(**options).equals(old)
-    assert store.check().unsealed == []
 
 
 @pytest.mark.parametrize(

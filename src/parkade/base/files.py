@@ -193,15 +193,15 @@ def to_json(data: Mapping[str, Any], indent: int | None = None) -> bytes:
     return json.dumps(sealed, ensure_ascii=False, indent=indent).encode()
 
 
-def from_json(text: bytes) -> tuple[dict[str, Any], bool]:
-    """An object written by `to_json`, and whether it has a checksum (which must match)."""
+def from_json(text: bytes) -> dict[str, Any]:
+    """An object written by `to_json`; its checksum must match."""
     data = json.loads(text)
     if not isinstance(data, dict):
         raise ValueError("it is not an object")
     found = data.pop("crc32", None)
-    if found not in (None, checksum(json.dumps(data, ensure_ascii=False).encode())):
+    if found != checksum(json.dumps(data, ensure_ascii=False).encode()):
         raise ValueError("its checksum does not match")
-    return data, found is not None
+    return data
 
 
 def checksum(data: bytes) -> str:

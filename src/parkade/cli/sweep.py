@@ -268,13 +268,11 @@ def _check(kept: Store, as_json: bool) -> None:
     mixed = mixture(found.made)
     bad = {name: str(error) for name, error in found.bad.items()}
     if as_json:
-        facts = {**_status(kept), "bad": bad, "without_checksum": found.unsealed, "mixed": mixed}
+        facts = {**_status(kept), "bad": bad, "mixed": mixed}
         print(json.dumps(facts, ensure_ascii=False))
     else:
         _print_grid(kept)
         print(f"checked  {len(kept.done())} of {kept.recipe.batches} batches")
-        if found.unsealed:
-            print(f"         {len(found.unsealed)} from an older parkade have no checksum")
         if mixed:
             print(f"mixed    {mixed}")
         for name, reason in bad.items():

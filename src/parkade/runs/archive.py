@@ -19,7 +19,6 @@ from parkade.base.errors import InputError
 from parkade.base.files import atomic_write, reading
 from parkade.base.types import Array
 from parkade.model import flow, scheduled  # noqa: F401  kinds of model that a file may name
-from parkade.model.attention import Attention
 from parkade.model.model import Model, from_dict
 from parkade.runs.interpolation import DENSE
 from parkade.runs.path import Path, check_radii
@@ -28,9 +27,6 @@ from parkade.runs.trajectory import Trajectory
 
 PATH, TRAJECTORY = "parkade path 2", "parkade trajectory 2"
 """A path has times, tokens and possibly a model as JSON; a trajectory has all its fields."""
-
-OLD_TRAJECTORY = "parkade trajectory 1"
-"""Has β, mask, Q, K and V instead of the model."""
 
 ARRAYS = ("frozen", "frozen_weights", "spin", "trusted_until")
 """Fields of a trajectory besides times, tokens, model, stats and dense output."""
@@ -99,9 +95,9 @@ def _fields(data: npz.Archive) -> dict[str, Any]:
     found = _text(data, "format", SHORT)
     if found == PATH:
         return _path(data, _model(data) if "model" in data else None)
-    if found not in (TRAJECTORY, OLD_TRAJECTORY):
+    if found != TRAJECTORY:
         raise InputError(f"its format is {check.brief(found)}, this version reads {TRAJECTORY!r}")
-    return _trajectory(data, _model(data) if found == TRAJECTORY else _old_model(data))
+    return _trajectory(data, _model(data))
 
 
 def _model(data: npz.Archive) -> Model:
@@ -112,16 +108,6 @@ def _model(data: npz.Archive) -> Model:
     if not isinstance(model, Model):
         raise InputError(f"model must be a model, got a {type(model).__name__}")
     return model
-
-
-def _old_model(data: npz.Archive) -> Model:
-    return Attention(
-        beta=float(_real(data, "beta", ())),
-        mask=_text(data, "mask", SHORT),
-        Q=_real(data, "Q", (None, None)),
-        K=_real(data, "K", (None, None)),
-        V=_real(data, "V", (None, None)),
-    )
 
 
 def _path(data: npz.Archive, model: Model | None) -> dict[str, Any]:

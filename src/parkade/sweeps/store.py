@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from parkade.base import check
 from parkade.base.errors import DamagedError, InputError, ParkadeError, StoreError
 from parkade.base.files import atomic_write, directory, from_json, sweep, to_json
-from parkade.sweeps import netcdf, probe
+from parkade.sweeps import netcdf
 from parkade.sweeps.measures import Variable
 from parkade.sweeps.recipe import Recipe
 from parkade.sweeps.results import Results
@@ -207,22 +207,15 @@ class Store:
         self, batches: list[int], target: Callable[[int], dict[str, NDArray[Any]]]
     ) -> Findings:
         """Read each batch into its arrays."""
-        found = Findings(set(), {}, [])
+        found = Findings(set(), {})
         files = {batch: self.file(batch) for batch in batches}
-        unreadable = probe.unreadable([file for file in files.values() if netcdf.is_old(file)])
         for (batch, file), loaded in zip(
             files.items(), netcdf.load_ahead(files.values()), strict=True
         ):
             try:
-                contents = loaded()
-                if file in unreadable:
-                    raise DamagedError("the netCDF library cannot read it")
-                found.versions.add(netcdf.decode(self.recipe, batch, contents, target(batch)))
+                found.versions.add(netcdf.decode(self.recipe, batch, loaded(), target(batch)))
             except ParkadeError as error:
                 found.bad[file.name] = error
-                continue
-            if not contents.sealed:
-                found.unsealed.append(file.name)
         return found
 
 
@@ -233,8 +226,6 @@ class Findings(NamedTuple):
     """JSON objects: the versions they were made with."""
     bad: dict[str, ParkadeError]
     """Why a file cannot be used, by its name."""
-    unsealed: list[str]
-    """Names of files without a checksum, from an older parkade."""
 
     @property
     def made(self) -> list[dict[str, str]]:
@@ -257,11 +248,10 @@ def _unreadable(folder: Path, bad: dict[str, ParkadeError]) -> ParkadeError:
 
 
 def _recorded(folder: Path) -> Recipe | None:
-    """The recorded recipe of a store; those of older stores have no checksum."""
+    """The recorded recipe of a store, if there is one."""
     path = folder / RECIPE
     try:
-        data, _ = from_json(path.read_bytes())
-        return Recipe.from_json(json.dumps(data))
+        return Recipe.from_json(json.dumps(from_json(path.read_bytes())))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
