@@ -21,7 +21,8 @@ SMALL = "simulate --n 5 --t-end 1 --d 2"
 @pytest.fixture(scope="module")
 def imported():
     """What forks of this process need not import, each of them."""
-    names = ("plots.overview", "explorer.export", "explorer.build", "experiments.verify")
+    pages = ("explorer.standalone.export", "explorer.scenes.build")
+    names = ("plots.overview", *pages, "experiments.verify")
     for name in names:
         importlib.import_module(f"parkade.{name}")
 

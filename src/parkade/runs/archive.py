@@ -18,7 +18,7 @@ from parkade.base import check, npz
 from parkade.base.errors import InputError
 from parkade.base.files import atomic_write, reading
 from parkade.base.types import Array
-from parkade.model import flow, scheduled  # noqa: F401  kinds of model that a file may name
+from parkade.model import attention, flow, scheduled  # noqa: F401  kinds that a file may name
 from parkade.model.model import Model, from_dict
 from parkade.runs.interpolation import DENSE
 from parkade.runs.path import Path, check_radii
