@@ -139,7 +139,9 @@ class Reader:
         self.page.mouse.up()  # a test may have ended while it pressed the button
         self.page.mouse.move(0, 0)
         self.get("document.activeElement?.blur()")
-        self.get("document.getElementById('toast').hidden = true")  # it may lie on the time line
+        self.get(
+            "document.getElementById('toast')?.setAttribute('hidden', '')"
+        )  # over the time line
         self.open(link)
         if self.page.viewport_size != WINDOW:
             self.resize(**WINDOW)
