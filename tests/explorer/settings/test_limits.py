@@ -9,10 +9,11 @@ import pytest
 from support.explorer import ENDLESS
 
 from parkade.explorer import Limits, Settings
-from parkade.explorer.scenes.compute import compute_run, compute_scene
+from parkade.explorer.scenes.compute import compute_run, compute_scene, solver_of
 from parkade.explorer.server.run_queue import RunQueue
 from parkade.explorer.settings.limits import CancelledError, LimitedRecorder, TooLongError
 from parkade.explorer.settings.schema import FieldError
+from parkade.solve import plan as planning
 
 
 def test_endless_work_is_foreseen():
@@ -20,8 +21,20 @@ def test_endless_work_is_foreseen():
         compute_scene(Settings(n=300, mask="full", T=1e60), Limits(), print, lambda: False)
     assert caught.value.field == "T"
     longest = float(str(caught.value).split()[-1])
-    Limits().foresee(Settings(n=300, mask="full", T=0.9 * longest))
-    Limits().foresee(Settings(n=300, T=1e60))  # long, and few steps
+    for allowed in (Settings(n=300, mask="full", T=0.9 * longest), Settings(n=300, T=1e60)):
+        Limits().foresee(allowed, solver_of(allowed).plan(300))  # the last is long, with few steps
+
+
+def test_a_run_is_planned_once(monkeypatch):
+    plans = []
+
+    def counted(problem, n, choose=planning.choose):
+        plans.append(n)
+        return choose(problem, n)
+
+    monkeypatch.setattr(planning, "choose", counted)
+    compute_run(Settings(n=20, d=2, T=10, frozen="strong"), Limits(), print, lambda: False)
+    assert len(plans) == 1
 
 
 @pytest.mark.parametrize(

@@ -25,12 +25,10 @@ def compute_run(
 ) -> tuple[Trajectory, LimitedRecorder]:
     """Simulate; the recorder can go on checking the limits in what follows."""
     with compiling("what finds centres"):
-        limits.foresee(settings)
-    held = settings.held
+        solver = solver_of(settings)
+        limits.foresee(settings, solver.plan(settings.n - len(settings.held)))
     # Checked as `simulate` does, so that both give the same bits.
-    free = check.tokens(np.delete(settings.start, held, axis=0))
-    frozen = settings.start[held] if len(held) else None
-    solver = Solver(settings.model, Options(settings.T, tol=tol_of(settings.model), frozen=frozen))
+    free = check.tokens(np.delete(settings.start, settings.held, axis=0))
     recorder = LimitedRecorder(first_state(settings.model, free), limits, cancelled)
     # One thread each: the runs of several clients share the cores.
     hooks = Hooks(report, cancelled, alone=False, keep=recorder.start)
@@ -39,6 +37,12 @@ def compute_run(
     except StuckError as error:
         reason = str(error).partition(";")[0]
         raise FieldError("norm", f"{reason}; choose a smaller T, another V or post-norm") from None
+
+
+def solver_of(settings: Settings) -> Solver:
+    """The solver of these settings; it plans a run once and keeps the plan."""
+    frozen = settings.start[settings.held] if len(settings.held) else None
+    return Solver(settings.model, Options(settings.T, tol=tol_of(settings.model), frozen=frozen))
 
 
 def compute_scene(

@@ -17,6 +17,7 @@ from parkade.model.norm import NGPT, Mix, Peri, Pre, Sqrt
 from parkade.model.transformer import Transformer
 
 if TYPE_CHECKING:
+    from parkade.solve.plan import Plan
     from parkade.solve.record import Kept, Recorder
 
 TOL = 1e-6
@@ -54,17 +55,11 @@ class Limits:
     seconds: float = 60.0
     memory: float = 2.0**28
 
-    def foresee(self, settings: Settings) -> None:
-        """Raise if the run is certain to take more steps than allowed."""
-        from parkade.solve.options import Options
-        from parkade.solve.solver import Solver
-
-        free = settings.n - len(settings.held)
-        frozen = settings.start[settings.held] if len(settings.held) else None
-        options = Options(settings.T, tol=tol_of(settings.model), frozen=frozen)
-        plan = Solver(settings.model, options).plan(free)
+    def foresee(self, settings: Settings, plan: Plan) -> None:
+        """Raise if a run by this plan is certain to take more steps than allowed."""
         if plan.method == "implicit":
             return
+        free = settings.n - len(settings.held)
         steps = _steps(settings.layer, settings.T)
         if free * steps > self.token_steps:
             longest = self._longest(settings.layer, free)
