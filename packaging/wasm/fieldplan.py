@@ -25,7 +25,7 @@ from parkade.engine.steps import splitting
 from parkade.engine.steps.brownian import Noise
 from parkade.engine.system import LOG2E
 from parkade.explorer.settings.limits import Limits
-from parkade.explorer.settings.parts import _UNTIL, STILL
+from parkade.explorer.settings.parts import MIX_TIME, STILL
 from parkade.model import schedule as schedules
 from parkade.model.position import Rope
 from parkade.solve import brownian, handover, plan, rules
@@ -42,7 +42,7 @@ TEXTS = {
     "engine": Sums("direct", "", 0.0, 0.0, parts=True).describe(2),
     "norms": lowering.NORMS,
     "instead": rules.VERDICTS[rules.INSTEAD][1],
-    "until": _UNTIL,  # the first norm of "mix"
+    "until": MIX_TIME,  # the first norm of "mix"
     "still": STILL,  # noise that is none
     "base": Rope().base,
 }
@@ -187,7 +187,7 @@ def _lower(table: Any) -> None:
     thermal = _thermal_radius(d, heat, traits.rate) if heat > 0.0 else 0.0
     numbers[12] = _cluster_radius(traits.sharpness, thermal)
     numbers[13] = phase_known_until(frame, tol)
-    numbers[14] = lowering.steps_for(int(norm), traits.rate, t_end, _UNTIL)
+    numbers[14] = lowering.steps_for(int(norm), traits.rate, t_end, MIX_TIME)
     most = 0.0
     if heat > 0.0:
         _set_noise(traits, d, heat, duration, tol, draws.words_of(seed, int(piece)), numbers[14:20])
@@ -260,7 +260,7 @@ def _longest(norm: int, rate: float, n: int, step: float) -> float:
     while high - low > 0.01:
         middle = (low + high) / 2
         t = 10.0**middle
-        steps = t / step if step > 0.0 else lowering.steps_for(norm, rate, t, _UNTIL)
+        steps = t / step if step > 0.0 else lowering.steps_for(norm, rate, t, MIX_TIME)
         if n * steps <= _TOKEN_STEPS:
             low = middle
         else:

@@ -31,14 +31,15 @@ from scenes.run import Indices, Run, Steps
 from slots import TABLE, count, floats, integers, reader, write
 
 from parkade.analysis import sentences
-from parkade.analysis.merging import _FORMING, merge_tree
+from parkade.analysis.merging import merge_tree
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.search.neighbours import components, count_near
 from parkade.explorer.scenes.forecast import SINCE
-from parkade.explorer.scenes.groups import _HALVINGS
+from parkade.explorer.scenes.groups import HALVINGS
 from parkade.explorer.scenes.theory_line import SENTENCES as LINES
 from parkade.theory.capture import SENTENCES as WINDOW
+from parkade.theory.meeting import FORMING_TIME
 from parkade.theory.table import CASES, PHRASES
 
 INPUT, RUN, SHOWN, FOUND, LABELS, FINAL, TOLD, OUTPUT = 0, 32, 64, 80, 112, 120, 136, 150
@@ -53,7 +54,7 @@ TEXTS = {
     "window": WINDOW,
     "closeness": {"near": sentences.NEAR, "inside": sentences.INSIDE, "within": sentences.CLOSE},
     "since": SINCE,
-    "halvings": {"scene": _HALVINGS, "stairs": _DEFAULTS["halvings"].default},
+    "halvings": {"scene": HALVINGS, "stairs": _DEFAULTS["halvings"].default},
     "plain": {"norm": "post", "heads": 1, "mlp": 0, "encoding": "none", "noise": 0.0},
 }
 _TEXTS = np.frombuffer(json.dumps(TEXTS, ensure_ascii=False).encode(), dtype=np.uint8)
@@ -170,7 +171,7 @@ def _take(table: Any, first: int) -> None:
 def _show(table: Any) -> None:
     run = _read_run(table, RUN)
     n, d = run.tokens.shape[1], run.tokens.shape[2]
-    room = floats((scene_frames.MOST,))
+    room = floats((scene_frames.MOST_FRAMES,))
     frames = scene_frames.frame_times(run, room)
     times = room[:frames]
     tokens = floats((frames, n, d))
@@ -192,7 +193,7 @@ def _merge(table: Any, halvings: int) -> None:
     arrivals = floats((n,))
     scene_merges.arrivals(room, many, arrivals)
     more = Plateaus(floats((n + 1,)), floats((n + 1,)), floats((n + 1,)), integers((n + 1,)))
-    forming = _FORMING / (rate if rate > 0.0 else 1.0)
+    forming = FORMING_TIME / (rate if rate > 0.0 else 1.0)
     long = scene_merges.plateaus(arrivals, end, forming, more)
     events = Events(room.times[:many], room.absorbed[:many], room.into[:many], room.sizes[:many])
     plateaus = Plateaus(

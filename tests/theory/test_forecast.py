@@ -174,7 +174,7 @@ def test_later_tokens_change_nothing():
 def test_many_tokens(monkeypatch):
     """They are parked in larger cells; most late merges stay what simulations show."""
     assert len(forecast(pk.sphere.uniform(100_000, 2, seed=1), 64.0).events) == 99_999
-    monkeypatch.setattr(sys.modules[forecast.__module__], "_MANY", 40)
+    monkeypatch.setattr(sys.modules[forecast.__module__], "MOST_LEADERS", 40)
     x0, tree = life(3, 32.0, 150, 1)
     coarse = forecast(x0, 32.0)
     assert sum(event.time == 0 for event in coarse.events) > 50

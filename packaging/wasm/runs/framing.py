@@ -14,7 +14,7 @@ from parkade.base.constants import EPSILON, SNAP
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.vectors import frobenius
-from parkade.solve.frame import _ALIKE, _DEFECTIVE
+from parkade.solve.frame import COUPLED, LEADING_MARGIN
 
 
 class Frame(NamedTuple):
@@ -100,7 +100,7 @@ def _gather(T: Array, W: Array) -> None:
     """As `frame._gather`: for d ≤ 3, only the middle one of three can be between others."""
     if T.shape[0] < 3:
         return
-    least = max(T[0, 0], T[1, 1], T[2, 2]) - _ALIKE * largest(T)
+    least = max(T[0, 0], T[1, 1], T[2, 2]) - LEADING_MARGIN * largest(T)
     if T[0, 0] >= least and T[2, 2] >= least and T[1, 1] < least:
         exchange(T, W, 1)
 
@@ -114,7 +114,7 @@ def _turns(T: Array, margin: float) -> bool:
         size = max(size, math.hypot(T[i, i], _imaginary(T, i)))
         top = max(top, T[i, i])
     for i in range(d):
-        if T[i, i] >= top - _ALIKE * size and _imaginary(T, i) > margin * size:
+        if T[i, i] >= top - LEADING_MARGIN * size and _imaginary(T, i) > margin * size:
             return True
     return False
 
@@ -131,7 +131,8 @@ def _imaginary(T: Array, i: int) -> float:
 
 
 @njit(allocates=True)
-def _commute(X: Array, Y: Array) -> bool:
+def commute(X: Array, Y: Array) -> bool:
+    """Whether two matrices commute, up to rounding."""
     d = X.shape[0]
     one, other = np.empty((d, d)), np.empty((d, d))
     multiply(X, Y, one)
@@ -148,7 +149,7 @@ def _is_defective(B: Array) -> bool:
     for r in range(d):
         for c in range(r + 1, d):
             coupling = abs(B[r, c])
-            if coupling > 0.0 and max(-B[r, r], -B[c, c]) <= _DEFECTIVE * coupling:
+            if coupling > 0.0 and max(-B[r, r], -B[c, c]) <= COUPLED * coupling:
                 return True
     return False
 
@@ -166,7 +167,7 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> Frame:
     )
     _basis(V, T, W)
     _gather(T, W)
-    turns, zero = _turns(T, _ALIKE), SNAP * spectral_norm(V)
+    turns, zero = _turns(T, LEADING_MARGIN), SNAP * spectral_norm(V)
     leading = T[0, 0]
     for i in range(1, d):
         leading = max(leading, T[i, i])
@@ -186,7 +187,7 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> Frame:
                     S[r, c] = 0.0
         other = np.empty((d, d))
         inside(product, W, other)
-        if _commute(S, T) and _commute(S, other):
+        if commute(S, T) and commute(S, other):
             turns = False
         else:
             for r in range(d):

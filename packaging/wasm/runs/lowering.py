@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numerics.svd import largest_value, length_of_column, orthogonalize
-from runs.framing import Frame, _commute, frame_of, inside, multiply
+from runs.framing import Frame, commute, frame_of, inside, multiply
 from runs.parts import Parts
 from slots import floats
 
@@ -16,8 +16,8 @@ from parkade.engine.compile.jit import njit
 from parkade.engine.field.field import NGPT, PERI, POST, PRE, SQRT
 from parkade.engine.system import LOG2E
 from parkade.engine.vectors import frobenius
-from parkade.explorer.settings.limits import _STABLE
-from parkade.solve.lower import _RANK, _STRETCH
+from parkade.explorer.settings.limits import STABLE_STEP
+from parkade.solve.lower import LONGEST_STRETCH, RANK_TOLERANCE
 
 MIX = 5  # a norm of the page besides those of the engine
 
@@ -88,7 +88,7 @@ def transformer_frame(traits: Traits, long: bool, may_turn: bool) -> Frame:
     alike = True
     for h in range(1, traits.products.shape[0]):
         inside(traits.products[h], frame.basis, other)
-        alike = alike and _commute(spin, other)
+        alike = alike and commute(spin, other)
     return frame if alike else frame_of(traits.V, traits.products[0], True, False)
 
 
@@ -147,12 +147,12 @@ def _factors(V: Array, left: Array, right: Array) -> int:
         largest = max(largest, length_of_column(columns, c))
     rank = 0
     for c in range(d):
-        rank += 1 if length_of_column(columns, c) > _RANK * largest else 0
+        rank += 1 if length_of_column(columns, c) > RANK_TOLERANCE * largest else 0
     if 2 * rank > d:
         return d
     i = 0
     for c in range(d):
-        if length_of_column(columns, c) > _RANK * largest:
+        if length_of_column(columns, c) > RANK_TOLERANCE * largest:
             for r in range(d):
                 left[r, i], right[i, r] = columns[r, c], turned[r, c]
             i += 1
@@ -169,7 +169,7 @@ def floor_of(traits: Traits, frame: Frame, has_mlp: bool) -> float:
 @njit()
 def stretch_of(frame: Frame) -> float:
     """The longest step as a multiple of t."""
-    return _STRETCH if frame.drifts else np.inf
+    return LONGEST_STRETCH if frame.drifts else np.inf
 
 
 @njit()
@@ -190,7 +190,7 @@ def steps_for(norm: int, rate: float, t: float, until: float) -> float:
         relaxations = 2 * rate * (np.sqrt(t + 1) - 1)
     elif norm == NGPT:
         relaxations = t
-    return relaxations / _STABLE
+    return relaxations / STABLE_STEP
 
 
 NORMS = {"post": POST, "pre": PRE, "peri": PERI, "ngpt": NGPT, "sqrt": SQRT, "mix": MIX}

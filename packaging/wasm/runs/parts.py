@@ -12,7 +12,7 @@ from slots import floats
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
-from parkade.explorer.settings.parts import _HEADS, _MLP
+from parkade.explorer.settings.parts import HEADS_STREAM, MLP_STREAM
 
 
 class Parts(NamedTuple):
@@ -91,13 +91,13 @@ def draw_parts(V: Array, Q: Array, K: Array, drawn: Drawn) -> Parts:
             if count == 1:
                 found.Q[0, r, c], found.K[0, r, c] = Q[r, c], K[r, c]
     if count > 1:
-        state, directions = seeded(drawn.sample, _HEADS), np.empty((m, d))
+        state, directions = seeded(drawn.sample, HEADS_STREAM), np.empty((m, d))
         for h in range(count):
             _directions(state, directions)
             multiply(directions, Q, found.Q[h])
             multiply(directions, K, found.K[h])
     if p > 0:
-        state = seeded(drawn.sample, _MLP)
+        state = seeded(drawn.sample, MLP_STREAM)
         for i in range(p):
             for c in range(d):
                 found.W1[i, c] = normal(state) * math.sqrt(2.0)

@@ -19,10 +19,10 @@ from parkade.engine.sums.harmonic import ROUNDING
 from parkade.engine.sums.series import SERIES
 from parkade.engine.system import LOG2E
 from parkade.engine.vectors import scalar
-from parkade.explorer.settings.limits import _STABLE
+from parkade.explorer.settings.limits import STABLE_STEP
 from parkade.solve import rules
-from parkade.solve.lower import _SHARPEST, _STRETCH
-from parkade.solve.sums import _LARGEST, _SMALLEST
+from parkade.solve.lower import LONGEST_STRETCH, MOST_ROUNDING
+from parkade.solve.sums import MOST_HARMONICS, SMALLEST_BETA
 
 IMPLICIT = tuple(method == "implicit" for method, _ in rules.VERDICTS)
 
@@ -123,13 +123,13 @@ def sums_of(head: Head, wanted: Wanted, implicit: bool, attracts: bool) -> Sums:
     pairs = (0.5 if causal else 1.0) * n * n + n * wanted.frozen * passes
     seconds = _pair_seconds(pairs, d)
     accuracy = _allowed_error(wanted.tol)
-    if not rate > _SMALLEST or (implicit and not causal) or (implicit and not attracts):
+    if not rate > SMALLEST_BETA or (implicit and not causal) or (implicit and not attracts):
         return direct
     if _too_fine(wanted.tol) or ROUNDING * wanted.frozen > accuracy:
         return direct
     tail = _allowed_tail(accuracy, ROUNDING, float(n + wanted.frozen))
     size = _fourier_size(rate, tail) if d == 2 else _legendre_size(rate, tail)
-    if size > _LARGEST or passes * _seconds(size, n, d) > seconds:
+    if size > MOST_HARMONICS or passes * _seconds(size, n, d) > seconds:
         return direct
     table = fourier(rate, tail) if d == 2 else legendre(rate, tail)
     if passes * _seconds(table.shape[1], n, d) > seconds:
@@ -160,13 +160,13 @@ def floor_of(query: Array, frame: Frame, accuracy: float) -> float:
     if frame.attracts:
         return 0.0
     rounding = EPSILON * (4.0 + 0.5 * spectral_norm(query) / LOG2E)
-    return max(min(rounding, _SHARPEST), accuracy)
+    return max(min(rounding, MOST_ROUNDING), accuracy)
 
 
 @njit()
 def stretch_of(frame: Frame) -> float:
     """The longest step as a multiple of t."""
-    return _STRETCH if frame.drifts else np.inf
+    return LONGEST_STRETCH if frame.drifts else np.inf
 
 
 @njit(allocates=True)
@@ -187,7 +187,7 @@ def entered(frame: Frame, x: Array) -> Array:
 @njit()
 def steps_for(rate: float, t: float) -> float:
     """At least so many explicit steps are needed: `limits._steps` for one head under post-norm."""
-    return rate * t / _STABLE
+    return rate * t / STABLE_STEP
 
 
 @njit()

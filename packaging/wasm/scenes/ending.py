@@ -13,7 +13,7 @@ from parkade.analysis.ending import APART, AT, DISTINCT, FIRM, SIDE, UNIFORM, WI
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.search.neighbours import components
-from parkade.explorer.scenes.theory_line import _FEW
+from parkade.explorer.scenes.theory_line import MOST_RESTING
 from parkade.theory.table import CASES
 
 _PLANE, _LINE = UNIFORM[2], UNIFORM[1]
@@ -224,7 +224,7 @@ def _return_rate(model: Model, tokens: Array, k: int, room: Array) -> float:
 def rests(model: Model, tokens: Array) -> bool:
     """Whether few tokens are so close to a stable equilibrium that they do not leave it."""
     n, d = tokens.shape
-    if n > _FEW:
+    if n > MOST_RESTING:
         return False
     room = np.zeros((8, d))
     fastest = 0.0

@@ -12,7 +12,7 @@ from scenes.spectrum import EPSILON, Group, condition, group_of, groups, summary
 from parkade.base.constants import SNAP
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
-from parkade.model.spectrum import _WIDEST
+from parkade.model.spectrum import WIDEST_GROUP
 from parkade.theory import table
 
 _ZERO, _SEVERAL = table.ZERO, table.SEVERAL
@@ -86,7 +86,7 @@ def final(V: Array, out: Final) -> None:
     dim = span = 0
     for i in range(count):
         mean, worst, _ = summary(form.T, kappa, label, i)
-        slack = min(SNAP * math.sqrt(worst * wide), _WIDEST) * norm
+        slack = min(SNAP * math.sqrt(worst * wide), WIDEST_GROUP) * norm
         if i != top and highest - mean.real > slack:
             below = max(below, mean.real)
             continue

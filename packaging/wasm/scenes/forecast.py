@@ -16,8 +16,8 @@ from parkade.engine.compile.jit import njit
 from parkade.engine.search.balls import BLOCKED, by_scan
 from parkade.engine.search.leader_paths import Law, Paths, follow
 from parkade.engine.search.leaders import Fates, Starts
-from parkade.explorer.scenes.forecast import _TOKENS, _WORK, LEAST, SINCE
-from parkade.theory.forecast import _MANY, _POINTS, _WIDEST, LATEST, path_room
+from parkade.explorer.scenes.forecast import LEAST, MOST_TOKENS, MOST_WORK, SINCE
+from parkade.theory.forecast import LATEST, MOST_LEADERS, PATH_POINTS, WIDEST_PARKING, path_room
 from parkade.theory.meeting import cluster_radius
 
 _cluster_radius = njit()(cluster_radius)
@@ -117,9 +117,9 @@ def park(x: Array, sharpness: float, radius: float) -> Starts:
     """The leaders at the start, and the other tokens, each with the leader it is parked at."""
     n, d = x.shape
     reach, leading = radius, centers(x, radius)
-    widest = _WIDEST / math.sqrt(max(1.0, sharpness))
-    while leading.size > _MANY and reach < widest:
-        reach = min(widest, reach * max(1.1, leading.size / _MANY) ** (1 / (d - 1)))
+    widest = WIDEST_PARKING / math.sqrt(max(1.0, sharpness))
+    while leading.size > MOST_LEADERS and reach < widest:
+        reach = min(widest, reach * max(1.1, leading.size / MOST_LEADERS) ** (1 / (d - 1)))
         leading = centers(x, reach)
     m = leading.size
     places = np.empty((m, d))
@@ -147,7 +147,7 @@ def _by_paths(starts: Starts, law: Law) -> Fates:
         np.ones(m),
     )
     room = _path_room(law.sharpness)
-    size = room + _POINTS * m
+    size = room + PATH_POINTS * m
     times, places = np.empty(size), np.empty((size, d))
     begin, length = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
     used, done = np.zeros(1, dtype=np.int64), 0
@@ -180,10 +180,10 @@ def _in_order(when: Array) -> Indices:
 def forecast(given: Given, seen: Events, told: Told) -> int:
     """Set what was foretold of a run; the number of merges up to its end, or -1 for no forecast."""
     n, d = given.tokens.shape
-    if given.end < LEAST or n > _TOKENS:
+    if given.end < LEAST or n > MOST_TOKENS:
         return -1
     leading = centers(given.tokens, given.radius).size
-    if leading * leading * (d - 1) > _WORK:
+    if leading * leading * (d - 1) > MOST_WORK:
         return -1
     dim, value = int(given.final.numbers[4]), given.final.numbers[1]
     query = np.empty((dim, dim))

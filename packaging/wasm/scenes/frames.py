@@ -10,18 +10,18 @@ from scenes.run import Run, turn
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.explorer.scenes.frames import (
-    _EVEN,
-    _FIRST,
-    _LEAST,
-    _NUMBERS,
-    _PAIRS,
-    _PER_DECADE,
-    _PIECES,
-    _STEP,
-    MOST,
+    EVEN_FRAMES,
+    FIRST_TIME,
+    LEAST_FRAMES,
+    MOST_FRAMES,
+    MOST_NUMBERS,
+    MOST_PAIRS,
+    MOST_PIECES,
+    PER_DECADE,
+    STEP_ANGLE,
 )
 
-_LOW, _HIGH = _EVEN
+_LOW, _HIGH = EVEN_FRAMES
 
 
 @njit()
@@ -71,9 +71,9 @@ def interpolated(x: float, places: Array, values: Array) -> float:
 @njit()
 def _even(end: float, most: int, out: Array) -> int:
     """Set `out` to time 0 and equal ratios to the end; returns how many."""
-    first = min(_FIRST, end / 100)
+    first = min(FIRST_TIME, end / 100)
     low, high = min(_LOW, most - 1), min(_HIGH, most - 1)
-    count = int(min(max(_PER_DECADE * math.log10(end / first), float(low)), float(high)))
+    count = int(min(max(PER_DECADE * math.log10(end / first), float(low)), float(high)))
     bottom, top = math.log10(first), math.log10(end)
     step = (top - bottom) / (count - 2)
     out[0] = 0.0
@@ -85,7 +85,7 @@ def _even(end: float, most: int, out: Array) -> int:
 
 @njit()
 def _pieces(move: float, step: float) -> int:
-    return int(min(max(math.ceil(move / step), 1.0), float(_PIECES)))
+    return int(min(max(math.ceil(move / step), 1.0), float(MOST_PIECES)))
 
 
 @njit()
@@ -104,10 +104,10 @@ def _insert(out: Array, count: int, t: float) -> int:
 
 @njit(allocates=True)
 def frame_times(run: Run, out: Array) -> int:
-    """Set `out`, which has room for `MOST`, to the times of the frames; returns how many."""
+    """Set `out`, which has room for `MOST_FRAMES`, to the times of the frames; returns how many."""
     steps, n, d = run.tokens.shape
-    room = min(_NUMBERS / (n * d), _PAIRS / float(n) ** 2 if d > 2 else float(MOST))
-    most = int(min(max(room, float(_LEAST)), float(MOST)))
+    room = min(MOST_NUMBERS / (n * d), MOST_PAIRS / float(n) ** 2 if d > 2 else float(MOST_FRAMES))
+    most = int(min(max(room, float(LEAST_FRAMES)), float(MOST_FRAMES)))
     length = np.empty(steps)
     way(run, length)
     even = np.empty(most)
@@ -115,7 +115,7 @@ def frame_times(run: Run, out: Array) -> int:
     miles = np.empty(count)
     for i in range(count):
         miles[i] = interpolated(even[i], run.times, length)
-    step = _STEP
+    step = STEP_ANGLE
     while True:
         total = 0
         for i in range(count - 1):

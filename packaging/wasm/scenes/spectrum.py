@@ -15,7 +15,7 @@ from numerics.schur import schur
 from parkade.base.constants import SNAP
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
-from parkade.model.spectrum import _WIDEST
+from parkade.model.spectrum import WIDEST_GROUP
 
 EPSILON = float(np.finfo(np.float64).eps)
 _SWEEPS = 30
@@ -122,7 +122,7 @@ def groups(T: Any, kappa: Array, norm: float, label: Any) -> int:
             mean, worst, _ = summary(T, kappa, label, i)
             for j in range(i + 1, count):
                 other, wide, _ = summary(T, kappa, label, j)
-                reach = min(SNAP * math.sqrt(worst * wide), _WIDEST) * norm
+                reach = min(SNAP * math.sqrt(worst * wide), WIDEST_GROUP) * norm
                 if abs(mean - other) <= reach:
                     low, high = min(joined[i], joined[j]), max(joined[i], joined[j])
                     for k in range(count):

@@ -12,10 +12,9 @@ from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.model import Model
 from parkade.runs.path import Path, need_path
-from parkade.theory.meeting import cluster_radius, thermal_radius
+from parkade.theory.meeting import FORMING_TIME, cluster_radius, thermal_radius
 from parkade.theory.merge_tree import Merge, MergeTree
 
-_FORMING = 10.0  # clusters form within about this time, if V = I
 _CHUNK = 2**21  # numbers of interpolated tokens held in memory at once
 
 
@@ -63,7 +62,7 @@ def default_forming(path: Path) -> float:
     5.0
     """
     if path.model is not None:
-        return _FORMING / (path.model.rate or 1.0)
+        return FORMING_TIME / (path.model.rate or 1.0)
     later = path.times[path.times > max(0.0, float(path.times[0]))]
     return float(later[0]) if later.size else 0.0
 

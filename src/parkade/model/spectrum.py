@@ -20,7 +20,7 @@ from parkade.base.types import Array
 
 Complex = NDArray[np.complex128]
 
-_WIDEST = 1e-3
+WIDEST_GROUP = 1e-3
 """Eigenvalues farther apart than this (or tol) times ‖V‖ are never equal, for any κ."""
 
 
@@ -60,7 +60,7 @@ def spectrum(V: Array, tol: float, *, everything: bool = False) -> Spectrum:
     T, Z = linalg.rsf2csf(*linalg.schur(V, output="real"))
     values: Complex = T.diagonal().copy()
     unit = tol * norm
-    widest = max(tol, _WIDEST) * norm
+    widest = max(tol, WIDEST_GROUP) * norm
     kappa = _conditions(T, norm)
     label = equal_values(values, kappa, norm, tol)
     means, worst = _summary(values, kappa, label)
@@ -111,7 +111,7 @@ def equal_values(values: Complex, kappa: Array, norm: float, tol: float) -> NDAr
     label = np.arange(len(values))
     while True:
         means, worst = _summary(values, kappa, label)
-        reach = np.minimum(tol * np.sqrt(np.outer(worst, worst)), max(tol, _WIDEST)) * norm
+        reach = np.minimum(tol * np.sqrt(np.outer(worst, worst)), max(tol, WIDEST_GROUP)) * norm
         equal = np.abs(means[:, None] - means[None]) <= reach
         count, joined = connected_components(equal, directed=False)
         if count == len(means):

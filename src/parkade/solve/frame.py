@@ -28,8 +28,12 @@ from parkade.base.types import Array
 from parkade.model.head import Head
 from parkade.model.transformer import Transformer
 
-_DEFECTIVE = 1e-2  # distance of two eigenvalues relative to the entry that couples them
-_ALIKE = 1e-6  # distance of eigenvalues relative to V, below which both may be leading
+COUPLED = 1e-2
+"""Two eigenvalues closer than this times the entry that couples them are (nearly) defective."""
+
+LEADING_MARGIN = 1e-6
+"""Eigenvalues closer to the largest one than this times the norm of V may be leading, too."""
+
 _WIDE = 0.1  # the same, below which they may be those of a Jordan block that rounding has split
 _ROUNDING = 4 * EPSILON  # how well V is known, relative to its norm
 _ROUNDED = 25  # errors of a Schur form, in the same unit and for each dimension
@@ -217,12 +221,12 @@ def _is_defective(B: Array) -> bool:
         return False
     gaps = -B.diagonal()
     coupling = np.abs(np.triu(B, 1))
-    wide = _DEFECTIVE * coupling
+    wide = COUPLED * coupling
     apart = np.maximum(gaps[:, None], gaps)  # both are at most this far below the leading one
     return bool(((coupling > 0) & (apart <= wide)).any())
 
 
-def _turns(values: NDArray[np.inexact], margin: float = _ALIKE) -> bool:
+def _turns(values: NDArray[np.inexact], margin: float = LEADING_MARGIN) -> bool:
     """Whether the leading eigenvalues are a complex pair, so that tokens never come to rest.
 
     By default the margin is so wide that rounding in a defective V does not look like a pair.
@@ -230,10 +234,10 @@ def _turns(values: NDArray[np.inexact], margin: float = _ALIKE) -> bool:
     return bool(_rates(values, margin).size)
 
 
-def _rates(values: NDArray[np.inexact], margin: float = _ALIKE) -> Array:
+def _rates(values: NDArray[np.inexact], margin: float = LEADING_MARGIN) -> Array:
     """The rates at which the leading eigenvalues turn tokens, without zeros."""
     size = max(float(np.abs(values).max()), 1e-300)
-    leading = values[values.real >= values.real.max() - _ALIKE * size]
+    leading = values[values.real >= values.real.max() - LEADING_MARGIN * size]
     rates: Array = np.abs(leading.imag)
     return rates[rates > margin * size]
 
@@ -257,7 +261,7 @@ def _gather(W: Array, T: Array) -> tuple[Array, Array]:
     Only then V − λI is zero in the coordinates of the eigenspace where tokens come to rest.
     """
     values = T.diagonal()
-    leads = values >= values.max() - _ALIKE * float(np.abs(T).max())
+    leads = values >= values.max() - LEADING_MARGIN * float(np.abs(T).max())
     places = np.flatnonzero(leads)
     if places[-1] - places[0] < len(places):
         return W, T

@@ -27,9 +27,14 @@ _NORMS = {
     "sqrt": kernels.SQRT,
 }
 
-_STRETCH = 0.1  # longest step as a multiple of t, if V is defective
-_RANK = 1e-14  # singular values below this, relative to the largest, are zero
-_SHARPEST = 1e-12  # largest relative part of a force that may count as rounding
+LONGEST_STRETCH = 0.1
+"""The longest step as a multiple of the time t, if V is defective."""
+
+RANK_TOLERANCE = 1e-14
+"""Singular values of KᵀQ below this, relative to the largest, are zero."""
+
+MOST_ROUNDING = 1e-12
+"""The largest relative part of a force that may count as rounding."""
 
 
 def kernel_head(model: Model) -> Head | None:
@@ -105,7 +110,7 @@ def prepare_field(model: Transformer, frame: Frame, start: float = 0.0) -> Field
         value=np.array([[model.rate]]),
         accuracy=0.0,
         floor=0.0 if precise else EPSILON * (4.0 + 0.5 * sharp),
-        stretch=_STRETCH if frame.drifts else np.inf,
+        stretch=LONGEST_STRETCH if frame.drifts else np.inf,
         table=None,
     )
 
@@ -125,7 +130,7 @@ def _factors(V: Array) -> tuple[Array, Array]:
     """V = O W, where W has as many rows as V has rank, or W = I if that saves little."""
     d = len(V)
     left, sizes, right = np.linalg.svd(V)
-    rank = int((sizes > _RANK * sizes[0]).sum())
+    rank = int((sizes > RANK_TOLERANCE * sizes[0]).sum())
     if 2 * rank > d:
         return V, np.eye(d)
     return left[:, :rank] * sizes[:rank], right[:rank]
@@ -168,7 +173,7 @@ def prepare(
         lengths=lengths,
         accuracy=accuracy,
         floor=0.0 if frame.attracts else max(_rounding(A), accuracy),
-        stretch=_STRETCH if frame.drifts else np.inf,
+        stretch=LONGEST_STRETCH if frame.drifts else np.inf,
     )
 
 
@@ -178,4 +183,4 @@ def _rounding(A: Array) -> float:
     A score has size β|KᵀQ|. Its rounding error is ε times that, and becomes the relative error
     of a weight. But if β is huge, most tokens attend to a single one, whose weight is exact.
     """
-    return min(EPSILON * (4.0 + 0.5 * float(np.linalg.norm(A, 2)) / LOG2E), _SHARPEST)
+    return min(EPSILON * (4.0 + 0.5 * float(np.linalg.norm(A, 2)) / LOG2E), MOST_ROUNDING)

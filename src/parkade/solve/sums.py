@@ -17,9 +17,13 @@ from parkade.model.transformer import Transformer
 from parkade.solve import rules
 from parkade.solve.options import Problem
 
-_LARGEST = 100_000  # harmonics: a table of some megabytes
-_LARGEST_BY_LENGTH = {2: 2_000, 3: 100_000}  # the same if queries have different lengths
-_SMALLEST = 1e-280  # β: ratios of its powers must not overflow
+MOST_HARMONICS = 100_000
+"""The most harmonics of a sum: a table of some megabytes."""
+
+SMALLEST_BETA = 1e-280
+"""Harmonic sums need a larger β: ratios of its powers must not overflow."""
+
+_LARGEST_BY_LENGTH = {2: 2_000, 3: 100_000}  # most harmonics, if queries have different lengths
 _NAMES = {2: "Fourier sums, {} modes", 3: "spherical harmonics, {} of them"}
 _DIRECT = "direct sums, tiles", "direct sums, BLAS"  # for small and large d
 
@@ -155,7 +159,7 @@ def _harmonic(
     model, asked = problem.model, problem.options.sums
     series, (low, high), plain = SERIES[model.d], _lengths(model), _rate(model) > 0
     seconds = series.seconds if plain else series.seconds_by_length
-    limit = _LARGEST if plain else _LARGEST_BY_LENGTH[model.d]
+    limit = MOST_HARMONICS if plain else _LARGEST_BY_LENGTH[model.d]
     passes = 1 if model.triangular else 2
     size = series.rough_size(high, tail)  # first: the table may be too large to compute
     if asked == "harmonic" and size > limit:
@@ -211,6 +215,6 @@ def _obstacle(model: Model) -> str:
     if model.product is None:
         return "the model has no KᵀQ"
     high = _lengths(model)[1]
-    if not high > _SMALLEST:
+    if not high > SMALLEST_BETA:
         return f"β|KᵀQ| = {high:g} is too small"
     return ""

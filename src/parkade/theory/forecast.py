@@ -17,7 +17,7 @@ from parkade.model.mask import Causal
 from parkade.model.model import Model
 from parkade.theory.doubts import doubts
 from parkade.theory.final import final_configuration
-from parkade.theory.meeting import cluster_radius, log_integrals
+from parkade.theory.meeting import FORMING_TIME, cluster_radius, log_integrals
 from parkade.theory.merge_tree import Merge, MergeTree
 from parkade.theory.parking import renyi_centers
 
@@ -29,11 +29,16 @@ LATEST = 1e300
 SHARPEST = 1e20
 """The largest β (times the norm of KᵀQ) for which positions of tokens have enough digits."""
 
-_FORMING = 10.0  # clusters form within about this time, if V = I
-_MANY = 600  # more leaders than this are made fewer at the start, if they are close
-_WIDEST = 1.0  # by parking tokens within this distance, in units of the range of attention
+MOST_LEADERS = 600
+"""More leaders than this are made fewer at the start, if they are close."""
+
+WIDEST_PARKING = 1.0
+"""They are made fewer within this distance at most, as a multiple of the range of attention."""
+
+PATH_POINTS = 64
+"""The average number of points of the path of a leader."""
+
 _GRID = 20001  # of the table of ln T
-_POINTS = 64  # of an average path
 _ROOM = 100_000.0  # points of a path at most: for large β, leaders hardly move before `LATEST`
 
 
@@ -159,11 +164,11 @@ def _tree(problem: _Problem, pull: Pull, r: float, t_end: float | None) -> Merge
     return MergeTree(
         n=len(problem.tokens),
         start=0.0,
-        end=min(end, 10 * max(last, _FORMING / problem.rate)) if t_end is None else end,
+        end=min(end, 10 * max(last, FORMING_TIME / problem.rate)) if t_end is None else end,
         radius=r,
         persistence=2.0,
         events=events,
-        forming=_FORMING / problem.rate,
+        forming=FORMING_TIME / problem.rate,
     )
 
 
@@ -212,9 +217,9 @@ def _park(
     """The leaders at the start, and the other tokens, each with the leader it is parked at."""
     x, reach = problem.tokens, radius
     centers = renyi_centers(x, reach)
-    widest = _WIDEST / math.sqrt(max(1.0, problem.sharpness))
-    while len(centers) > _MANY and reach < widest:
-        reach = min(widest, reach * max(1.1, len(centers) / _MANY) ** (1 / (x.shape[1] - 1)))
+    widest = WIDEST_PARKING / math.sqrt(max(1.0, problem.sharpness))
+    while len(centers) > MOST_LEADERS and reach < widest:
+        reach = min(widest, reach * max(1.1, len(centers) / MOST_LEADERS) ** (1 / (x.shape[1] - 1)))
         centers = renyi_centers(x, reach)
     others = np.setdiff1d(np.arange(len(x)), centers, assume_unique=True)
     if not others.size:
@@ -243,7 +248,7 @@ def _by_paths(problem: _Problem, starts: Any, fates: Any, radius: float, end: fl
     m, d = starts.places.shape
     law = leader_paths.Law(problem.query, problem.sharpness, (2 * math.sin(radius / 2)) ** 2, end)
     room = path_room(problem.sharpness)
-    times, places = np.empty(room + _POINTS * m), np.empty((room + _POINTS * m, d))
+    times, places = np.empty(room + PATH_POINTS * m), np.empty((room + PATH_POINTS * m, d))
     whole = np.zeros(m, np.int64), np.zeros(m, np.int64)
     used, done = np.zeros(1, np.int64), 0
     while done < m:

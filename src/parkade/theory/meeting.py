@@ -12,6 +12,9 @@ from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.theory.ranges import non_negative, separations
 
+FORMING_TIME = 10.0
+"""Clusters form within about this time, if V = I."""
+
 _LARGE = 50.0  # from here on asymptotic series are exact to rounding
 _TERMS = 30
 

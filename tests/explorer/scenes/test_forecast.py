@@ -45,10 +45,10 @@ def test_short_runs_have_none():
 def test_there_is_none_where_it_would_take_long(monkeypatch):
     run = pk.simulate(pk.Attention(d=2, beta=16.0), pk.sphere.uniform(12, 2, seed=1), 1e3)
     assert build(run)["forecast"] is not None
-    monkeypatch.setattr(foretold, "_WORK", 100)
+    monkeypatch.setattr(foretold, "MOST_WORK", 100)
     assert build(run)["forecast"] is None
     monkeypatch.undo()
-    monkeypatch.setattr(foretold, "_TOKENS", 11)
+    monkeypatch.setattr(foretold, "MOST_TOKENS", 11)
     assert build(run)["forecast"] is None
 
 

@@ -71,7 +71,7 @@ def test_frames_and_merges(part):
         length = np.empty(len(run.times))
         frames.way(ours, length)
         np.testing.assert_allclose(length, way(run), rtol=1e-12, atol=1e-15)
-        times = np.empty(frames.MOST)
+        times = np.empty(frames.MOST_FRAMES)
         count = frames.frame_times(ours, times)
         np.testing.assert_allclose(times[:count], frame_times(run), rtol=1e-12)
         x = np.empty((n, run.d))
@@ -111,7 +111,7 @@ def test_numbers_between_numbers_are_those_of_numpy(part):
 def test_tokens_park_as_with_a_tree_of_places(part, monkeypatch):
     made = part("scenes.forecast")
     for module in (made, sys.modules[_park.__module__]):
-        monkeypatch.setattr(module, "_MANY", 140)  # leaders: the last case has more
+        monkeypatch.setattr(module, "MOST_LEADERS", 140)  # leaders: the last case has more
     for n, d, sharpness, radius in (
         (150, 2, 64.0, 0.01),
         (150, 3, 9.0, 0.3),

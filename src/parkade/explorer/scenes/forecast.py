@@ -19,14 +19,17 @@ SINCE = 100.0
 LEAST = 10 * SINCE
 """Runs that end earlier have none: it takes as long as they do, and there is little to compare."""
 
-_TOKENS = 2000
-_WORK = 400_000  # leaders² × dimensions, about half a second
+MOST_TOKENS = 2000
+"""Runs of more tokens have no forecast."""
+
+MOST_WORK = 400_000
+"""A forecast takes leaders² × dimensions at most: about half a second."""
 
 
 def forecast(run: Path, tree: MergeTree) -> dict[str, Any] | None:
     """What was forecast of a run with this merge tree; None if there is none to show."""
     start = run.tokens[0]
-    if run.model is None or tree.end < LEAST or len(start) > _TOKENS:
+    if run.model is None or tree.end < LEAST or len(start) > MOST_TOKENS:
         return None
     if not _quick(start, tree.radius):
         return None
@@ -52,4 +55,4 @@ def _quick(start: Array, radius: float) -> bool:
     """Whether few enough tokens lead at the start: each follows all that are before it."""
     leaders = len(renyi_centers(start, radius))
     work: int = leaders**2 * (start.shape[1] - 1)
-    return work <= _WORK
+    return work <= MOST_WORK

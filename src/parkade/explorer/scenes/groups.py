@@ -21,7 +21,8 @@ from parkade.explorer.scenes.words import Words
 from parkade.runs.path import Path
 from parkade.theory.merge_tree import MergeTree
 
-_HALVINGS = 8  # a merge is found to a pixel
+HALVINGS = 8
+"""Bisections of the step in which clusters merge: the time is exact to a pixel."""
 
 
 class Groups(NamedTuple):
@@ -42,7 +43,7 @@ def groups(run: Path, shown: Path, words: Words | None, checkpoint: Callable[[],
     model = run.model
     radius = default_radius(model) if words is None else words.radius
     parts = words is not None or (model is not None and model.noise is not None)
-    tree = None if parts else merge_tree(run, radius, halvings=_HALVINGS)
+    tree = None if parts else merge_tree(run, radius, halvings=HALVINGS)
     checkpoint()
     labels = np.empty(shown.tokens.shape[:2], dtype=np.int64)
     for i, x in enumerate(shown.tokens):

@@ -35,7 +35,8 @@ SENTENCES = {
 }
 """What lines say; pages that compute by themselves fill in the same sentences."""
 
-_FEW = 64  # up to this many tokens it is quick to check whether they rest
+MOST_RESTING = 64
+"""Up to this many tokens it is quick to check whether they rest."""
 
 
 def theory_line(run: Path, clusters: int) -> dict[str, Any] | None:
@@ -76,7 +77,7 @@ def _agrees(run: Path, model: Model, final: FinalConfiguration) -> bool | None:
     if as_predicted(final, start, end):
         return True
     # Tokens on their way to a point are no counterexample, unless they rest elsewhere.
-    return False if len(end) <= _FEW and _slow(model, end) and rests(model, end) else None
+    return False if len(end) <= MOST_RESTING and _slow(model, end) and rests(model, end) else None
 
 
 def _slow(model: Model, end: Array) -> bool:

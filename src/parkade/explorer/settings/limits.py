@@ -26,7 +26,8 @@ TOO_FAR = (
 )
 """The sentence about a run that would take too many steps."""
 
-_STABLE = 3.3  # |V| times the longest explicit step that is stable
+STABLE_STEP = 3.3
+"""The longest explicit step that is stable, times |V|."""
 
 
 class CancelledError(ParkadeError):
@@ -89,7 +90,7 @@ def _steps(model: Transformer, t: float) -> float:
         from parkade.solve.brownian import longest_step
 
         return t / longest_step(model, tol_of(model))
-    return _relaxations(model, t) / _STABLE
+    return _relaxations(model, t) / STABLE_STEP
 
 
 def _relaxations(model: Transformer, t: float) -> float:

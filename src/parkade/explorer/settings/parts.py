@@ -38,9 +38,11 @@ NORMS = {
 STILL = 1e-40
 """Noise that is none."""
 
-_UNTIL = 10.0  # post-norm, if both are mixed: clusters have formed
+MIX_TIME = 10.0
+"""The norm "mix" is post-norm until this time, when clusters have formed, and pre-norm after it."""
 
-_HEADS, _MLP = range(2)  # streams of random numbers
+HEADS_STREAM, MLP_STREAM = range(2)
+"""Streams of random numbers, by which heads and the MLP are drawn."""
 
 
 def assemble(settings: Mapping[str, Any], matrices: Mapping[str, Array]) -> Transformer:
@@ -70,7 +72,7 @@ def _split(settings: Mapping[str, Any], matrices: Mapping[str, Array]) -> list[H
     """Heads that share V, each with a few random directions in which it compares tokens."""
     count, d = settings["heads"], settings["d"]
     m = min(settings["rank"], d)
-    rng = _generator(settings, _HEADS)
+    rng = _generator(settings, HEADS_STREAM)
     found = []
     for _ in range(count):
         directions = np.linalg.qr(rng.standard_normal((d, m)))[0].T * (d / m) ** 0.5
@@ -82,7 +84,7 @@ def _split(settings: Mapping[str, Any], matrices: Mapping[str, Array]) -> list[H
 def _mlp(settings: Mapping[str, Any]) -> MLP | None:
     if not settings["mlp"] or not settings["gain"]:
         return None
-    drawn = MLP.random(settings["d"], settings["mlp"], _generator(settings, _MLP))
+    drawn = MLP.random(settings["d"], settings["mlp"], _generator(settings, MLP_STREAM))
     return MLP(drawn.W1, settings["gain"] * drawn.W2)
 
 
@@ -95,7 +97,7 @@ def position(settings: Mapping[str, Any]) -> Position | None:
 
 def norm_of(settings: Mapping[str, Any]) -> Norm:
     """The normalisation."""
-    return Mix(_UNTIL) if settings["norm"] == "mix" else norms.read(settings["norm"])
+    return Mix(MIX_TIME) if settings["norm"] == "mix" else norms.read(settings["norm"])
 
 
 def _generator(settings: Mapping[str, Any], stream: int) -> np.random.Generator:
