@@ -18,9 +18,7 @@ from support import killed
 from support.bits import CASES, KEPT
 from support.inner import compile_parts
 
-from parkade.bench.warmup import warm_up_one
-from parkade.solve.kinds import Kind
-from parkade.solve.warmup import kinds
+from parkade.solve.warmup import Kind, all_kinds, warm_up_one
 
 LEFT_OUT = {
     *(Kind("implicit", d, "direct", "full") for d in (4, 6, 7)),
@@ -34,13 +32,13 @@ def families():
 
     A process that has compiled one of a family needs a third less time for the next.
     """
-    found = {}
-    for kind in kinds():
+    result = {}
+    for kind in all_kinds():
         if kind not in LEFT_OUT:
-            found.setdefault((kind.d, kind.parts), []).append(kind)
-    found[2, False].append(None)  # what runs need besides engines, which such runs tell
+            result.setdefault((kind.d, kind.parts), []).append(kind)
+    result[2, False].append(None)  # what is needed besides engines
     order = [(2, False), (3, False), (8, True), (8, False)]
-    return [found.pop(key) for key in order] + list(found.values())
+    return [result.pop(key) for key in order] + list(result.values())
 
 
 def keep_everything():
@@ -50,24 +48,24 @@ def keep_everything():
 
 
 def compile_and_run(family):
-    """Compile code unless it is in the cache; if it was not, the digests of its cases.
+    """Compile code unless it is in the cache; return the digests of its cases if it was not.
 
-    Parts of an engine first: once, what was there before it could change its bits.
+    Parts of an engine come first: what was compiled before an engine must not change its bits.
     """
-    found = {}
+    digests = {}
     for kind in family:
         if kind is not None:
             compile_parts(kind)
         if warm_up_one(kind).compiled:
-            found |= {name: case.digest() for name, case in CASES.items() if case.kind == kind}
+            digests |= {name: case.digest() for name, case in CASES.items() if case.kind == kind}
             if kind == killed.KIND:
                 killed.leave(KEPT.parent)
-    return found
+    return digests
 
 
 if __name__ == "__main__":
-    found = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    stored = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     with ProcessPoolExecutor(mp_context=get_context("spawn"), initializer=keep_everything) as pool:
         for digests in pool.map(compile_and_run, families()):
-            found |= digests
-    KEPT.write_text(json.dumps(found))
+            stored |= digests
+    KEPT.write_text(json.dumps(stored))

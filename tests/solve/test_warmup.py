@@ -10,9 +10,8 @@ import sys
 import pytest
 from support.caches import copy_without
 
-from parkade.engine.compile import threads
 from parkade.solve import warmup
-from parkade.solve.kinds import Kind
+from parkade.solve.warmup import Kind
 
 EXPLICIT = Kind("explicit", 3, "direct")
 
@@ -44,7 +43,7 @@ def started(monkeypatch):
 
     monkeypatch.setattr(subprocess, "Popen", popen)
     monkeypatch.setattr(warmup, "_begun", set())
-    monkeypatch.setattr(threads, "cores", lambda: 2)
+    monkeypatch.setattr(warmup, "cores", lambda: 2)
     return seen
 
 
@@ -69,7 +68,7 @@ def test_nothing_is_compiled_twice(started):
 
 
 def test_a_single_core_compiles_nothing_ahead(started, monkeypatch):
-    monkeypatch.setattr(threads, "cores", lambda: 1)
+    monkeypatch.setattr(warmup, "cores", lambda: 1)
     with warmup.compiled_ahead(EXPLICIT):
         pass
     assert not started

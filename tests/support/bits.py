@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import parkade as pk
 from parkade.engine.compile import jit
-from parkade.solve.kinds import Kind
+from parkade.solve.warmup import Kind
 
 _SOURCE = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
 KEPT = jit.private_directory() / f"bits-{_SOURCE}.json"
@@ -91,7 +91,7 @@ def count_arrays():
     """How many pieces of memory, and how many arrays, compiled code has made and freed."""
     from numba.core.runtime import rtsys
 
-    from parkade.bench.warmup import warm_up_one
+    from parkade.solve.warmup import warm_up_one
 
     warm_up_one(None)
     stats = rtsys.get_allocation_stats()

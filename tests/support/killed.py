@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import parkade
-from parkade.solve.kinds import Kind
+from parkade.solve.warmup import Kind
 
 KIND = Kind("implicit", 2, "direct")
 SETTINGS = {

@@ -15,7 +15,7 @@ def warmup() -> None:
     """Compile or load all machine code, so that no later command waits for it."""
     with interruptible("what is compiled is kept"):
         from parkade.base.progress import bar
-        from parkade.bench.warmup import warm_up_all
+        from parkade.solve.warmup import warm_up_all
 
         begun = time.perf_counter()
         with bar("warming up", show=sys.stderr.isatty()) as report:

@@ -17,8 +17,7 @@ from parkade.experiments.experiment import OURS, Effort
 from parkade.experiments.figures.registry import FIGURES
 from parkade.experiments.output import write
 from parkade.experiments.page import page
-from parkade.solve.kinds import Kind
-from parkade.solve.warmup import compiled_ahead
+from parkade.solve.warmup import Kind, compiled_ahead
 
 # What all figures together need, in the order of use; but implicit steps for d = 3, which the first
 # of them needs, are compiled on the way.

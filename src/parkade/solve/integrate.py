@@ -157,13 +157,13 @@ class _Beginnings:
             }
             return naive[plan.method](problem, x0)
         lap = time.perf_counter()
-        from parkade.solve import compiled, kinds
+        from parkade.solve import compiled, warmup
 
         n, d = len(x0), problem.model.d
         on_all_cores = self._alone and compiled.is_large(plan, n)
         mask: MaskName = "causal" if problem.model.triangular else "full"
         any_query, parts = plan.sums.lengths is not None, plain_head(problem) is None
         kind = (plan.method, d, plan.sums.name, mask, on_all_cores, any_query, parts)
-        kinds.warm_up(kinds.Kind.of(*kind))
+        warmup.warm_up(warmup.Kind.of(*kind))
         self.waited += time.perf_counter() - lap
         return compiled.Compiled(plan, plan.frame, problem, x0, on_all_cores=on_all_cores)
