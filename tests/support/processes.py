@@ -124,17 +124,17 @@ def while_locked():
     """A thread takes locks in the opposite order to a fork."""
     from parkade.base import forks
     from parkade.plots import style
-    from parkade.solve import kinds
+    from parkade.solve import warmup
     from parkade.sweeps import netcdf
 
-    assert {kinds._warming, style._LOCK, netcdf._LOCK} <= set(forks._locks)
+    assert {warmup._warming, style._LOCK, netcdf._LOCK} <= set(forks._locks)
     held = threading.Event()
 
     def hold():
         with netcdf._LOCK:
             held.set()
             time.sleep(0.2)
-            with style.context(), kinds._warming:
+            with style.context(), warmup._warming:
                 time.sleep(0.2)
 
     def take():
@@ -148,7 +148,7 @@ def while_locked():
         with ThreadPoolExecutor(1) as pool:
             return str(pool.submit(take).result())
 
-    locks = (kinds._warming, style._LOCK, netcdf._LOCK)
+    locks = (warmup._warming, style._LOCK, netcdf._LOCK)
     yield str([True] * 3)
     thread = threading.Thread(target=hold)
     thread.start()
