@@ -27,7 +27,7 @@ from parkade.engine.system import LOG2E
 from parkade.explorer.settings.limits import Limits
 from parkade.explorer.settings.parts import MIX_TIME, STILL
 from parkade.model import schedule as schedules
-from parkade.model.position import Rope
+from parkade.model.parts.position import Rope
 from parkade.solve import brownian, handover, plan, rules
 from parkade.solve.sums import Sums
 from parkade.theory import meeting

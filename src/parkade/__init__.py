@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from parkade.base.errors import InputError, ParkadeError, TrustWarning, UnfinishedError
     from parkade.model import sphere
     from parkade.model.attention import Attention
-    from parkade.model.depth import Resampled, Tied
     from parkade.model.flow import Flow
-    from parkade.model.head import Head
     from parkade.model.layers import Layers
-    from parkade.model.mask import Causal, Full, Prefix, Window
-    from parkade.model.mlp import MLP
-    from parkade.model.noise import Noise
-    from parkade.model.norm import NGPT, Mix, Peri, Post, Pre, Sqrt
     from parkade.model.part import Part
-    from parkade.model.position import Alibi, Rope
+    from parkade.model.parts.depth import Resampled, Tied
+    from parkade.model.parts.head import Head
+    from parkade.model.parts.mask import Causal, Full, Prefix, Window
+    from parkade.model.parts.mlp import MLP
+    from parkade.model.parts.noise import Noise
+    from parkade.model.parts.norm import NGPT, Mix, Peri, Post, Pre, Sqrt
+    from parkade.model.parts.position import Alibi, Rope
     from parkade.model.schedule import Schedule
     from parkade.model.scheduled import Scheduled
     from parkade.model.transformer import Transformer
@@ -95,15 +95,15 @@ _HOMES = {
     "theory.parking": ("renyi_centers", "strong_renyi_centers"),
     "base.errors": ("InputError", "ParkadeError", "TrustWarning", "UnfinishedError"),
     "model.attention": ("Attention",),
-    "model.depth": ("Resampled", "Tied"),
+    "model.parts.depth": ("Resampled", "Tied"),
     "model.flow": ("Flow",),
-    "model.head": ("Head",),
+    "model.parts.head": ("Head",),
     "model.layers": ("Layers",),
-    "model.mask": ("Causal", "Full", "Prefix", "Window"),
-    "model.mlp": ("MLP",),
-    "model.noise": ("Noise",),
-    "model.norm": ("NGPT", "Mix", "Peri", "Post", "Pre", "Sqrt"),
-    "model.position": ("Alibi", "Rope"),
+    "model.parts.mask": ("Causal", "Full", "Prefix", "Window"),
+    "model.parts.mlp": ("MLP",),
+    "model.parts.noise": ("Noise",),
+    "model.parts.norm": ("NGPT", "Mix", "Peri", "Post", "Pre", "Sqrt"),
+    "model.parts.position": ("Alibi", "Rope"),
     "model.part": ("Part",),
     "model.schedule": ("Schedule",),
     "model.scheduled": ("Scheduled",),

@@ -17,9 +17,9 @@ from parkade.base.npz import read_npy
 from parkade.base.types import Array
 from parkade.model import matrices as text_to
 from parkade.model.attention import Attention
-from parkade.model.head import Head
-from parkade.model.mlp import MLP
-from parkade.model.position import Alibi, Position, Rope
+from parkade.model.parts.head import Head
+from parkade.model.parts.mlp import MLP
+from parkade.model.parts.position import Alibi, Position, Rope
 from parkade.model.schedule import Schedule
 from parkade.model.transformer import Transformer
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.model import norm as norms
-from parkade.model.depth import TIED, Depth, Resampled
-from parkade.model.head import Head
-from parkade.model.mask import Mask
-from parkade.model.mlp import MLP
 from parkade.model.model import Model, Scores
-from parkade.model.noise import Noise
-from parkade.model.norm import Norm
 from parkade.model.part import Part
-from parkade.model.position import Position
+from parkade.model.parts import norm as norms
+from parkade.model.parts.depth import TIED, Depth, Resampled
+from parkade.model.parts.head import Head
+from parkade.model.parts.mask import Mask
+from parkade.model.parts.mlp import MLP
+from parkade.model.parts.noise import Noise
+from parkade.model.parts.norm import Norm
+from parkade.model.parts.position import Position
 
 _FEW = 2  # heads that `repr` writes out
 

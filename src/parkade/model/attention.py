@@ -7,10 +7,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from parkade.base.types import Array
-from parkade.model.head import Head
-from parkade.model.mask import Mask
 from parkade.model.model import from_dict
-from parkade.model.noise import Noise
+from parkade.model.parts.head import Head
+from parkade.model.parts.mask import Mask
+from parkade.model.parts.noise import Noise
 from parkade.model.transformer import Transformer
 
 

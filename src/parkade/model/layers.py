@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.model.depth import Resampled
-from parkade.model.mask import Mask
 from parkade.model.model import Model, from_dict
-from parkade.model.noise import Noise
-from parkade.model.norm import Mix
+from parkade.model.parts.depth import Resampled
+from parkade.model.parts.mask import Mask
+from parkade.model.parts.noise import Noise
+from parkade.model.parts.norm import Mix
 from parkade.model.schedule import piece_starts
 
 

@@ -16,11 +16,11 @@ from parkade.base import check
 from parkade.base.constants import SNAP
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.model.mask import Mask
 from parkade.model.spectrum import real_basis, spectrum
 
 if TYPE_CHECKING:
-    from parkade.model.noise import Noise
+    from parkade.model.parts.mask import Mask
+    from parkade.model.parts.noise import Noise
 
 REGISTRY: dict[str, type[Storable]] = {}
 """Models and parts by the name of their kind, as used in files."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parkade.base.types import Array
 from parkade.model.arrays import like as like
-from parkade.model.mask import Mask
 from parkade.model.model import Storable
-from parkade.model.position import Position
+
+if TYPE_CHECKING:
+    from parkade.model.parts.mask import Mask
+    from parkade.model.parts.position import Position
 
 
 @dataclass(frozen=True)

@@ -13,21 +13,21 @@ import numpy as np
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Seed
-from parkade.model import depth as depths
-from parkade.model import mask as masks
-from parkade.model import noise as noises
-from parkade.model import norm as norms
-from parkade.model import weights
 from parkade.model.assembled import Assembled
-from parkade.model.depth import TIED, Depth, Resampled
-from parkade.model.head import Head, read_heads
-from parkade.model.mask import Mask
-from parkade.model.mlp import MLP
 from parkade.model.model import Model, from_dict
-from parkade.model.noise import Noise
-from parkade.model.norm import Norm
 from parkade.model.part import Part, Surroundings
-from parkade.model.position import Position
+from parkade.model.parts import depth as depths
+from parkade.model.parts import mask as masks
+from parkade.model.parts import noise as noises
+from parkade.model.parts import norm as norms
+from parkade.model.parts import weights
+from parkade.model.parts.depth import TIED, Depth, Resampled
+from parkade.model.parts.head import Head, read_heads
+from parkade.model.parts.mask import Mask
+from parkade.model.parts.mlp import MLP
+from parkade.model.parts.noise import Noise
+from parkade.model.parts.norm import Norm
+from parkade.model.parts.position import Position
 
 
 class Transformer(Assembled, kind="transformer"):
@@ -39,7 +39,8 @@ class Transformer(Assembled, kind="transformer"):
         p^h_kj ∝ exp(β_h⟨R_k Q_h θ_k, R_j K_h θ_j⟩ + b_h(k − j)),
         dθ_k/dt = (1/s_k) P_{θ_k} F_k,      P_θ y = y − ⟨θ,y⟩ θ,
 
-    where s_k and the length r_k of a token depend on the normalisation (see `parkade.model.norm`).
+    where s_k and the length r_k of a token depend on the normalisation: see
+    `parkade.model.parts.norm`.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from parkade.base.errors import InputError, StuckError
 from parkade.base.types import Array
 from parkade.model.layers import Layers
 from parkade.model.model import Model
-from parkade.model.norm import NGPT
+from parkade.model.parts.norm import NGPT
 from parkade.model.sphere import normalize
 from parkade.model.transformer import Transformer
 from parkade.runs.path import Path

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from parkade.base.constants import EPSILON, SNAP
 from parkade.base.types import Array
-from parkade.model.head import Head
+from parkade.model.parts.head import Head
 from parkade.model.transformer import Transformer
 
 COUPLED = 1e-2

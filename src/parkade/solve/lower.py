@@ -10,11 +10,11 @@ from parkade.base.types import Array
 from parkade.engine.field import field as kernels
 from parkade.engine.field.field import EVERYTHING, Field
 from parkade.engine.system import LOG2E, System
-from parkade.model.head import Head
-from parkade.model.mask import Causal, Full, Prefix, Window
-from parkade.model.mlp import ACTIVATIONS
 from parkade.model.model import Model
-from parkade.model.norm import NGPT
+from parkade.model.parts.head import Head
+from parkade.model.parts.mask import Causal, Full, Prefix, Window
+from parkade.model.parts.mlp import ACTIVATIONS
+from parkade.model.parts.norm import NGPT
 from parkade.model.transformer import Transformer
 from parkade.solve.frame import Frame, rest_frame
 from parkade.solve.options import Problem

@@ -6,8 +6,8 @@ import numpy as np
 
 from parkade.base.types import Array
 from parkade.engine.steps.kinks import ALLOWED, BUMP, END, MIDDLE
-from parkade.model.mlp import MLP
 from parkade.model.model import Model
+from parkade.model.parts.mlp import MLP
 from parkade.model.transformer import Transformer
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from parkade.base.memory import available_memory
 from parkade.base.types import Array
-from parkade.model.head import Head
 from parkade.model.layers import Layers
 from parkade.model.model import Model
+from parkade.model.parts.head import Head
 from parkade.model.transformer import Transformer
 from parkade.solve import rules
 from parkade.solve import sums as summing

@@ -11,8 +11,8 @@ import numpy as np
 
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.model.mask import Window
 from parkade.model.model import Model
+from parkade.model.parts.mask import Window
 from parkade.model.transformer import Transformer
 from parkade.solve import rules
 from parkade.solve.options import Problem

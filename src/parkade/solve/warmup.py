@@ -27,7 +27,7 @@ from parkade.engine.sums.series import SERIES
 from parkade.engine.system import SMALL_D, unrolled
 from parkade.model import sphere
 from parkade.model.attention import Attention
-from parkade.model.head import Head
+from parkade.model.parts.head import Head
 from parkade.model.transformer import Transformer
 from parkade.solve.compiled import field_workspace
 from parkade.solve.frame import transformer_frame

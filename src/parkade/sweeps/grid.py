@@ -12,10 +12,10 @@ import numpy as np
 
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.model import mask as masks
-from parkade.model import norm as norms
 from parkade.model.model import REGISTRY, Model, from_dict
-from parkade.model.noise import Noise
+from parkade.model.parts import mask as masks
+from parkade.model.parts import norm as norms
+from parkade.model.parts.noise import Noise
 from parkade.sweeps import laws
 
 MATRICES = ("V", "Q", "K")

@@ -16,10 +16,10 @@ from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.attention import Attention
-from parkade.model.head import Head
 from parkade.model.matrices import gaussian
-from parkade.model.mlp import MLP
 from parkade.model.model import Model, from_dict
+from parkade.model.parts.head import Head
+from parkade.model.parts.mlp import MLP
 from parkade.model.transformer import Transformer
 from parkade.solve.options import SumsOption
 from parkade.solve.solver import new_seed

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from parkade.base import check
 from parkade.base.errors import InputError, TrustWarning, doubts_matter
 from parkade.base.types import Array
-from parkade.model.mask import Causal
 from parkade.model.model import Model
+from parkade.model.parts.mask import Causal
 from parkade.theory.doubts import doubts
 from parkade.theory.final import final_configuration
 from parkade.theory.meeting import FORMING_TIME, cluster_radius, log_integrals

@@ -22,9 +22,9 @@ import numpy as np
 
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.model.head import Head
-from parkade.model.mlp import ACTIVATIONS, MLP
 from parkade.model.part import Part
+from parkade.model.parts.head import Head
+from parkade.model.parts.mlp import ACTIVATIONS, MLP
 from parkade.model.sphere import normalize
 from parkade.model.transformer import Transformer
 from parkade.trained.block import Attention, Floats, Network, Norm

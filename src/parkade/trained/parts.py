@@ -11,11 +11,11 @@ import numpy as np
 
 from parkade.base import check
 from parkade.base.types import Array
-from parkade.model import weights
 from parkade.model.arrays import like
-from parkade.model.mlp import activate
 from parkade.model.part import Part, Surroundings
-from parkade.model.position import Position, turned
+from parkade.model.parts import weights
+from parkade.model.parts.mlp import activate
+from parkade.model.parts.position import Position, turned
 
 
 class Turns(Position, kind="turns"):

@@ -13,7 +13,7 @@ from support.builder import interpreted
 import parkade as pk
 from parkade.engine.sums.series import SERIES
 from parkade.model import matrices
-from parkade.model.head import Head
+from parkade.model.parts.head import Head
 from parkade.solve import frame as native
 from parkade.solve import rules
 

@@ -11,7 +11,7 @@ where λ is the largest real part of the spectrum of Σ V_h, B = Σ V_h − λI,
 `pairwise`, a token's own term in ν_k is exactly zero and λ x_k is not part of a tangent force, so
 that a lone token feels a force of 1e-50 with full relative precision.
 
-States are (n, d), or (n, d + 1) with ln r in the last column (see `parkade.model.norm`):
+States are (n, d), or (n, d + 1) with ln r in the last column (see `parkade.model.parts.norm`):
 
     dθ_k/dt = (1/s_k) P_k f_k,      d ln r_k/dt = (1/s_k) ⟨x_k, F_k⟩.
 """

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from parkade.model.model import Model
-from parkade.model.norm import NGPT, Mix, Norm
-from parkade.model.position import Alibi, Position, Rope
+from parkade.model.parts.norm import NGPT, Mix, Norm
+from parkade.model.parts.position import Alibi, Position, Rope
 from parkade.model.scheduled import Scheduled
 from parkade.model.transformer import Transformer
 

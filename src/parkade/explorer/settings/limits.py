@@ -13,7 +13,7 @@ from parkade.base.types import Array
 from parkade.explorer.settings.schema import FieldError
 from parkade.explorer.settings.settings import Settings
 from parkade.model.model import Model
-from parkade.model.norm import NGPT, Mix, Peri, Pre, Sqrt
+from parkade.model.parts.norm import NGPT, Mix, Peri, Pre, Sqrt
 from parkade.model.transformer import Transformer
 
 if TYPE_CHECKING:

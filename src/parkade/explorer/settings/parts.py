@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.model import norm as norms
 from parkade.model.attention import Attention
-from parkade.model.head import Head
-from parkade.model.mlp import MLP
 from parkade.model.model import Model
-from parkade.model.norm import Mix, Norm
-from parkade.model.position import Alibi, Position, Rope
+from parkade.model.parts import norm as norms
+from parkade.model.parts.head import Head
+from parkade.model.parts.mlp import MLP
+from parkade.model.parts.norm import Mix, Norm
+from parkade.model.parts.position import Alibi, Position, Rope
 from parkade.model.schedule import Schedule
 from parkade.model.scheduled import Scheduled
 from parkade.model.transformer import Transformer

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parkade.experiments.claims.field import collapse_masks
-from parkade.model.mask import Window, read
+from parkade.model.parts.mask import Window, read
 
 
 @pytest.fixture(scope="module")

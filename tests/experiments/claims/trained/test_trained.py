@@ -25,7 +25,7 @@ from parkade.experiments.claims.trained import (
     spectra as trained_spectra,
 )
 from parkade.experiments.experiment import TRAINED
-from parkade.model.head import Head
+from parkade.model.parts.head import Head
 from parkade.trained.measures.endings import Ending
 from parkade.trained.study import Iterated
 

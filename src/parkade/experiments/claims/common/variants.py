@@ -10,10 +10,10 @@ import numpy as np
 from parkade.analysis.ending import return_rate
 from parkade.base.types import Array
 from parkade.model import sphere
-from parkade.model.head import Head
-from parkade.model.mask import Window
-from parkade.model.mlp import MLP
-from parkade.model.position import Alibi, Rope
+from parkade.model.parts.head import Head
+from parkade.model.parts.mask import Window
+from parkade.model.parts.mlp import MLP
+from parkade.model.parts.position import Alibi, Rope
 from parkade.model.transformer import Transformer
 from parkade.solve.simulate import simulate
 

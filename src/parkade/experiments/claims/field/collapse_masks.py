@@ -26,7 +26,7 @@ from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.experiment import Effort
 from parkade.model import sphere
 from parkade.model.attention import Attention
-from parkade.model.mask import Mask, Window, read
+from parkade.model.parts.mask import Mask, Window, read
 from parkade.model.transformer import Transformer
 from parkade.solve.forward import forward
 

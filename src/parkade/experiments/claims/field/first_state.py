@@ -24,7 +24,7 @@ from parkade.experiments.experiment import Effort
 from parkade.experiments.statistics import LEVEL
 from parkade.model import sphere
 from parkade.model.attention import Attention
-from parkade.model.head import Head
+from parkade.model.parts.head import Head
 from parkade.model.transformer import Transformer
 from parkade.solve.simulate import simulate
 

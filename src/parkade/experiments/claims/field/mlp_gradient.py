@@ -21,8 +21,8 @@ from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.experiment import Effort
 from parkade.model import sphere
-from parkade.model.head import Head
-from parkade.model.mlp import MLP
+from parkade.model.parts.head import Head
+from parkade.model.parts.mlp import MLP
 from parkade.model.transformer import Transformer
 from parkade.solve.simulate import simulate
 

@@ -20,8 +20,8 @@ from parkade.experiments.claims.common.simplex import simplex
 from parkade.experiments.experiment import Effort
 from parkade.experiments.statistics import LEVEL, Mean, mean
 from parkade.model import sphere
-from parkade.model.head import Head
-from parkade.model.norm import NGPT, Mix, Norm, read
+from parkade.model.parts.head import Head
+from parkade.model.parts.norm import NGPT, Mix, Norm, read
 from parkade.model.transformer import Transformer
 
 if TYPE_CHECKING:

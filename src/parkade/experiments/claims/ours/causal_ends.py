@@ -33,7 +33,7 @@ from parkade.experiments.claims.common.variants import AT, VARIANTS, Variant, at
 from parkade.experiments.experiment import OURS, Effort
 from parkade.experiments.output import Table
 from parkade.model import sphere
-from parkade.model.head import Head
+from parkade.model.parts.head import Head
 from parkade.model.transformer import Transformer
 from parkade.runs.path import Path
 from parkade.solve.simulate import simulate

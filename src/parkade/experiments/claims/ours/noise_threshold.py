@@ -29,7 +29,7 @@ from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.experiment import OURS, Effort
 from parkade.model import sphere
-from parkade.model.head import Head
+from parkade.model.parts.head import Head
 from parkade.model.transformer import Transformer
 from parkade.solve.simulate import simulate_many
 

@@ -12,7 +12,7 @@ from parkade.experiments.claim import Claim, Evidence, Judgement
 from parkade.experiments.claims.trained.models import empty, on_models
 from parkade.experiments.experiment import TRAINED, Effort
 from parkade.model import sphere
-from parkade.model.head import Head
+from parkade.model.parts.head import Head
 from parkade.model.transformer import Transformer
 from parkade.solve.simulate import simulate
 from parkade.theory import final_configuration

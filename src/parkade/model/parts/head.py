@@ -14,10 +14,11 @@ from parkade.base import check
 from parkade.base.constants import EPSILON
 from parkade.base.errors import InputError
 from parkade.base.types import Array, Seed
-from parkade.model import matrices, weights
+from parkade.model import matrices
 from parkade.model.arrays import like
 from parkade.model.part import Part, Surroundings
-from parkade.model.position import distances, turned
+from parkade.model.parts import weights
+from parkade.model.parts.position import distances, turned
 
 _SIDES = ("Q", -1), ("K", -1), ("V", 0)  # where matrices have the length d
 

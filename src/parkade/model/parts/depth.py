@@ -11,8 +11,8 @@ import numpy as np
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Seed
-from parkade.model import norm as norms
 from parkade.model.model import Storable
+from parkade.model.parts import norm as norms
 
 
 @dataclass(frozen=True)

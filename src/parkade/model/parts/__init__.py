@@ -1,0 +1,1 @@
+"""What transformers are made of: heads, an MLP, masks, norms, positions and noise."""
