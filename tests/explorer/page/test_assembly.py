@@ -130,7 +130,7 @@ def test_stairs(assembled):
         told = forecast(run, tree)
         assert_close(found["seen"], sorted(event.time for event in tree.events), MERGES)
         times = None if told is None else sorted(merge["t"] for merge in told["merges"])
-        assert_close(found["foretold"], times, MERGES)
+        assert_close(found["forecast"], times, MERGES)
 
 
 def test_wrong_constants_are_noticed(browser):

@@ -78,14 +78,14 @@ def test_all_seeds_arrive(kept):
     told = pk.theory.forecast(x0, beta=16.0)
     times = sorted(event.time for event in told.events if event.time <= 2000)
     assert any(
-        len(run["foretold"]) == len(times) and np.allclose(run["foretold"], times, rtol=1e-3)
+        len(run["forecast"]) == len(times) and np.allclose(run["forecast"], times, rtol=1e-3)
         for run in runs
     )
 
 
 def test_the_means(crowd):
     runs = crowd.get("parkade.many")
-    for kind in ["seen", "foretold"]:
+    for kind in ["seen", "forecast"]:
         for t in [1.0, 50.0, 1900.0]:
             mean = 12 - np.mean([sum(time <= t for time in run[kind]) for run in runs])
             found = crowd.page.evaluate("([kind, t]) => parkade.meanOfMany(kind, t)", [kind, t])

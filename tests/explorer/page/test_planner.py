@@ -13,7 +13,7 @@ from support.lowered import lowered, module
 from support.planner import Planned, Setting, known_until, unlike
 
 import parkade as pk
-from parkade.explorer.scenes.compute import solver_of
+from parkade.explorer.scenes.compute import solver_within
 from parkade.explorer.settings.limits import Limits
 from parkade.explorer.settings.schema import FieldError
 from parkade.explorer.settings.settings import Settings
@@ -228,12 +228,11 @@ def test_runs_that_would_take_too_many_steps(planned):
         )  # fmt: skip
         (plan,) = planned.plans([dataclasses.replace(wanted, c=settings.c)])
         steps, longest = plan["steps"], plan["longest"]
-        native = solver_of(settings).plan(100)
         if 100 * steps <= Limits().token_steps:
-            Limits().foresee(settings, native)
+            solver_within(Limits(), settings)
             continue
         with pytest.raises(FieldError) as refused:
-            Limits().foresee(settings, native)
+            solver_within(Limits(), settings)
         assert f"about {steps:.2g} steps of 100 tokens" in str(refused.value)
         assert str(refused.value).endswith(f"choose T up to {longest:.2g}")
     assert 100 * steps > Limits().token_steps  # the last one is refused

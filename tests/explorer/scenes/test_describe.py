@@ -9,7 +9,7 @@ import pytest
 import parkade as pk
 from parkade.explorer import Settings, scene
 from parkade.explorer.scenes.build import build
-from parkade.explorer.scenes.describe import facts, file_name, label
+from parkade.explorer.scenes.describe import facts_of, file_name, label
 
 
 @pytest.fixture(scope="module")
@@ -45,16 +45,16 @@ def test_of_a_run(run):
 def test_of_frozen_tokens_and_large_matrices():
     model, x0 = pk.Attention(V=[1.0, 2, 3, 4, 5]), pk.sphere.uniform(5, 5, seed=1)
     one = pk.simulate(model, x0, 1.0, frozen=x0[:1])
-    found = facts(one, model, None, 0.5)
+    found = facts_of(one, model, None, 0.5)
     assert found["frozen"] == "1 token"
     assert "V" not in found
-    assert facts(one, pk.Attention(d=5), None, 0.5)["V"] == "I"
+    assert facts_of(one, pk.Attention(d=5), None, 0.5)["V"] == "I"
 
 
 def test_of_a_path(run):
     path = dataclasses.replace(run, model=None)
     assert label(path, None, None) == "path of 5 tokens, d = 3"
-    assert facts(path, None, None, None) == {"n": "5", "d": "3", "T": 3.0}
+    assert facts_of(path, None, None, None) == {"n": "5", "d": "3", "T": 3.0}
     assert file_name(path, None, None) == "parkade-n5-d3"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import parkade as pk
 from parkade.explorer import Settings, scene
-from parkade.explorer.scenes import forecast as foretold
+from parkade.explorer.scenes import forecast
 from parkade.explorer.scenes.build import build
 
 
@@ -45,10 +45,10 @@ def test_short_runs_have_none():
 def test_there_is_none_where_it_would_take_long(monkeypatch):
     run = pk.simulate(pk.Attention(d=2, beta=16.0), pk.sphere.uniform(12, 2, seed=1), 1e3)
     assert build(run)["forecast"] is not None
-    monkeypatch.setattr(foretold, "MOST_WORK", 100)
+    monkeypatch.setattr(forecast, "MOST_WORK", 100)
     assert build(run)["forecast"] is None
     monkeypatch.undo()
-    monkeypatch.setattr(foretold, "MOST_TOKENS", 11)
+    monkeypatch.setattr(forecast, "MOST_TOKENS", 11)
     assert build(run)["forecast"] is None
 
 

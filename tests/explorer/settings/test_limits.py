@@ -9,7 +9,7 @@ import pytest
 from support.explorer import ENDLESS
 
 from parkade.explorer import Limits, Settings
-from parkade.explorer.scenes.compute import compute_run, compute_scene, solver_of
+from parkade.explorer.scenes.compute import compute_run, compute_scene, solver_within
 from parkade.explorer.server.run_queue import RunQueue
 from parkade.explorer.settings.limits import CancelledError, LimitedRecorder, TooLongError
 from parkade.explorer.settings.schema import FieldError
@@ -21,8 +21,8 @@ def test_endless_work_is_foreseen():
         compute_scene(Settings(n=300, mask="full", T=1e60), Limits(), print, lambda: False)
     assert caught.value.field == "T"
     longest = float(str(caught.value).split()[-1])
-    for allowed in (Settings(n=300, mask="full", T=0.9 * longest), Settings(n=300, T=1e60)):
-        Limits().foresee(allowed, solver_of(allowed).plan(300))  # the last is long, with few steps
+    solver_within(Limits(), Settings(n=300, mask="full", T=0.9 * longest))
+    solver_within(Limits(), Settings(n=300, T=1e60))  # long, and few steps
 
 
 def test_a_run_is_planned_once(monkeypatch):

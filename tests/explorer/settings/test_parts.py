@@ -10,6 +10,7 @@ import pytest
 
 import parkade as pk
 from parkade.explorer import Limits, Settings, scene
+from parkade.explorer.scenes.compute import solver_within
 from parkade.explorer.settings.schema import FieldError
 
 SMALL = {"n": 10, "d": 3, "beta": 4.0, "T": 20.0}
@@ -131,11 +132,11 @@ def test_limits_know_the_clock(norm):
     """Full attention takes explicit steps: by the logarithm of T if tokens grow."""
     chosen = {"n": 300, "mask": "full", "norm": norm}
     if norm in ("mix", "pre", "peri"):
-        Limits().foresee(Settings(**chosen, T=1e60))
+        solver_within(Limits(), Settings(**chosen, T=1e60))
         return
     with pytest.raises(FieldError, match=r"would take about .* steps of 300 tokens") as caught:
-        Limits().foresee(Settings(**chosen, T=1e60))
+        solver_within(Limits(), Settings(**chosen, T=1e60))
     longest = float(str(caught.value).split()[-1])
-    Limits().foresee(Settings(**chosen, T=0.9 * longest))
+    solver_within(Limits(), Settings(**chosen, T=0.9 * longest))
     with pytest.raises(FieldError):
-        Limits().foresee(Settings(**chosen, T=1.1 * longest))
+        solver_within(Limits(), Settings(**chosen, T=1.1 * longest))

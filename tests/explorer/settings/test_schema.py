@@ -12,11 +12,12 @@ import pytest
 from parkade.analysis.centers import KINDS, separation
 from parkade.base.errors import InputError
 from parkade.explorer import Settings
-from parkade.explorer.settings.schema import Choice, Matrix, Number, Slider, declared, schema
+from parkade.explorer.settings.kinds import Choice, Matrix, Number
+from parkade.explorer.settings.schema import Slider, declared, schema
 from parkade.explorer.settings.settings import FIELDS
 from parkade.explorer.standalone.export import PAGE
 
-FOUND = {field["name"]: field for field in schema(Settings)}
+DESCRIBED = {field["name"]: field for field in schema(Settings)}
 
 
 @dataclass(frozen=True)
@@ -30,17 +31,17 @@ class More(Settings):
 
 
 def test_every_setting_is_described():
-    assert list(FOUND) == [field.name for field in fields(Settings)]
+    assert list(DESCRIBED) == [field.name for field in fields(Settings)]
     assert json.loads(json.dumps(schema(Settings), allow_nan=False)) == schema(Settings)
-    assert {name: field["default"] for name, field in FOUND.items()} == Settings().to_dict()
-    for field in FOUND.values():
+    assert {name: field["default"] for name, field in DESCRIBED.items()} == Settings().to_dict()
+    for field in DESCRIBED.values():
         assert field["label"]
         assert field["control"] in ("number", "seed", "choice", "matrix")
 
 
 def test_defaults_and_ends_of_sliders_are_allowed():
     """What the page offers is what the server takes."""
-    for name, field in FOUND.items():
+    for name, field in DESCRIBED.items():
         if field["control"] == "number":
             values = [field["low"], field["high"], field["slider"]["low"], field["slider"]["high"]]
         elif field["control"] == "choice":
@@ -79,12 +80,12 @@ def test_settings_without_effect_are_idle():
     usual = Settings().to_dict()
     idle = {name for name, field in FIELDS.items() if field.is_idle(usual)}
     assert idle == {"reach", "rank", "gain", "sample", "slope"}
-    assert FOUND["reach"]["idle"] == {"mask": ["causal", "full"]}
+    assert DESCRIBED["reach"]["idle"] == {"mask": ["causal", "full"]}
     one = FIELDS["sample"].is_idle({**usual, "heads": 2}), FIELDS["sample"].is_idle(usual)
     assert one == (False, True)
     for field in FIELDS.values():
         assert set(field.idle) <= set(FIELDS)
-    assert [name for name in FOUND if FOUND[name].get("group")] == list(FOUND)[-10:]
+    assert [name for name in DESCRIBED if DESCRIBED[name].get("group")] == list(DESCRIBED)[-10:]
 
 
 def test_long_texts_are_left_out_of_captions():
@@ -101,7 +102,7 @@ def test_a_seed_of_a_matrix_has_the_range_of_seeds():
 
 def test_the_scripts_of_controls_and_links_name_no_setting():
     """Their ranges, defaults and labels come from the schema only."""
-    names = [name for name in FOUND if len(name) > 1]
+    names = [name for name in DESCRIBED if len(name) > 1]
     controls = [
         f"controls/{name}" for name in ("controls", "inputs", "matrixfield", "link", "presets")
     ]

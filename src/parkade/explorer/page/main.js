@@ -17,7 +17,7 @@
 //   show(data) shows another scene, given as a file carries it
 //   idle()     Promise of no run or undo under way and everything drawn
 //   beside     the Scene beside it, or null
-//   many       the staircases of other seeds: [{ seen, foretold }]; meanOfMany(kind, t)
+//   many       the staircases of other seeds: [{ seen, forecast }]; meanOfMany(kind, t)
 //   plateauNames  where the time line names its plateaus: x, y, width, start
 //   memory     bytes of memory of the engines in each Worker of a page that computes by itself
 //   places     screen position of each token on #ball: x, y, depth (CSS pixels), n × 3

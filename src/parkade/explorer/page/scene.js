@@ -45,7 +45,7 @@ export class Scene {
     this.strong = new Set(this.centers?.strong ?? []);
     this.arrivals = (this.merges ?? []).map((m) => m.t).sort((a, b) => a - b);
     this.joins = new Map((this.merges ?? []).map((merge) => [merge.absorbed, merge]));
-    this.foretold = (this.forecast?.merges ?? []).map((m) => m.t).sort((a, b) => a - b);
+    this.forecastArrivals = (this.forecast?.merges ?? []).map((m) => m.t).sort((a, b) => a - b);
     const state = (this.plateaus ?? []).find((p) => p.clusters < this.n);
     // Where clusters part again, there is no time since which they are formed.
     this.formed = state ? this.frameAt(this.moment(state.start)).frame + 1 : this.merges ? this.count - 1 : 0;

@@ -5,7 +5,7 @@
 //   presets()     Promise of a list of { name, title, about, settings }
 //   recorded(name)  Promise of the data of a recorded scene; has(name) says whether there is one
 //   scene(settings, { signal, onProgress, onNote })   Promise of the data of a scene
-//   stairs(settings, signal)    Promise of { seen, foretold }
+//   stairs(settings, signal)    Promise of { seen, forecast }
 //   file(format, { scene, settings }, view)   Promise of a Blob, of what is shown; `formats` are those it has
 //   answers()     Promise of whether it is there at all
 //   warms         whether a first run makes the next ones fast, or else warm(settings) does
@@ -27,8 +27,8 @@ async function answer(path, body, signal) {
     throw new Refusal({ error: LOST }, true);
   }
   if (response.ok) return response;
-  const told = await response.json().catch(() => ({}));
-  throw new Refusal({ error: `The server answered with status ${response.status}.`, ...told });
+  const data = await response.json().catch(() => ({}));
+  throw new Refusal({ error: `The server answered with status ${response.status}.`, ...data });
 }
 
 export class Server {

@@ -71,8 +71,9 @@ def build(
     times = frame_times(whole)
     shown = Path(times, whole.at(times), model)
     checkpoint()
-    found = groups(whole, shown, words, checkpoint)
-    told = None if found.tree is None else forecast(run, found.tree)
+    clusters = groups(whole, shown, words, checkpoint)
+    tree = clusters.tree
+    expected = None if tree is None else forecast(run, tree)
     checkpoint()
     delta = None
     if model is not None:
@@ -82,26 +83,26 @@ def build(
         "format": FORMAT,
         "label": describe.label(whole, model, settings),
         "file_name": describe.file_name(whole, model, settings),
-        "facts": describe.facts(whole, model, settings, delta),
+        "facts": describe.facts_of(whole, model, settings, delta),
         "settings": None if settings is None else settings.to_dict(),
         "n": n,
         "d": d,
         "times": times.tolist(),
         "frames": _packed(shown.tokens, "<f4"),
         "log_radii": _log_radii(whole, times),
-        "radius": found.radius,
-        "labels": _packed(found.labels, "<u2"),
-        "clusters": found.counts.tolist(),
+        "radius": clusters.radius,
+        "labels": _packed(clusters.labels, "<u2"),
+        "clusters": clusters.counts.tolist(),
         "axes": _axes(shown.tokens) if d > 3 else None,
-        **_of_tree(found.tree),
-        "forecast": told,
+        **_of_tree(tree),
+        "forecast": expected,
         **_of_model(model, settings is not None and settings.growth > 0),
         **_of_schedule(model, times),
         **_of_centers(shown, model, delta),
         "frozen": run.frozen.tolist(),
         "frozen_weights": run.frozen_weights.tolist(),
         "frozen_tokens": held.tolist(),
-        "theory": theory_line(run, int(found.counts[-1])),
+        "theory": theory_line(run, int(clusters.counts[-1])),
         "stats": _stats(run),
         "trusted_until": finite(run.trusted_until),
         "phase_known_until": finite(run.phase_known_until),
@@ -141,7 +142,7 @@ def _of_schedule(model: Model | None, times: Array) -> dict[str, Any]:
 
 def _heads(model: Model) -> list[dict[str, Any]] | None:
     """What the page computes the weights of heads with."""
-    found = [
+    heads = [
         {
             "query": one.query.tolist(),
             "key": one.key.tolist(),
@@ -150,7 +151,7 @@ def _heads(model: Model) -> list[dict[str, Any]] | None:
         }
         for one in model.scores
     ]
-    return found or None
+    return heads or None
 
 
 def _log_radii(run: Path, times: Array) -> str | None:

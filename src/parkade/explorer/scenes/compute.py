@@ -25,8 +25,7 @@ def compute_run(
 ) -> tuple[Trajectory, LimitedRecorder]:
     """Simulate; the recorder can go on checking the limits in what follows."""
     with compiling("what finds centres"):
-        solver = solver_of(settings)
-        limits.foresee(settings, solver.plan(settings.n - len(settings.held)))
+        solver = solver_within(limits, settings)
     # Checked as `simulate` does, so that both give the same bits.
     free = check.tokens(np.delete(settings.start, settings.held, axis=0))
     recorder = LimitedRecorder(first_state(settings.model, free), limits, cancelled)
@@ -39,10 +38,13 @@ def compute_run(
         raise FieldError("norm", f"{reason}; choose a smaller T, another V or post-norm") from None
 
 
-def solver_of(settings: Settings) -> Solver:
-    """The solver of these settings; it plans a run once and keeps the plan."""
-    frozen = settings.start[settings.held] if len(settings.held) else None
-    return Solver(settings.model, Options(settings.T, tol=tol_of(settings.model), frozen=frozen))
+def solver_within(limits: Limits, settings: Settings) -> Solver:
+    """The solver of a run and its plan; raises if the run would take too many steps."""
+    held = settings.held
+    frozen = settings.start[held] if len(held) else None
+    solver = Solver(settings.model, Options(settings.T, tol=tol_of(settings.model), frozen=frozen))
+    limits.foresee(settings, solver.plan(settings.n - len(held)))
+    return solver
 
 
 def compute_scene(

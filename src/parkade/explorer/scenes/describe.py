@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from parkade.explorer.settings.schema import Number
+from parkade.explorer.settings.kinds import Number
 from parkade.explorer.settings.settings import FIELDS, Settings
 from parkade.model import matrices
 from parkade.model.model import Model
@@ -37,27 +37,29 @@ def label(run: Path, model: Model | None, settings: Settings | None) -> str:
     return f"n = {n}, d = {d}, {model.label}"
 
 
-def facts(run: Path, model: Model | None, settings: Settings | None, delta: float | None) -> Facts:
+def facts_of(
+    run: Path, model: Model | None, settings: Settings | None, delta: float | None
+) -> Facts:
     """The settings of the run, or what is known of them."""
     n, d = run.tokens.shape[1:]
-    found: Facts = {"n": str(n), "d": str(d)}
+    facts: Facts = {"n": str(n), "d": str(d)}
     if settings is not None:
-        found = _chosen(settings)
+        facts = _chosen(settings)
     else:
         if model is not None and model.beta is not None:
-            found["β"] = model.beta
+            facts["β"] = model.beta
         if delta is not None:
-            found["δ"] = delta
+            facts["δ"] = delta
         if model is not None and (text := _written(model)):
-            found["V"] = text
-        found["T"] = float(run.times[-1])
+            facts["V"] = text
+        facts["T"] = float(run.times[-1])
         if model is not None and model.mask is not None:
-            found["attention"] = str(model.mask)
+            facts["attention"] = str(model.mask)
         if model is not None and not model.plain:
-            found["model"] = model.label
+            facts["model"] = model.label
     if len(run.frozen):
-        found["frozen"] = f"{len(run.frozen)} token{'s' if len(run.frozen) > 1 else ''}"
-    return found
+        facts["frozen"] = f"{len(run.frozen)} token{'s' if len(run.frozen) > 1 else ''}"
+    return facts
 
 
 def file_name(run: Path, model: Model | None, settings: Settings | None) -> str:
@@ -82,15 +84,15 @@ def file_name(run: Path, model: Model | None, settings: Settings | None) -> str:
 def _chosen(settings: Settings) -> Facts:
     """All settings, and what follows from them."""
     chosen = settings.to_dict()
-    found: Facts = {}
+    facts: Facts = {}
     for name, field in FIELDS.items():
         value = chosen[name]
         if field.is_idle(chosen) or (field.group and value == getattr(Settings, name)):
             continue
-        found[field.title] = value if isinstance(value, float) else field.text(value)
+        facts[field.title] = value if isinstance(value, float) else field.text(value)
         if isinstance(field, Number) and field.derived is not None:
-            found[field.derived.symbol] = field.derived.value(chosen)
-    return found
+            facts[field.derived.symbol] = field.derived.value(chosen)
+    return facts
 
 
 def _written(model: Model) -> str:

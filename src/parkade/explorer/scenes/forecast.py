@@ -1,4 +1,4 @@
-"""The forecast of a scene: the merges foretold by the start, where that is quick to compute."""
+"""The forecast of a scene: the merges expected from the start, where that is quick to compute."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def forecast(run: Path, tree: MergeTree) -> dict[str, Any] | None:
         return None
     try:
         with doubts_do_not_matter():  # it is shown beside what was seen
-            told = forecast_of(run)
+            expected = forecast_of(run)
     except InputError:
         return None
-    found = agreement(told, tree, SINCE)
+    comparison = agreement(expected, tree, SINCE)
     return {
         "merges": [
             {"t": e.time, "absorbed": e.absorbed, "into": e.into}
-            for e in told.events
+            for e in expected.events
             if e.time <= tree.end
         ],
         "since": SINCE,
-        "seen": len(found.right),
-        "right": int(np.sum(found.right)),
+        "seen": len(comparison.right),
+        "right": int(np.sum(comparison.right)),
     }
 
 

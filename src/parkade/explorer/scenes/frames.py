@@ -36,14 +36,14 @@ MOST_PIECES = 12
 
 
 def frame_times(run: Path) -> Array:
-    """The times of the frames, increasing; some of those kept if the run cannot interpolate."""
+    """The times of the frames, increasing; some of those stored if the run cannot interpolate."""
     n, d = run.tokens.shape[1:]
     room = min(MOST_NUMBERS / (n * d), MOST_PAIRS / n**2 if d > 2 else MOST_FRAMES)
     most = int(np.clip(room, LEAST_FRAMES, MOST_FRAMES))
     if run.dense is None:
-        kept = np.unique(run.times)
-        some = np.linspace(0, len(kept) - 1, min(most, len(kept)))
-        picked: Array = kept[np.unique(some.round().astype(int))]
+        stored = np.unique(run.times)
+        some = np.linspace(0, len(stored) - 1, min(most, len(stored)))
+        picked: Array = stored[np.unique(some.round().astype(int))]
         return picked
     even = _even(float(run.times[-1]), most)
     length = way(run)

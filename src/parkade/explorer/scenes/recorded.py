@@ -24,7 +24,7 @@ SCENES = {
     "values": replace(LIFE, V="1,0.5"),
     "sharpness": replace(LIFE, beta=16.0),
 }
-"""What is recorded: the life that the page opens on, and what its tour compares with it."""
+"""The recorded runs: the one that the page opens on, and those its tour compares with it."""
 
 
 def packed(name: str) -> bytes | None:
@@ -34,8 +34,8 @@ def packed(name: str) -> bytes | None:
 
 def name_of(settings: dict[str, Any] | None) -> str | None:
     """The name under which a scene with these settings is recorded, or None."""
-    found = (name for name, chosen in SCENES.items() if chosen.to_dict() == settings)
-    return next(found, None)
+    names = (name for name, chosen in SCENES.items() if chosen.to_dict() == settings)
+    return next(names, None)
 
 
 def record(settings: Settings) -> dict[str, Any]:

@@ -23,15 +23,15 @@ def compute_stairs(
     Returns
     -------
     dict
-        "seen", the times of all merges, increasing, and "foretold", those of the law of merges, or
+        "seen", the times of all merges, increasing, and "forecast", those of the law of merges, or
         None where there is no forecast.
     """
     run, recorder = compute_run(settings, limits, report, cancelled)
     with compiling("what finds clusters"), single_threaded_blas():
         tree = merge_tree(put_back(run, settings.held), default_radius(run.model))
         recorder.checkpoint()
-        told = forecast(run, tree)
+        expected = forecast(run, tree)
     return {
         "seen": sorted(event.time for event in tree.events),
-        "foretold": None if told is None else sorted(merge["t"] for merge in told["merges"]),
+        "forecast": None if expected is None else sorted(m["t"] for m in expected["merges"]),
     }

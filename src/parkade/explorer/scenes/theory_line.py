@@ -40,7 +40,7 @@ MOST_RESTING = 64
 
 
 def theory_line(run: Path, clusters: int) -> dict[str, Any] | None:
-    """The line for the moving tokens of `run`, which ends with so many clusters.
+    """The line for the moving tokens of `run`, which ends with this number of clusters.
 
     None if the theory knows no such model.
     """
@@ -122,7 +122,7 @@ def _closest(points: Array) -> float:
 
 
 def _ends(run: Path, count: int, closeness: str) -> str:
-    """How a run ends."""
+    """A sentence about the end of a run: how many clusters, how close to L, and when."""
     clusters = SENTENCES["cluster" if count == 1 else "clusters"].format(count=count)
     return SENTENCES["ends"].format(clusters=clusters, closeness=closeness, time=_time(run))
 

@@ -53,7 +53,7 @@ class Words:
     radius: float = CLOSE
 
     def to_scene(self, path: Path) -> dict[str, Any]:
-        """The entries of the scene; attention is kept as its root, in steps of 1/255."""
+        """The entries of the scene; attention is stored as its root, in steps of 1/255."""
         if len(self.words) != path.n:
             raise InputError(
                 f"there must be one word for each of the {path.n} tokens, got {len(self.words)}"

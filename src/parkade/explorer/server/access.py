@@ -35,7 +35,7 @@ class LocalOnly:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Answer one request, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -45,13 +45,13 @@ class LocalOnly:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = {name for name, _ in message["headers"]}
+                present = {name for name, _ in message["headers"]}
                 message["headers"] = [
                     *message["headers"],
                     *(
                         (k.encode(), v.encode())
                         for k, v in HEADERS.items()
-                        if k.encode() not in given
+                        if k.encode() not in present
                     ),
                 ]
             await send(message)
@@ -62,22 +62,22 @@ class LocalOnly:
 
 def _refusal(scope: Scope) -> Response | None:
     """The response to a request that is refused; None if it is not."""
-    found: dict[bytes, list[str]] = {}
+    headers: dict[bytes, list[str]] = {}
     for name, value in scope["headers"]:
-        found.setdefault(name.lower(), []).append(value.decode("latin-1"))
-    hosts = found.get(b"host", [])
+        headers.setdefault(name.lower(), []).append(value.decode("latin-1"))
+    hosts = headers.get(b"host", [])
     if len(hosts) != 1 or _name(hosts[0]) not in NAMES:
         return error_response(
             421,
             f"this server answers to {', '.join(NAMES)} only, got {_shown(hosts)} as its name; "
             "open the address that parkade explore prints",
         )
-    origins = found.get(b"origin", [])
+    origins = headers.get(b"origin", [])
     if any(origin != f"http://{hosts[0]}" for origin in origins):
         return error_response(
             403, f"requests from other sites are refused, got one from {_shown(origins)}"
         )
-    sites = found.get(b"sec-fetch-site", [])
+    sites = headers.get(b"sec-fetch-site", [])
     # A link on another site may open the page, and nothing else.
     if scope["path"] != "/" and any(site not in ("same-origin", "none") for site in sites):
         return error_response(403, "requests from other sites are refused; open the page itself")

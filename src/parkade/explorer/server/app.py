@@ -58,11 +58,11 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
     recent = Recent()
 
     def once(output: Output) -> Output:
-        def found(settings: Settings, *more: Any) -> bytes:
+        def cached(settings: Settings, *more: Any) -> bytes:
             key = output, tuple(settings.to_dict().values())
             return recent.get(key, lambda: output(settings, *more))
 
-        return found
+        return cached
 
     def computed(output: Output, media: str, name: str | None = None) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> ASGIApp:

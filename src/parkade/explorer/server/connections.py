@@ -21,9 +21,10 @@ UNREAD_SECONDS = 60.0
 """Seconds after which a connection ends if nothing of an answer could be sent."""
 
 SEND_BUFFER = 2**17
-"""Bytes that the system keeps for a client, or twice as many.
+"""Bytes that the system buffers for a client; it may take twice this number.
 
-It takes more after the client has read about as many: with 4 MB, a slow one would seem idle.
+It takes more only after the client has read about this number: with 4 MB, a slow client would seem
+idle.
 """
 
 MOST = 256
@@ -70,7 +71,7 @@ class Connection(H11Protocol):
     @property
     def sent(self) -> int:
         """Bytes of answers that the system has taken."""
-        return cast(_Counting, self.transport).given - self.transport.get_write_buffer_size()
+        return cast(_Counting, self.transport).written - self.transport.get_write_buffer_size()
 
     def watch(self, seconds: float) -> None:
         """End if nothing could be sent for too long; these seconds have passed since the last look.
@@ -88,14 +89,14 @@ class Connection(H11Protocol):
 
 
 class _Counting:
-    """A transport that counts the bytes it is given."""
+    """A transport that counts the bytes written to it."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
-        self.given = 0
+        self.written = 0
 
     def write(self, data: bytes) -> None:
-        self.given += len(data)
+        self.written += len(data)
         self._transport.write(data)
 
     def __getattr__(self, name: str) -> Any:
@@ -110,7 +111,7 @@ def end_waiting(connections: Iterable[Any], since: float) -> None:
 
 
 def end_unread(connections: Iterable[Any], seconds: float) -> None:
-    """End the connections whose clients read nothing; so much time has passed since last time."""
+    """End the connections whose clients read nothing; `seconds` have passed since the last call."""
     for connection in list(connections):
         connection.watch(seconds)
 
@@ -136,7 +137,7 @@ class Exhausted:
         self._silent_until = 0.0
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Handle an error."""
+        """Handle an error of the event loop."""
         error = context.get("exception")
         if not isinstance(error, OSError) or error.errno not in _EXHAUSTED:
             loop.default_exception_handler(context)

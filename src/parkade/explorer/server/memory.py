@@ -28,14 +28,14 @@ class Tidier:
         self._timer: threading.Timer | None = None
 
     def soon(self) -> None:
-        """A run has ended."""
+        """Plan to give memory back, since a run has ended."""
         self.stop()
         self._timer = threading.Timer(WAIT, self._tidy)
         self._timer.daemon = True
         self._timer.start()
 
     def stop(self) -> None:
-        """Forget it."""
+        """Drop the plan to give memory back."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -1,4 +1,4 @@
-"""`Recent`: what was computed lately, for whoever asks for it again."""
+"""`Recent`: a cache of results, for whoever asks for the same run again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CAPACITY = 2**25
 
 
 class Recent:
-    """Results of computations, up to so many bytes; those asked for longest ago go first.
+    """Results of computations, up to a number of bytes; those asked for longest ago go first.
 
     A step back, a reload, a preset seen before: the page often asks for a run that it had. Threads
     that ask for the same result at the same time may compute it more than once.
@@ -19,7 +19,7 @@ class Recent:
     Parameters
     ----------
     capacity : int
-        Bytes of all results together. A result with more is not kept.
+        Bytes of all results together. A larger result is not stored.
     """
 
     def __init__(self, capacity: int = CAPACITY) -> None:

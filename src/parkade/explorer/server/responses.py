@@ -27,9 +27,9 @@ def json_response(
 def file_response(
     request: Request, body: bytes, media: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """What the page is made of; a browser that has it already is told so, and nothing more.
+    """A file of the page; a browser that has it already gets "not modified" only.
 
-    It then has the script as it compiled it, too.
+    It then also has the script in compiled form.
     """
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     known = request.headers.get("if-none-match", "")
@@ -47,13 +47,13 @@ def error_response(
 
 def failure_response(error: ParkadeError) -> Response:
     """The response for a run that failed."""
-    return json_response(told(error), 500 if isinstance(error, BugError) else 422)
+    return json_response(error_data(error), 500 if isinstance(error, BugError) else 422)
 
 
-def told(error: ParkadeError) -> dict[str, Any]:
-    """An error, as the page reads it; the others that were found with it are beside it."""
+def error_data(error: ParkadeError) -> dict[str, Any]:
+    """An error as the page reads it, with the errors of other settings beside it."""
     data = {"error": str(error), "field": getattr(error, "field", None)}
-    others = [told(other) for other in getattr(error, "others", [])]
+    others = [error_data(other) for other in getattr(error, "others", [])]
     return {**data, "others": others} if others else data
 
 
@@ -79,7 +79,7 @@ class TaskResponse:
         self._streams = name is None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send what the task returns, as it comes."""
         begun = False
         async with contextlib.aclosing(self._task.events(_disconnected(receive))) as events:
             async for event in events:
@@ -109,7 +109,7 @@ def _line(event: Event) -> bytes:
         case Note(text):
             message = {"note": text}
         case Failed(error):
-            message = told(error)
+            message = error_data(error)
     return json.dumps(message).encode() + b"\n"
 
 

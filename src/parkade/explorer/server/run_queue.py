@@ -33,23 +33,23 @@ class BusyError(ParkadeError):
 
 
 class BugError(ParkadeError):
-    """A task failed in a way that was not foreseen."""
+    """A task failed by an error that is not meant for users."""
 
 
 class Progress(NamedTuple):
-    """The fraction done."""
+    """The fraction of the task that is done."""
 
     fraction: float
 
 
 class Note(NamedTuple):
-    """Why it takes a while."""
+    """A sentence that says why the task takes a while."""
 
     text: str
 
 
 class Done(NamedTuple):
-    """What the computation returned."""
+    """The result of the computation."""
 
     value: Any
 
@@ -164,7 +164,7 @@ class RunQueue:
         self._tidier.soon()
 
     def close(self) -> None:
-        """Cancel all tasks."""
+        """Cancel all tasks, and end the threads."""
         for task in list(self._tasks):
             task.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -19,8 +19,8 @@ Node = list[Any]
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What decides about the formula of a model.
+class Features:
+    """The features of a model that decide about its formula.
 
     Attributes
     ----------
@@ -63,56 +63,58 @@ def equation(model: Model, grows: bool = False) -> Node | None:
         noise = "common" if model.noise.common else "own"
     mlp, mask = model.mlp is not None, str(model.mask)
     return written(
-        Kind(mask, model.norm, model.position, several, mlp, noise, changes, changes and grows)
+        Features(mask, model.norm, model.position, several, mlp, noise, changes, changes and grows)
     )
 
 
-def written(kind: Kind) -> Node:
-    """The formula of a kind of model."""
-    sharpness = [_node("mi", "β", of="beta"), *(_of_time() if kind.changes else [])]
-    if kind.plain:
-        return _row(*_sides(_dot("x"), _projection()), *_attention(kind, _score(kind, sharpness)))
-    moved = [*_clock(kind.norm), _projection(), _sub("F"), *_noise(kind)]
+def written(features: Features) -> Node:
+    """The formula of models with these features."""
+    sharpness = [_node("mi", "β", of="beta"), *(_of_time() if features.changes else [])]
+    if features.plain:
+        return _row(
+            *_sides(_dot("x"), _projection()), *_attention(features, _score(features, sharpness))
+        )
+    moved = [*_clock(features.norm), _projection(), _sub("F"), *_noise(features)]
     rows = [_row(*_sides(_dot("x"), *moved))]
-    rows += _growth(kind.norm)
-    score = _of_head(kind, "S", "k", "j")
-    force = _attention(kind, [score])
-    if kind.mlp:
+    rows += _growth(features.norm)
+    score = _of_head(features, "S", "k", "j")
+    force = _attention(features, [score])
+    if features.mlp:
         x = _sub("x")
         force += [_op("+"), _node("mi", "G", of="mlp"), _op("("), x, _op(")")]
-    rows += [_row(*_sides(_sub("F"), *force)), _row(*_sides(score, *_score(kind, sharpness)))]
-    rows += [_growing(sharpness)] if kind.grows else []
+    rows += [_row(*_sides(_sub("F"), *force)), _row(*_sides(score, *_score(features, sharpness)))]
+    rows += [_growing(sharpness)] if features.grows else []
     lines = [_node("mtr", _node("mtd", row)) for row in rows]
     return _node("mtable", *lines)
 
 
-def _attention(kind: Kind, score: list[Node]) -> list[Node]:
+def _attention(features: Features, score: list[Node]) -> list[Node]:
     """The weighted means of the values, with the score in the exponent."""
-    several = kind.heads
+    several = features.heads
     outer = [_node("munder", _op("∑"), _node("mi", "h", of="heads"))] if several else []
     value = _node("mi", "V", of="V")
     return [
         *outer,
-        _node("mfrac", _node("mn", "1"), _of_head(kind, "Z", "k")),
-        _node("munder", _op("∑"), _row(*_keys(kind), of="mask")),
+        _node("mfrac", _node("mn", "1"), _of_head(features, "Z", "k")),
+        _node("munder", _op("∑"), _row(*_keys(features), of="mask")),
         _node("msup", _node("mi", "e"), _row(*score)),
         _node("msub", value, _node("mi", "h")) if several else value,
         _sub("x", "j"),
     ]
 
 
-def _of_head(kind: Kind, name: str, *indices: str) -> Node:
+def _of_head(features: Features, name: str, *indices: str) -> Node:
     """A symbol with indices, and with h above them if there are several heads."""
     plain = _sub(name, *indices)
-    if not kind.heads:
+    if not features.heads:
         return plain
     return _node("msubsup", *plain[2:], _node("mi", "h"))
 
 
-def _keys(kind: Kind) -> list[Node]:
+def _keys(features: Features) -> list[Node]:
     """The tokens j to which token k attends."""
     j, k = _node("mi", "j"), _node("mi", "k")
-    name, _, number = kind.mask.rstrip(")").partition("(")
+    name, _, number = features.mask.rstrip(")").partition("(")
     count = _node("mn", number)
     if name == "window":
         return [k, _op("−"), count, _op("<"), j, _op("≤"), k]
@@ -133,9 +135,9 @@ def _growing(sharpness: list[Node]) -> Node:
     return _row(*_sides(_row(*sharpness), beta, _op("+"), b, *log), of="growth")
 
 
-def _score(kind: Kind, sharpness: list[Node]) -> list[Node]:
+def _score(features: Features, sharpness: list[Node]) -> list[Node]:
     """What the weights are the exponentials of."""
-    several, position = kind.heads, kind.position
+    several, position = features.heads, features.position
 
     def side(name: str, token: str) -> list[Node]:
         matrix = _node("mi", name, of=name)
@@ -153,7 +155,7 @@ def _score(kind: Kind, sharpness: list[Node]) -> list[Node]:
 
 
 def _clock(norm: Norm) -> list[Node]:
-    """1/s_k."""
+    """The factor 1/s_k by which the norm slows a token down."""
     one = _node("mn", "1")
     if norm.name == "post":
         return []
@@ -180,12 +182,12 @@ def _growth(norm: Norm) -> list[Node]:
     return [_row(*_sides(_sub("s"), _node("mn", "1"), _op(","), _sub("r"), since)), grows]
 
 
-def _noise(kind: Kind) -> list[Node]:
+def _noise(features: Features) -> list[Node]:
     """Brownian motion, if there is any."""
-    if not kind.noise:
+    if not features.noise:
         return []
     scale = _node("msqrt", _node("mfrac", _node("mn", "2"), _node("mi", "κ")))
-    path = _node("mi", "Ẇ") if kind.noise == "common" else _sub("Ẇ")
+    path = _node("mi", "Ẇ") if features.noise == "common" else _sub("Ẇ")
     return [_op("+"), _row(scale, _projection(), _op("∘"), path, of="noise")]
 
 
@@ -210,7 +212,7 @@ def _dot(name: str) -> Node:
 
 
 def _sub(name: str, *indices: str, of: str | None = None) -> Node:
-    """A symbol with indices; k if none is given."""
+    """A symbol with indices, k by default."""
     below = [_node("mi", index) for index in indices or ("k",)]
     return _node("msub", _node("mi", name), below[0] if len(below) == 1 else _row(*below), of=of)
 

@@ -10,9 +10,9 @@ import math
 from functools import cache
 from typing import Any
 
-from parkade.explorer.settings.equation import Kind, Node, written
+from parkade.explorer.settings.equation import Features, Node, written
+from parkade.explorer.settings.kinds import Choice
 from parkade.explorer.settings.parts import STILL, norm_of, position
-from parkade.explorer.settings.schema import Choice
 from parkade.explorer.settings.settings import FIELDS
 
 _ABOVE: dict[str, dict[str, float]] = {
@@ -43,14 +43,14 @@ def formula() -> dict[str, Any]:
     """
     names = [*_CHOICES, *_ABOVE]
     options = [list(_options(name)) for name in names]
-    found = []
+    formulas = []
     for values in itertools.product(*options):
         case = dict(zip(names, values, strict=True))
         if case["growth"] and case["norm"] == "mix":
             continue  # refused
         plain = all(case[name] in some for name, some in _PLAIN.items())
-        found.append(({"plain": plain, **case}, _equation(case)))
-    return {"above": _ABOVE, "plain": _PLAIN, "tree": _merged(found)}
+        formulas.append(({"plain": plain, **case}, _equation(case)))
+    return {"above": _ABOVE, "plain": _PLAIN, "tree": _merged(formulas)}
 
 
 _PLAIN: dict[str, list[Any]] = {
@@ -70,39 +70,41 @@ def _options(name: str) -> list[Any]:
 
 
 def _equation(case: Case) -> Any:
-    """The formula of a kind of model."""
+    """The formula of the models of a case."""
     chosen = case | _SHOWN
     mask = case["mask"]
     if mask not in ("causal", "full"):
         mask = f"{mask}({_SHOWN['reach']})"
     grows = case["growth"]
-    kind = Kind(
+    features = Features(
         mask, norm_of(chosen), position(chosen), case["heads"], case["mlp"],
         "own" if case["noise"] else "", grows, grows,
     )  # fmt: skip
-    return _named(written(kind))
+    return _named(written(features))
 
 
 def _named(node: Node | str | None) -> Any:
     """A node with the names of settings in place of their values."""
     if isinstance(node, str):
-        found = [name for name, value in _SHOWN.items() if node == f"{value:g}"]
-        return {"setting": found[0]} if found else node
+        names = [name for name, value in _SHOWN.items() if node == f"{value:g}"]
+        return {"setting": names[0]} if names else node
     return node and [*node[:2], *map(_named, node[2:])]
 
 
-def _merged(found: list[tuple[Case, Any]]) -> Any:
+def _merged(formulas: list[tuple[Case, Any]]) -> Any:
     """One node for several cases: where they differ, it has choices."""
-    first = found[0][1]
-    if all(node == first for _, node in found):
+    first = formulas[0][1]
+    if all(node == first for _, node in formulas):
         return first
-    if len({_outline(node) for _, node in found}) == 1:
-        inner = (_merged([(case, node[i]) for case, node in found]) for i in range(2, len(first)))
+    if len({_outline(node) for _, node in formulas}) == 1:
+        inner = (
+            _merged([(case, node[i]) for case, node in formulas]) for i in range(2, len(first))
+        )
         return [*first[:2], *inner]
     best = "plain"  # what is all different comes first
-    if len(_parts(found, best)) < 2:
-        best = min(found[0][0], key=lambda name: _mixture(found, name))
-    parts = _parts(found, best)
+    if len(_parts(formulas, best)) < 2:
+        best = min(formulas[0][0], key=lambda name: _mixture(formulas, name))
+    parts = _parts(formulas, best)
     return {"by": best, "of": {key: _merged(part) for key, part in parts.items()}}
 
 
@@ -111,19 +113,19 @@ def _outline(node: Any) -> tuple[Any, ...]:
     return (*node[:2], len(node)) if isinstance(node, list) else (str(node),)
 
 
-def _mixture(found: list[tuple[Case, Any]], name: str) -> float:
+def _mixture(formulas: list[tuple[Case, Any]], name: str) -> float:
     """How many kinds of nodes are left together if a setting decides; infinite if it cannot."""
-    parts = _parts(found, name)
+    parts = _parts(formulas, name)
     if len(parts) < 2:
         return math.inf
     kinds = sum(len({_outline(node) for _, node in part}) for part in parts.values())
     return kinds / len(parts)
 
 
-def _parts(found: list[tuple[Case, Any]], name: str) -> dict[str, list[tuple[Case, Any]]]:
+def _parts(formulas: list[tuple[Case, Any]], name: str) -> dict[str, list[tuple[Case, Any]]]:
     """The cases by the value of a setting, as a script would write it."""
     parts: dict[str, list[tuple[Case, Any]]] = {}
-    for case, node in found:
+    for case, node in formulas:
         value = case[name]
         key = str(value).lower() if isinstance(value, bool) else value
         parts.setdefault(key, []).append((case, node))

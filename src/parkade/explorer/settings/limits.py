@@ -45,11 +45,11 @@ class Limits:
     Attributes
     ----------
     token_steps : float
-        Steps of single tokens, n·steps: a bound on what is kept, and on what is analysed.
+        Steps of single tokens, n·steps: a bound on what is stored, and on what is analysed.
     seconds : float
         Of CPU time, from the first step on, without compiling: other runs do not count.
     memory : float
-        Bytes of steps kept.
+        Bytes of stored steps.
     """
 
     token_steps: float = 2e7
@@ -85,7 +85,7 @@ def tol_of(model: Model) -> float:
 
 
 def _steps(model: Transformer, t: float) -> float:
-    """At least so many steps are needed, however slowly the tokens move."""
+    """A lower bound of the number of steps, however slowly the tokens move."""
     if model.noise is not None:
         from parkade.solve.brownian import longest_step
 
@@ -112,7 +112,7 @@ def _relaxations(model: Transformer, t: float) -> float:
 
 
 class LimitedRecorder:
-    """Keeps the steps of a run, and raises when the run reaches its limits."""
+    """Stores the steps of a run, and raises when the run reaches its limits."""
 
     def __init__(self, x0: Array, limits: Limits, cancelled: Callable[[], bool]) -> None:
         self._limits, self._cancelled = limits, cancelled
@@ -139,7 +139,7 @@ class LimitedRecorder:
             raise TooLongError(f"stopped after {self._limits.seconds:g} s{self._advice}")
 
     def add(self, times: Array, tokens: Array, dense: Array) -> None:
-        """Keep some steps."""
+        """Store some steps, or raise if there are too many of them."""
         self._steps += len(times)
         self._bytes += tokens.nbytes + dense.nbytes
         self._advice = f", at t={times[-1]:.3g} after {self._steps} steps; choose a smaller T or n"
@@ -155,5 +155,5 @@ class LimitedRecorder:
         self._keep.add(times, tokens, dense)
 
     def result(self) -> Kept:
-        """Everything kept."""
+        """All steps stored since the start."""
         return self._keep.result()

@@ -13,7 +13,7 @@ from parkade.theory import paper
 
 
 class Preset(NamedTuple):
-    """Settings with a name."""
+    """Settings that the menu of the page offers under a name."""
 
     name: str
     title: str

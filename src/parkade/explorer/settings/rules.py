@@ -12,9 +12,10 @@ from typing import Any
 
 from parkade.base import check
 from parkade.explorer.settings.formula import formula
+from parkade.explorer.settings.kinds import Choice, Matrix, Seed
 from parkade.explorer.settings.limits import TOL, TOO_FAR, Limits
 from parkade.explorer.settings.parts import STILL
-from parkade.explorer.settings.schema import Choice, Field, Matrix, Seed, Slider, schema
+from parkade.explorer.settings.schema import SettingField, Slider, schema
 from parkade.explorer.settings.settings import FIELDS, HELD, REFUSED, Settings
 from parkade.model import matrices
 from parkade.solve.options import NOISY_TOL
@@ -85,7 +86,7 @@ def _offered(dimensions: tuple[int, ...], parts: bool) -> dict[str, tuple[Any, .
     return {"d": dimensions} | ({} if parts else PARTS)
 
 
-def _rule(field: Field) -> dict[str, Any]:
+def _rule(field: SettingField) -> dict[str, Any]:
     """How a setting is checked, and how captions name it."""
     found: dict[str, Any] = {
         "expected": field.expected,

@@ -15,19 +15,9 @@ from parkade.analysis.centers import KINDS, separation
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
+from parkade.explorer.settings.kinds import Choice, Matrix, Number, Seed, WholeNumber
 from parkade.explorer.settings.parts import NORMS, assemble, scheduled
-from parkade.explorer.settings.schema import (
-    Choice,
-    Derived,
-    Field,
-    FieldError,
-    Matrix,
-    Number,
-    Seed,
-    Slider,
-    WholeNumber,
-    declared,
-)
+from parkade.explorer.settings.schema import Derived, FieldError, SettingField, Slider, declared
 from parkade.model import sphere
 from parkade.model.model import Model
 from parkade.model.transformer import Transformer
@@ -221,20 +211,20 @@ class Settings:
 
     @cached_property
     def model(self) -> Model:
-        """The model they describe."""
+        """The model that these settings describe."""
         return scheduled(self.layer, self.growth, self.T)
 
     @cached_property
     def layer(self) -> Transformer:
         """The model at the start, where β has not grown yet."""
-        found = _each(
+        matrices = _each(
             {
                 name: (field.matrix, name, getattr(self, name), getattr(self, field.size))
                 for name, field in FIELDS.items()
                 if isinstance(field, Matrix)
             }
         )
-        return assemble(self.to_dict(), found)
+        return assemble(self.to_dict(), matrices)
 
     @cached_property
     def start(self) -> Array:
@@ -251,25 +241,25 @@ class Settings:
         """Indices of the tokens of the start that are frozen, increasing."""
         if self.frozen == "none":
             return np.empty(0, dtype=np.int64)
-        found = KINDS[self.frozen](self.start, self.delta)
-        if len(found) == self.n:
+        indices = KINDS[self.frozen](self.start, self.delta)
+        if len(indices) == self.n:
             raise FieldError("frozen", HELD.format(kind=repr(self.frozen), n=self.n))
-        return found
+        return indices
 
 
-FIELDS: dict[str, Field] = declared(Settings)
+FIELDS: dict[str, SettingField] = declared(Settings)
 """The declarations of all settings, by name."""
 
 
 def _each(calls: Mapping[str, tuple[Callable[..., Any], *tuple[Any, ...]]]) -> dict[str, Any]:
     """What a function of each setting returns; the error names all settings that are wrong."""
-    found, wrong = {}, []
+    results, wrong = {}, []
     for name, (read, *arguments) in calls.items():
         try:
-            found[name] = read(*arguments)
+            results[name] = read(*arguments)
         except InputError as error:
             wrong.append(FieldError(name, str(error)))
     if wrong:
         wrong[0].others = wrong[1:]
         raise wrong[0]
-    return found
+    return results

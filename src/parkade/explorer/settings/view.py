@@ -27,10 +27,10 @@ class _Part(NamedTuple):
 
 def _numbers(text: str) -> list[float]:
     try:
-        found = [float(number) for number in text.split(",")]
+        numbers = [float(number) for number in text.split(",")]
     except ValueError:
         return []
-    return found if all(map(math.isfinite, found)) else []
+    return numbers if all(map(math.isfinite, numbers)) else []
 
 
 def _whole(text: str, highest: int) -> bool:

@@ -60,11 +60,11 @@ def _add(path: Path, done: dict[str, tuple[Path, str]], above: tuple[str, ...]) 
 @lru_cache(maxsize=128)
 def _wrapped(name: str, source: str) -> tuple[list[str], str]:
     """The files that a module imports, and the module as a function that is called once."""
-    needed = [found["file"] for found in _IMPORT.finditer(source)]
-    exports = [found["name"] for found in _EXPORT.finditer(source)]
+    needed = [match["file"] for match in _IMPORT.finditer(source)]
+    exports = [match["name"] for match in _EXPORT.finditer(source)]
     body = _EXPORT.sub("", _IMPORT.sub(_taken, source))
-    for found in _LIST.finditer(body):
-        exports += [_pair(each, " as ", "{1}: {0}") for each in _names(found["names"])]
+    for match in _LIST.finditer(body):
+        exports += [_pair(each, " as ", "{1}: {0}") for each in _names(match["names"])]
     body = _LIST.sub("", body)
     left = _LEFT.search(body)
     if left or "</script" in source or "<!--" in source:
@@ -76,14 +76,14 @@ def _wrapped(name: str, source: str) -> tuple[list[str], str]:
     return needed, f"const {_variable(name)} = (() => {{\n{body}\n{returned}\n}})();"
 
 
-def _taken(found: re.Match[str]) -> str:
+def _taken(match: re.Match[str]) -> str:
     """An import, as a constant."""
-    names = found["all"]
+    names = match["all"]
     if names is None:
-        renamed = [_pair(name, " as ", "{0}: {1}") for name in _names(found["names"])]
+        renamed = [_pair(name, " as ", "{0}: {1}") for name in _names(match["names"])]
         names = f"{{ {', '.join(renamed)} }}"
-    # As many lines as before, so that errors have the same line numbers.
-    return f"const {names} = {_variable(found['file'])};" + "\n" * found[0].count("\n")
+    # The number of lines stays, so that errors have the same line numbers.
+    return f"const {names} = {_variable(match['file'])};" + "\n" * match[0].count("\n")
 
 
 def _names(text: str) -> list[str]:
@@ -91,8 +91,8 @@ def _names(text: str) -> list[str]:
 
 
 def _pair(name: str, between: str, form: str) -> str:
-    inner, found, outer = name.partition(between)
-    return form.format(inner, outer) if found else name
+    inner, separator, outer = name.partition(between)
+    return form.format(inner, outer) if separator else name
 
 
 def _variable(file: str) -> str:

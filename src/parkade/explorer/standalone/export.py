@@ -127,7 +127,7 @@ def _with_it(d: int, parts: bool) -> list[str]:
 
 
 def _packed(data: bytes) -> str:
-    """Base64 of gzip."""
+    """The data, compressed by gzip, as base64 text."""
     return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
 
 
@@ -154,22 +154,22 @@ def _template(live: bool = False) -> tuple[str, str]:
         allowed[tag].append(f"'sha256-{digest}'")
         return body
 
-    def style(found: re.Match[str]) -> str:
-        body = (PAGE / found[1]).read_text(encoding="utf-8")
+    def style(match: re.Match[str]) -> str:
+        body = (PAGE / match[1]).read_text(encoding="utf-8")
         return f"<style>{inline('style', body)}</style>"
 
-    def icon(found: re.Match[str]) -> str:
-        picture = base64.b64encode((PAGE / found[2]).read_bytes()).decode()
-        return f"{found[1]}data:image/svg+xml;base64,{picture}{found[3]}"
+    def icon(match: re.Match[str]) -> str:
+        picture = base64.b64encode((PAGE / match[2]).read_bytes()).decode()
+        return f"{match[1]}data:image/svg+xml;base64,{picture}{match[3]}"
 
     text = _ICON.sub(icon, _STYLE.sub(style, text))
-    found = _SCRIPT.search(text)
-    if found is None or len(_SCRIPT.findall(text)) != 1:
+    match = _SCRIPT.search(text)
+    if match is None or len(_SCRIPT.findall(text)) != 1:
         raise ParkadeError(
             f"index.html must have one module script, got {len(_SCRIPT.findall(text))}; keep one"
         )
-    script = f'<script type="module">{inline("script", bundle(PAGE / found[1]))}</script>'
-    before, after = text[: found.start()], text[found.end() :]
+    script = f'<script type="module">{inline("script", bundle(PAGE / match[1]))}</script>'
+    before, after = text[: match.start()], text[match.end() :]
     left = _OUTSIDE.search(before + after)
     if left:
         raise ParkadeError(
@@ -193,7 +193,7 @@ def with_policy(text: str, scripts: str, styles: str, *, live: bool, own: str = 
         f"{f'connect-src {own.strip()}; ' if own else ''}base-uri 'none'; form-action 'none'"
     )
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    found, count = re.subn(r'<meta charset="utf-8">', lambda m: f"{m[0]}\n{meta}", text, count=1)
+    page, count = re.subn(r'<meta charset="utf-8">', lambda m: f"{m[0]}\n{meta}", text, count=1)
     if not count:
         raise ParkadeError('index.html must have <meta charset="utf-8">, got none; add it')
-    return found
+    return page

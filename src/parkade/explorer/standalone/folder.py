@@ -27,15 +27,15 @@ def write(folder: Path) -> None:
     text = (PAGE / "index.html").read_text(encoding="utf-8")
     text = text.replace("/static/", "").replace("<html", f"<html {_MARK}", 1)
     text = with_policy(text, "'self'", "'self'", live=True, own="'self' ")
-    found = {
+    files = {
         "index.html": text.encode(),
         "main.js": bundle(PAGE / "main.js").encode(),
         **contents.carried(),
         **{f"scenes/{name}.json": gzip.decompress(data) for name, data in _scenes().items()},
     }
     for file in (*PAGE.glob("*.css"), *PAGE.glob("*.svg")):
-        found[file.name] = file.read_bytes()
-    for name, data in found.items():
+        files[file.name] = file.read_bytes()
+    for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
 

@@ -89,7 +89,7 @@ export class Assembly extends Memory {
     this.merge(this.texts.halvings.stairs);
     const inOrder = (merges) => merges.map((merge) => merge.t).sort((a, b) => a - b);
     const told = this.forecast(this.final());
-    return { seen: inOrder(this.merges()), foretold: told && inOrder(told.merges) };
+    return { seen: inOrder(this.merges()), forecast: told && inOrder(told.merges) };
   }
 
   /** What the page computes attention with: with β = 1 if it grows, for the page multiplies it. */

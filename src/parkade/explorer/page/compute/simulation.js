@@ -66,7 +66,7 @@ export class Simulation {
     };
   }
 
-  /** When clusters merge, seen and foretold. */
+  /** When clusters merge, as seen and as forecast. */
   async stairs(given, engines, host) {
     const { assembly } = await this.run(given, engines, host);
     return assembly.stairs();

@@ -157,18 +157,18 @@ export function drawStaircase(pen, box, scene, view, theme, others = { lines: []
     pen.globalAlpha = 1;
     pen.setLineDash([]);
   }
-  const foretold = view.forecast && scene.forecast;
+  const forecast = view.forecast && scene.forecast;
   const steps = scene.merges ? stairs(scene, scene.arrivals) : scene.moments.map((u, f) => [u, scene.clusters[f]]);
   pen.strokeStyle = theme.accent;
-  pen.lineWidth = foretold ? 3.2 : 1.8; // a dashed line on top must not hide it
+  pen.lineWidth = forecast ? 3.2 : 1.8; // a dashed line on top must not hide it
   strokeStairs(pen, box, steps, height);
   taken.push(...others.drawKey(pen, box, theme));
-  if (foretold) {
-    drawMergeTicks(pen, box, base - TICK, scene, scene.foretold, theme.forecast);
+  if (forecast) {
+    drawMergeTicks(pen, box, base - TICK, scene, scene.forecastArrivals, theme.forecast);
     pen.strokeStyle = theme.forecast;
     pen.lineWidth = 1.7;
     pen.setLineDash(DASH);
-    strokeStairs(pen, box, stairs(scene, scene.foretold), height);
+    strokeStairs(pen, box, stairs(scene, scene.forecastArrivals), height);
     pen.setLineDash([]);
     const [free] = steps.find(([, count]) => height(count) > top + 16) ?? [1];
     taken.push(drawForecastKey(pen, box, top, placeOf(box, free), scene, theme));

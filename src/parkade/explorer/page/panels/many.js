@@ -19,7 +19,7 @@ export class Many {
   /** `source` computes; `host` hears changed() and commit(). */
   constructor(state, source, progress, host) {
     Object.assign(this, { state, source, progress, host });
-    this.runs = []; // { seen, foretold }
+    this.runs = []; // { seen, forecast }
     this.of = ''; // the settings they have in common
     this.under = null; // AbortController of those under way
     this.drawn = null; // lines, until there is another run or theme
@@ -91,9 +91,9 @@ export class Many {
       while (next <= COUNT && this.under === mine) {
         const seed = settings.seed + next;
         next += 1;
-        const found = await this.source.stairs({ ...settings, seed }, mine.signal);
+        const run = await this.source.stairs({ ...settings, seed }, mine.signal);
         if (this.under !== mine) return;
-        this.runs.push(found);
+        this.runs.push(run);
         this.progress.tell(this.runs.length / COUNT);
         this.timer ??= setTimeout(() => this.show(), PAUSE);
       }
@@ -109,7 +109,7 @@ export class Many {
     }
   }
 
-  /** The mean number of clusters at t, of what was seen or foretold; null if it is not known. */
+  /** The mean number of clusters at t, as seen or as forecast; null if it is not known. */
   mean(kind, t) {
     const known = this.runs.filter((run) => run[kind]);
     if (!known.length || known.length < this.runs.length) return null;
@@ -124,8 +124,8 @@ export class Many {
       const times = Array.from({ length: POINTS + 1 }, (_, i) => scene.time(i / POINTS));
       const mean = (kind) => times.map((t) => [t, this.mean(kind, t)]);
       const each = this.runs.map(({ seen }) => ({ steps: thinned(scene, seen), color: theme.soft, width: 1, alpha: 0.18 }));
-      const foretold = this.mean('foretold', 0) === null ? [] : [{ steps: mean('foretold'), color: theme.forecast, width: 1.7, alpha: 1, dash: DASH }];
-      const lines = [...each, { steps: mean('seen'), color: theme.ink, width: 2, alpha: 1 }, ...foretold];
+      const forecast = this.mean('forecast', 0) === null ? [] : [{ steps: mean('forecast'), color: theme.forecast, width: 1.7, alpha: 1, dash: DASH }];
+      const lines = [...each, { steps: mean('seen'), color: theme.ink, width: 2, alpha: 1 }, ...forecast];
       this.drawn = { theme, scene, lines };
     }
     return this.drawn.lines;
@@ -135,9 +135,9 @@ export class Many {
   drawKey(pen, box, theme) {
     if (!this.runs.length) return [];
     const t = this.state.time * (1 + 1e-9);
-    const told = this.mean('foretold', t);
+    const forecast = this.mean('forecast', t);
     const rows = [[`mean of ${this.runs.length} other seeds: ${this.mean('seen', t).toFixed(2)}`, theme.ink, []]];
-    if (told !== null) rows.push([`law of merges, for the same starts: ${told.toFixed(2)}`, theme.forecast, DASH]);
+    if (forecast !== null) rows.push([`law of merges, for the same starts: ${forecast.toFixed(2)}`, theme.forecast, DASH]);
     pen.font = `11px ${SANS}`;
     pen.textAlign = 'right';
     pen.textBaseline = 'middle';
