@@ -10,34 +10,24 @@ from pathlib import Path
 import pytest
 
 import parkade
-from parkade import plots, theory, trained
 
 PAGES = sorted((Path(__file__).parents[1] / "docs" / "api").glob("*.rst"))
 ENTRY = re.compile(r"^   (parkade\.[\w.]+)$", re.MULTILINE)
 
-
-def own(module):
-    """The public functions and classes that a module without a list of names defines."""
-    return [
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
-    ]
-
-
+MODULES = {
+    "parkade": parkade,
+    "parkade.theory.lemmas": parkade.theory.lemmas,
+    **{
+        f"parkade.{name}": module
+        for name in parkade.__all__
+        if inspect.ismodule(module := getattr(parkade, name))
+    },
+}
 PUBLIC = {
-    f"{home}.{name}": getattr(module, name)
-    for home, module, names in [
-        ("parkade", parkade, parkade.__all__),
-        ("parkade.theory", theory, theory.__all__),
-        ("parkade.plots", plots, plots.__all__),
-        ("parkade.trained", trained, trained.__all__),
-        ("parkade.sphere", parkade.sphere, own(parkade.sphere)),
-        ("parkade.clusters", parkade.clusters, parkade.clusters.__all__),
-        ("parkade.parking", parkade.parking, parkade.parking.__all__),
-    ]
-    for name in names
-    if not inspect.ismodule(getattr(module, name))
+    f"{home}.{name}": value
+    for home, module in MODULES.items()
+    for name in module.__all__
+    if not inspect.ismodule(value := getattr(module, name))
 }
 
 
@@ -51,10 +41,21 @@ ENTRIES = [name for page in PAGES for name in ENTRY.findall(page.read_text("utf-
 LISTED = {name: find(name) for name in ENTRIES}
 
 
+@pytest.mark.parametrize("home", MODULES)
+def test_a_module_shows_its_public_names_and_nothing_else(home):
+    module = MODULES[home]
+    assert set(dir(module)) - {"__version__"} == set(module.__all__)
+    assert len(set(module.__all__)) == len(module.__all__)
+
+
+def test_every_function_and_class_has_one_public_name():
+    objects = [value for value in PUBLIC.values() if callable(value)]
+    assert len({id(value) for value in objects}) == len(objects)
+
+
 def test_every_public_name_is_listed_once():
     assert len(ENTRIES) == len(LISTED)
-    ids = {id(value) for value in LISTED.values()}
-    assert not [name for name, value in PUBLIC.items() if id(value) not in ids]
+    assert not PUBLIC.keys() - LISTED.keys()
 
 
 @pytest.mark.parametrize("name", [name for name, value in LISTED.items() if callable(value)])

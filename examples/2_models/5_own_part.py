@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import parkade as pk
 from parkade import plots
-from parkade.model.part import like
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +21,7 @@ class Wind(pk.Part, kind="wind of the gallery"):
 
     def force(self, tokens, around):
         """The same for all."""
-        return 0 * tokens + like(self.direction, tokens)
+        return 0 * tokens + pk.like(self.direction, tokens)
 
 
 x0 = pk.sphere.uniform(20, 3, seed=1)

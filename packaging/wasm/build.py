@@ -51,7 +51,10 @@ SHARED = (
     *(f"analysis/{name}.py" for name in ("centers", "ending", "merging", "sentences")),
     *(f"explorer/scenes/{name}.py" for name in ("forecast", "frames", "groups", "theory_line")),
     "explorer/settings/parts.py",
-    *(f"theory/{name}.py" for name in ("capture", "conditions", "forecast", "meeting", "parking")),
+    *(
+        f"theory/{name}.py"
+        for name in ("conditions", "forecast", "guarantees", "meeting", "parking")
+    ),
     "theory/table.py",
 )
 """Files outside of the engine with functions and sentences that modules have, too."""

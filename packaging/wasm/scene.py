@@ -38,7 +38,7 @@ from parkade.engine.search.neighbours import components, count_near
 from parkade.explorer.scenes.forecast import SINCE
 from parkade.explorer.scenes.groups import HALVINGS
 from parkade.explorer.scenes.theory_line import SENTENCES as LINES
-from parkade.theory.capture import SENTENCES as WINDOW
+from parkade.theory.guarantees import SENTENCES as WINDOW
 from parkade.theory.meeting import FORMING_TIME
 from parkade.theory.table import CASES, PHRASES
 

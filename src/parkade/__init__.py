@@ -1,7 +1,23 @@
-"""Parkade: why tokens cluster in transformers.
+"""Causal self-attention, simulated as particles on a sphere: why tokens cluster in transformers.
 
-This file lists the public names and where they live. It is the only one that knows all folders.
+Five calls to begin with:
+
+>>> import parkade as pk
+>>> x0 = pk.sphere.uniform(40, 2, seed=1)  # 40 tokens on the circle
+>>> model = pk.Attention(d=2, beta=16.0)  # causal attention with Q = K = V = I
+>>> run = pk.simulate(model, x0, t_end=1e20)  # tokens over time: run.at(t), run.final
+>>> tree = run.merge_tree()  # which clusters merge, and when
+>>> forecast = pk.theory.forecast(x0, beta=16.0)  # the same from the start alone
+>>> forecast.count(1e20) == tree.count(1e20) == 1
+True
+
+Then see `Transformer` for models with several heads, norms, windows or an MLP, `ensemble` for
+thousands of runs, `plots` for figures, and `clusters`, `theory` and `trained` for everything else.
+Each function has an example in its help. The documentation is in the folder docs of the
+repository, from docs/start.md on; `make docs` builds it as a site.
 """
+
+# This file lists the public names and where they live. It is the only one that knows all folders.
 
 TYPE_CHECKING = False  # as in typing, which is slow to import
 if TYPE_CHECKING:
@@ -10,6 +26,7 @@ if TYPE_CHECKING:
     from parkade.analysis.clusters import cluster_labels, consumption
     from parkade.base.errors import InputError, ParkadeError, TrustWarning, UnfinishedError
     from parkade.model import sphere
+    from parkade.model.arrays import like
     from parkade.model.attention import Attention
     from parkade.model.flow import Flow
     from parkade.model.layers import Layers
@@ -30,7 +47,6 @@ if TYPE_CHECKING:
     from parkade.solve.forward import forward
     from parkade.solve.simulate import simulate, simulate_many
     from parkade.sweeps.ensemble import ensemble, load_ensemble
-    from parkade.theory import parking
     from parkade.theory.merge_tree import Merge, MergeTree, Plateau
     from parkade.theory.parking import renyi_centers, strong_renyi_centers
 
@@ -75,9 +91,9 @@ __all__ = [
     "consumption",
     "ensemble",
     "forward",
+    "like",
     "load",
     "load_ensemble",
-    "parking",
     "plots",
     "renyi_centers",
     "simulate",
@@ -94,6 +110,7 @@ _HOMES = {
     "theory.merge_tree": ("Merge", "MergeTree", "Plateau"),
     "theory.parking": ("renyi_centers", "strong_renyi_centers"),
     "base.errors": ("InputError", "ParkadeError", "TrustWarning", "UnfinishedError"),
+    "model.arrays": ("like",),
     "model.attention": ("Attention",),
     "model.parts.depth": ("Resampled", "Tied"),
     "model.flow": ("Flow",),
@@ -119,7 +136,6 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 _MODULES = {
     "clusters": "analysis.clusters",
-    "parking": "theory.parking",
     "plots": "plots",
     "sphere": "model.sphere",
     "theory": "theory",
@@ -148,4 +164,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

@@ -103,12 +103,12 @@ def test_runs():
 X2, X3 = pk.sphere.uniform(6, 2, seed=0), pk.sphere.uniform(6, 3, seed=0)
 
 TAKERS = {
-    "h": lambda r: theory.h(number(r), number(r)),
-    "g": lambda r: theory.g(number(r), number(r)),
-    "h_max": lambda r: theory.h_max(number(r)),
-    "g_min": lambda r: theory.g_min(number(r)),
-    "smallest_c": lambda r: theory.smallest_c(number(r)),
-    "simple_time": lambda r: theory.simple_time(number(r), number(r), number(r), whole(r)),
+    "h": lambda r: theory.lemmas.h(number(r), number(r)),
+    "g": lambda r: theory.lemmas.g(number(r), number(r)),
+    "h_max": lambda r: theory.lemmas.h_max(number(r)),
+    "g_min": lambda r: theory.lemmas.g_min(number(r)),
+    "smallest_c": lambda r: theory.lemmas.smallest_c(number(r)),
+    "simple_time": lambda r: theory.lemmas.simple_time(number(r), number(r), number(r), whole(r)),
     "cap_fraction": lambda r: theory.cap_fraction(number(r), whole(r)),
     "expected_strong_centers": lambda r: theory.expected_strong_centers(
         number(r), whole(r), whole(r)

@@ -321,6 +321,35 @@ def test_bad_input():
         pk.simulate(plain, X0, 1.0).radii_at(0.5)
 
 
+@pytest.mark.parametrize("radii", [2.0, [2.0, 0.5], [np.linspace(1, 3, len(X0)), 0.5]])
+def test_many_starts_have_radii_of_their_own(radii):
+    model = pk.Transformer([pk.Head(d=3)], norm="pre")
+    starts = [X0, X0[:2]]
+    runs = pk.simulate_many(model, starts, 1.0, radii=radii)
+    for start, run, radius in zip(starts, runs, [2.0, 2.0] if radii == 2.0 else radii, strict=True):
+        alone = pk.simulate(model, start, 1.0, times="final", radii=radius)
+        assert np.array_equal(run.radii, alone.radii)
+        assert np.array_equal(run.tokens, alone.tokens)
+
+
+@pytest.mark.parametrize(
+    ("radii", "message"),
+    [
+        ([1.0], "radii must be a number or have one entry for each start, got 1 for 2 starts"),
+        (
+            [1.0, [1.0, 2.0, 3.0]],
+            r"radii\[1\] must be a number > 0, or one for each of the 2 tokens",
+        ),
+        ([1.0, 1e200], r"radii\[1\] must be between 1e-100 and 1e\+100"),
+        (-1.0, r"radii must be a number > 0"),
+    ],
+)
+def test_radii_of_many_starts_are_checked(radii, message):
+    model = pk.Transformer([pk.Head(d=3)], norm="pre")
+    with pytest.raises(pk.InputError, match=message):
+        pk.simulate_many(model, [X0, X0[:2]], 1.0, radii=radii)
+
+
 def test_files_and_datasets_have_lengths(tmp_path):
     run = pk.simulate(pk.Transformer([pk.Head(d=3)], norm="peri"), X0, 5.0, radii=2.0)
     run.save(tmp_path / "run.npz")

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 import parkade as pk
-from parkade.model.part import like
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +26,7 @@ class Drift(pk.Part, kind="drift"):
         return f"drift {self.strength:g}"
 
     def force(self, tokens: Any, around: Any) -> Any:
-        return 0 * tokens + like(self.strength * np.asarray(self.direction), tokens)
+        return 0 * tokens + pk.like(self.strength * np.asarray(self.direction), tokens)
 
 
 def drifting(strength=0.1, beta=9.0):

@@ -17,12 +17,12 @@ from parkade.base.types import Array
 from parkade.model.sphere import distance
 from parkade.runs.path import Path, need_path
 
+# What users reach as `pk.clusters`; `cluster_labels` and `consumption` are `pk.cluster_labels` and
+# `pk.consumption`.
 __all__ = [
     "Agreement",
     "RadiusCounts",
     "agreement",
-    "cluster_labels",
-    "consumption",
     "count_by_radius",
     "default_forming",
     "default_radius",
@@ -130,7 +130,7 @@ def consumption(
     >>> import parkade as pk
     >>> x0 = pk.sphere.from_angles([0.0, 0.2, 2.0])
     >>> run = pk.simulate(pk.Attention(d=2, beta=9.0), x0, 20.0)
-    >>> pk.clusters.consumption(run, [0], 0.1, times=[0.0, 20.0]).round(3).tolist()
+    >>> pk.consumption(run, [0], 0.1, times=[0.0, 20.0]).round(3).tolist()
     [0.333, 0.667]
     """
     from parkade.engine.search import neighbours
@@ -168,3 +168,7 @@ def _radius(value: Any) -> float:
     if not 0 <= r <= math.pi:
         raise InputError(f"radius must be an angle from 0 to π, got {r:g}")
     return r
+
+
+def __dir__() -> list[str]:
+    return __all__

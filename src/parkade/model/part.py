@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.model.arrays import like as like
 from parkade.model.model import Storable
 
 if TYPE_CHECKING:

@@ -17,6 +17,17 @@ from parkade.base.check import (
 from parkade.base.errors import InputError
 from parkade.base.types import Array, Seed
 
+__all__ = [
+    "angles",
+    "distance",
+    "from_angles",
+    "mixture",
+    "normalize",
+    "project",
+    "uniform",
+    "von_mises_fisher",
+]
+
 
 def uniform(n: int, d: int, seed: Seed = None) -> Array:
     """Sample `n` independent, uniformly distributed points of the sphere S^{d-1}.
@@ -233,3 +244,7 @@ def angles(x: ArrayLike) -> Array:
     points = tokens(x, d=2) if np.ndim(x) == 2 else np.asarray(x, dtype=np.float64)
     phi: Array = np.arctan2(points[..., 1], points[..., 0])
     return phi
+
+
+def __dir__() -> list[str]:
+    return __all__

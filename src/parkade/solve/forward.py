@@ -91,22 +91,22 @@ def forward(
     return Path(times, directions, model, lengths if model.radii else None)
 
 
-def first_radii(model: Model, n: int, radii: ArrayLike | None) -> Array:
-    """First lengths of n tokens, (n,): those given, or 1."""
+def first_radii(model: Model, n: int, radii: ArrayLike | None, name: str = "radii") -> Array:
+    """First lengths of n tokens, (n,): `radii`, or 1; `name` is that of `radii` in messages."""
     if radii is not None and not model.radii:
         raise InputError(
             f"tokens have no lengths in {model.label}, so radii must be None; norm='pre' and "
             "norm='peri' have them"
         )
-    lengths = check.array("radii", 1.0 if radii is None else radii)
+    lengths = check.array(name, 1.0 if radii is None else radii)
     if lengths.shape not in ((), (n,)) or not (lengths > 0).all():
         raise InputError(
-            f"radii must be a number > 0, or one for each of the {n} tokens, got "
+            f"{name} must be a number > 0, or one for each of the {n} tokens, got "
             f"{check.brief(radii)}"
         )
     if lengths.min() < _SHORTEST or lengths.max() > 1.0 / _SHORTEST:
         raise InputError(
-            f"radii must be between {_SHORTEST:g} and {1.0 / _SHORTEST:g}, got "
+            f"{name} must be between {_SHORTEST:g} and {1.0 / _SHORTEST:g}, got "
             f"{check.brief(radii)}; speeds beyond that are too large or too small for float64"
         )
     return np.broadcast_to(lengths, n)

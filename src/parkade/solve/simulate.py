@@ -6,18 +6,20 @@ import threading
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from parkade.base import check
-from parkade.base.errors import TrustWarning, doubts_matter
+from parkade.base.errors import InputError, TrustWarning, doubts_matter
 from parkade.base.progress import bar
 from parkade.base.types import Array, Seed
 from parkade.model.model import Model
 from parkade.model.schedule import Schedule
 from parkade.model.scheduled import Scheduled
 from parkade.runs.trajectory import Trajectory
+from parkade.solve.forward import first_radii
 from parkade.solve.options import Hooks, Method, Options, SumsOption, Times, default_tol
 from parkade.solve.solver import Solver, new_seed
 
@@ -111,6 +113,7 @@ def simulate_many(
     sums: SumsOption = "auto",
     frozen: ArrayLike | None = None,
     frozen_weights: ArrayLike | None = None,
+    radii: float | Sequence[ArrayLike] | Array | None = None,
     max_steps: int | None = None,
     partial: bool = False,
     seed: Seed = None,
@@ -119,9 +122,10 @@ def simulate_many(
 ) -> list[Trajectory]:
     """Simulate many independent starts of one model on all cores, each with its own steps.
 
-    Takes a sequence of (n, d) arrays and otherwise the arguments of `simulate`. The bits of the
-    result do not depend on the number of `threads`. If the model has noise, each run has a seed of
-    its own, made from `seed` and the number of the run.
+    Takes a sequence of (n, d) arrays and otherwise the arguments of `simulate`. `radii` is one
+    number for all tokens, or a sequence with an entry for each start, a number or an (n,) array.
+    The bits of the result do not depend on the number of `threads`. If the model has noise, each
+    run has a seed of its own, made from `seed` and the number of the run.
 
     Examples
     --------
@@ -135,6 +139,7 @@ def simulate_many(
     solver = Solver(model if schedule is None else Scheduled(model, schedule), options)
     common = new_seed(seed) if solver.problem.noisy or seed is not None else 0
     starts = [check.tokens(x, model.d, name=f"tokens[{i}]") for i, x in enumerate(tokens)]
+    lengths = _radii_of_each(solver.model, starts, radii)
     from parkade.engine.compile.threads import cores
 
     workers = cores() if threads is None else check.positive_int("threads", threads)
@@ -151,7 +156,7 @@ def simulate_many(
             hooks, source = Hooks(note, cancelled.is_set, alone=False), None
             if solver.problem.noisy:
                 source = np.random.default_rng(np.random.SeedSequence(common, spawn_key=(i,)))
-            return solver.run(starts[i], hooks, seed=source)
+            return solver.run(starts[i], hooks, lengths[i], source)
 
         with ThreadPoolExecutor(workers) as pool:
             futures = [pool.submit(run, i) for i in range(len(starts))]
@@ -167,6 +172,24 @@ def simulate_many(
             runs = [future.result() for future in futures]
     _warn(runs)
     return runs
+
+
+def _radii_of_each(model: Model, starts: list[Array], radii: Any) -> list[ArrayLike | None]:
+    """The radii of each start, checked."""
+    try:
+        each = list(radii)
+    except TypeError:  # a number, or None
+        if radii is not None and starts:
+            first_radii(model, 1, radii)
+        return [radii] * len(starts)
+    if len(each) != len(starts):
+        raise InputError(
+            f"radii must be a number or have one entry for each start, got {len(each)} for "
+            f"{len(starts)} starts"
+        )
+    for i, x in enumerate(starts):
+        first_radii(model, len(x), each[i], f"radii[{i}]")
+    return each
 
 
 def _warn(runs: list[Trajectory]) -> None:

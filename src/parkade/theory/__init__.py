@@ -6,6 +6,7 @@ From Karagodin, Polyanskiy, Rigollet, *Clustering in Causal Attention Masking*, 
 (arXiv 2411.04990).
 """
 
+from parkade.theory import lemmas
 from parkade.theory.caps import (
     Estimate,
     cap_fraction,
@@ -13,7 +14,6 @@ from parkade.theory.caps import (
     expected_strong_centers,
     expected_strong_centers_of_sample,
 )
-from parkade.theory.capture import Window, capture_window
 from parkade.theory.cars import CARS_CONSTANT, growing_cars
 from parkade.theory.conditions import Condition
 from parkade.theory.control import schedule
@@ -21,29 +21,23 @@ from parkade.theory.energy import sequential_energies
 from parkade.theory.final import FinalConfiguration, final_configuration
 from parkade.theory.first_token import first_token
 from parkade.theory.forecast import forecast
-from parkade.theory.meeting import log_meeting_time
-from parkade.theory.renyi import PARKING_CONSTANT, expected_renyi_centers, parking_function
-from parkade.theory.windows import (
-    Extreme,
+from parkade.theory.guarantees import (
+    CaptureWindow,
     StrongCenters,
-    g,
-    g_min,
-    h,
-    h_max,
-    simple_time,
-    smallest_c,
+    capture_window,
     strong_center_guarantee,
 )
+from parkade.theory.meeting import log_meeting_time
+from parkade.theory.renyi import PARKING_CONSTANT, expected_renyi_centers, parking_function
 
 __all__ = [
     "CARS_CONSTANT",
     "PARKING_CONSTANT",
+    "CaptureWindow",
     "Condition",
     "Estimate",
-    "Extreme",
     "FinalConfiguration",
     "StrongCenters",
-    "Window",
     "cap_fraction",
     "capture_window",
     "effective_exponent",
@@ -53,16 +47,15 @@ __all__ = [
     "final_configuration",
     "first_token",
     "forecast",
-    "g",
-    "g_min",
     "growing_cars",
-    "h",
-    "h_max",
+    "lemmas",
     "log_meeting_time",
     "parking_function",
     "schedule",
     "sequential_energies",
-    "simple_time",
-    "smallest_c",
     "strong_center_guarantee",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parkade.base.types import Array
-from parkade.theory.windows import g, h
+from parkade.theory.lemmas import g, h
 
 _EPS = (0.05, 0.1, 0.2, 0.4, 0.02, 0.01, 1e-3)  # tried if ε and other values are missing
 LEAST, GRID = 1e-300, (3000, 1000)  # the smallest ε tried; how many in equal ratios and steps

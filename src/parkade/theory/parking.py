@@ -13,8 +13,6 @@ from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.model import Model
 
-__all__ = ["renyi_centers", "strong_renyi_centers"]
-
 _WIDE = 4.0  # width of cells in units of a ball's reach, if tokens are sparse
 _COARSE = 4  # with fewer cells along the longest side a ball touches nearly all of them
 

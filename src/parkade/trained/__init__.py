@@ -6,3 +6,7 @@ from parkade.trained.packages import catalogue, fetch
 from parkade.trained.reading import Reading
 
 __all__ = ["Reading", "Trained", "catalogue", "fetch", "load"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -65,7 +65,7 @@ def measure(effort: Effort) -> Evidence:
             clearest = clear
             shown = {"held": (alone.times, held), "free": (together.times, free[:, -1])}
     # The effect on the energy of an error of TOL in the position of the token.
-    allowed = BETA * (N - 1) * theory.h_max(BETA).value * TOL
+    allowed = BETA * (N - 1) * theory.lemmas.h_max(BETA).value * TOL
     good = mismatch < ROUNDING and climb < allowed
     return Evidence(
         verdict="agrees" if good else "contradicts",

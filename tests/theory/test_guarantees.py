@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import parkade as pk
-from parkade.theory import capture_window
+from parkade.theory import capture_window, strong_center_guarantee
+from parkade.theory.lemmas import h, smallest_c
 
 
 def holds(N, c, eps, beta):
@@ -148,8 +149,52 @@ def test_simulated_tokens_are_captured():
     assert nearest.max() < eps / math.sqrt(beta)
 
 
+def test_the_guarantee_is_the_lemma():
+    beta, eps = 64.0, 0.1
+    x = pk.sphere.uniform(30, 2, seed=3)
+    stay = strong_center_guarantee(x, beta, eps)
+    assert stay.distance[0] == np.inf
+    assert stay.time[0] == np.inf
+    assert stay.radius[0] == 0
+    centers = 0
+    for k in range(1, 30):
+        nearest = min(float(pk.sphere.distance(x[j], x[k])) for j in range(k))
+        assert stay.distance[k] == pytest.approx(nearest, rel=1e-14)
+        c = nearest * math.sqrt(beta) / (1 + 2 * eps)
+        if c <= smallest_c(beta):
+            assert np.isnan([stay.c[k], stay.radius[k], stay.time[k]]).all()
+            continue
+        centers += 1
+        u = c / math.sqrt(beta)
+        assert stay.c[k] == pytest.approx(c, rel=1e-14)
+        assert stay.radius[k] == pytest.approx(eps * u, rel=1e-14)
+        assert stay.time[k] == pytest.approx(eps * u / ((k + 1) * h(u, beta)), rel=1e-12)
+    assert centers > 3
+    assert np.isinf(strong_center_guarantee([[1, 0], [-1, 0]], 1e4, 0.1).time[1])
+
+
+def test_simulated_centers_stay_as_long_as_guaranteed():
+    beta = 64.0
+    checked = 0
+    for seed in range(4):
+        x0 = pk.sphere.uniform(40, 2, seed=seed)
+        run = pk.simulate(pk.Attention(d=2, beta=beta), x0, 50.0, tol=1e-8)
+        for eps in (0.05, 0.5):
+            stay = strong_center_guarantee(x0, beta, eps)
+            for k in np.flatnonzero(~np.isnan(stay.time)):
+                times = np.linspace(0, min(50.0, stay.time[k]), 40)
+                moved = pk.sphere.distance(run.at(times)[:, k], x0[k]).max()
+                assert moved <= stay.radius[k] + 1e-6
+                checked += 1
+    assert checked > 40
+
+
 def test_bad_input_gets_a_sentence():
     with pytest.raises(pk.InputError, match="N must be at least 2"):
         capture_window(N=1, c=5)
     with pytest.raises(pk.InputError, match="beta must be > 0"):
         capture_window(beta=-1)
+    with pytest.raises(pk.InputError, match="d=2"):
+        strong_center_guarantee(np.eye(3), 1.0, 0.1)
+    with pytest.raises(pk.InputError, match="eps must be > 0"):
+        strong_center_guarantee(np.eye(2), 1.0, 0.0)

@@ -1,4 +1,4 @@
-"""How long strong centres stay: the pull h, its slope g, and Lemma 5.1 on the circle.
+"""What the proofs of Lemma 5.1 and Theorem 5.2 use: the pull h between two tokens, and its slope g.
 
 On the circle with Q = K = V = I, a token at the angle x from another is pulled to it with
 
@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.base.types import Array
-from parkade.model.sphere import distance
 from parkade.theory.ranges import like, non_negative, positive
+
+__all__ = ["Extreme", "g", "g_min", "h", "h_max", "simple_time", "smallest_c"]
 
 
 class Extreme(NamedTuple):
@@ -29,7 +29,7 @@ class Extreme(NamedTuple):
     Examples
     --------
     >>> import parkade as pk
-    >>> pull = pk.theory.h_max(64.0)
+    >>> pull = pk.theory.lemmas.h_max(64.0)
     >>> round(pull.at, 4), round(pull.value, 4)
     (0.1248, 0.0757)
     """
@@ -38,42 +38,13 @@ class Extreme(NamedTuple):
     value: float
 
 
-class StrongCenters(NamedTuple):
-    """What Lemma 5.1 guarantees for each token; nan where it guarantees nothing.
-
-    Attributes
-    ----------
-    distance : (n,) array
-        To the nearest earlier token; inf for the first.
-    c : (n,) array
-        Separation in units of β^{-1/2}, without the margin 1+2ε.
-    radius : (n,) array
-        The token moves less than this angle …
-    time : (n,) array
-        … before this time; inf for the first, which never moves.
-
-    Examples
-    --------
-    >>> import parkade as pk
-    >>> x0 = pk.sphere.from_angles([0.0, 2.0, 0.1])
-    >>> promised = pk.theory.strong_center_guarantee(x0, beta=64.0, eps=0.1)
-    >>> [f"{time:.3g}" for time in promised.time]
-    ['inf', '2.39e+29', 'nan']
-    """
-
-    distance: Array
-    c: Array
-    radius: Array
-    time: Array
-
-
 def h(x: ArrayLike, beta: float) -> Any:
     """The pull h(x) = e^{β(cos x − 1)} sin x between tokens at the angle `x`.
 
     Examples
     --------
     >>> import parkade as pk
-    >>> round(pk.theory.h(0.5, 64.0), 6)
+    >>> round(pk.theory.lemmas.h(0.5, 64.0), 6)
     0.00019
     """
     angle, beta = check.array("x", x), non_negative("beta", beta)
@@ -87,7 +58,7 @@ def g(x: ArrayLike, beta: float) -> Any:
     Examples
     --------
     >>> import parkade as pk
-    >>> pk.theory.g(0.0, 64.0)
+    >>> pk.theory.lemmas.g(0.0, 64.0)
     1.0
     """
     angle, beta = check.array("x", x), non_negative("beta", beta)
@@ -103,7 +74,7 @@ def h_max(beta: float) -> Extreme:
     Examples
     --------
     >>> import parkade as pk
-    >>> at, value = pk.theory.h_max(64.0)
+    >>> at, value = pk.theory.lemmas.h_max(64.0)
     >>> round(at * 64**0.5, 4), round(value * 64**0.5, 4)  # nearly 1 and e^{-1/2}
     (0.9987, 0.6053)
     """
@@ -122,7 +93,7 @@ def g_min(beta: float) -> Extreme:
     Examples
     --------
     >>> import parkade as pk
-    >>> at, value = pk.theory.g_min(64.0)
+    >>> at, value = pk.theory.lemmas.g_min(64.0)
     >>> round(at * 64**0.5, 4), round(value, 4)  # nearly √3 and −2e^{-3/2}
     (1.7298, -0.4437)
     """
@@ -145,58 +116,11 @@ def smallest_c(beta: float) -> float:
     Examples
     --------
     >>> import parkade as pk
-    >>> round(pk.theory.smallest_c(64.0), 6), pk.theory.smallest_c(1e300)
+    >>> round(pk.theory.lemmas.smallest_c(64.0), 6), pk.theory.lemmas.smallest_c(1e300)
     (0.998693, 1.0)
     """
     beta = positive("beta", beta)
     return math.sqrt(beta) * h_max(beta).at
-
-
-def strong_center_guarantee(tokens: ArrayLike, beta: float, eps: float) -> StrongCenters:
-    """How long each token is guaranteed to stay near its start (Lemma 5.1).
-
-    On the circle with Q = K = V = I: if the s-th token (s = 1, 2, …) starts farther than
-    c(1+2ε)β^{-1/2} from all earlier ones, and c exceeds `smallest_c`, then it moves less than
-    εcβ^{-1/2} before the time T = εcβ^{-1/2} / (s·h(cβ^{-1/2})). Every c from `smallest_c` to
-    distance·√β/(1+2ε) is admissible. The largest c is used: it gives the longest time (x/h(x)
-    increases) and the largest radius.
-
-    Parameters
-    ----------
-    tokens : (n, 2) array
-        Unit vectors, in sequence order.
-    beta : float
-    eps : float
-        ε > 0: the radius in units of cβ^{-1/2}.
-
-    Returns
-    -------
-    StrongCenters
-        Arrays `distance`, `c`, `radius` and `time`, one entry per token.
-
-    Examples
-    --------
-    >>> import parkade as pk
-    >>> stay = pk.theory.strong_center_guarantee(pk.sphere.from_angles([0, 1, 1.1]), 64.0, 0.1)
-    >>> stay.c.round(3).tolist(), stay.radius.round(3).tolist()
-    ([inf, 6.667, nan], [0.0, 0.083, nan])
-    >>> f"{stay.time[1]:.3g}"
-    '7.17e+07'
-    """
-    x = check.tokens(tokens, d=2)
-    beta, eps = positive("beta", beta), positive("eps", eps)
-    nearest = np.array([np.inf, *(distance(x[:k], x[k]).min() for k in range(1, len(x)))])
-    angle = nearest / (1 + 2 * eps)
-    angle[angle <= h_max(beta).at] = np.nan
-    radius = eps * angle
-    time = np.full(len(x), np.inf)
-    order = np.arange(2, len(x) + 1)
-    with np.errstate(over="ignore", divide="ignore"):
-        # In logarithms: the pull may underflow where the time does not overflow.
-        log_h = np.log(np.sin(angle[1:])) - 2 * beta * np.sin(angle[1:] / 2) ** 2
-        time[1:] = np.exp(np.log(radius[1:]) - np.log(order) - log_h)
-    radius[0] = 0.0
-    return StrongCenters(nearest, math.sqrt(beta) * angle, radius, time)
 
 
 def simple_time(c: float, beta: float, eps: float, s: int) -> float:
@@ -209,7 +133,7 @@ def simple_time(c: float, beta: float, eps: float, s: int) -> float:
     Examples
     --------
     >>> import parkade as pk
-    >>> round(pk.theory.simple_time(4.0, 64.0, 0.1, s=2))
+    >>> round(pk.theory.lemmas.simple_time(4.0, 64.0, 0.1, s=2))
     126
     """
     c, beta = positive("c", c), positive("beta", beta)
@@ -221,6 +145,10 @@ def simple_time(c: float, beta: float, eps: float, s: int) -> float:
         )
     exponent = c * c * (0.5 - (c / math.sqrt(beta)) ** 2 / 24)  # c⁴ may overflow
     return eps / s * math.exp(exponent) if exponent < 709 else math.inf
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def _angle(less: float, more: float) -> float:

@@ -1,28 +1,118 @@
-"""When frozen centres capture every token: the window of Theorem 5.2."""
+"""What the paper guarantees on the circle: how long centres stay, and when they capture all tokens.
+
+The first is its Lemma 5.1, the second its Theorem 5.2.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from parkade.base import check
 from parkade.base.errors import InputError
+from parkade.base.types import Array
+from parkade.model.sphere import distance
 from parkade.theory.conditions import SOLVE, Condition, conditions, suggest
+from parkade.theory.lemmas import h_max
 from parkade.theory.ranges import HUGE, positive
 
 SENTENCES = {
     "never": "Theorem 5.2 does not apply with {asked} for any {missing}.",
     "unknown": "No {missing} were found with which Theorem 5.2 applies with {asked}.",
-    "fits": "Theorem 5.2 applies with {found}.",
-    "range": "Theorem 5.2 applies with {found}: {missing} may be between {low:.6g} and {high:.6g}.",
-    "fails": "Theorem 5.2 does not apply with {found}: it needs {needed}.",
+    "fits": "Theorem 5.2 applies with {values}.",
+    "range": (
+        "Theorem 5.2 applies with {values}: {missing} may be between {low:.6g} and {high:.6g}."
+    ),
+    "fails": "Theorem 5.2 does not apply with {values}: it needs {needed}.",
     "value": "{name}={value:.6g}",
 }
-"""What is said of windows; pages fill in the same sentences."""
+"""The sentences about Theorem 5.2; pages fill in the same ones."""
 
 _RANGES = {"N": (0.0, HUGE), "c": (1e-50, 1e50), "eps": (1e-50, 1e6), "beta": (1e-100, 1e100)}
 
 
+class StrongCenters(NamedTuple):
+    """What Lemma 5.1 guarantees for each token; nan where it guarantees nothing.
+
+    Attributes
+    ----------
+    distance : (n,) array
+        To the nearest earlier token; inf for the first.
+    c : (n,) array
+        Separation in units of β^{-1/2}, without the margin 1+2ε.
+    radius : (n,) array
+        The token moves less than this angle …
+    time : (n,) array
+        … before this time; inf for the first, which never moves.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> x0 = pk.sphere.from_angles([0.0, 2.0, 0.1])
+    >>> promised = pk.theory.strong_center_guarantee(x0, beta=64.0, eps=0.1)
+    >>> [f"{time:.3g}" for time in promised.time]
+    ['inf', '2.39e+29', 'nan']
+    """
+
+    distance: Array
+    c: Array
+    radius: Array
+    time: Array
+
+
+def strong_center_guarantee(tokens: ArrayLike, beta: float, eps: float) -> StrongCenters:
+    """How long each token is guaranteed to stay near its start (Lemma 5.1).
+
+    On the circle with Q = K = V = I: if the s-th token (s = 1, 2, …) starts farther than
+    c(1+2ε)β^{-1/2} from all earlier ones, and c is larger than `lemmas.smallest_c`, then it moves
+    less than εcβ^{-1/2} before the time T = εcβ^{-1/2} / (s·h(cβ^{-1/2})). Of the c that this
+    allows, up to distance·√β/(1+2ε), the largest is used: it gives the longest time (x/h(x)
+    increases) and the largest radius.
+
+    Parameters
+    ----------
+    tokens : (n, 2) array
+        Unit vectors, in sequence order.
+    beta : float
+    eps : float
+        ε > 0: the radius in units of cβ^{-1/2}.
+
+    Returns
+    -------
+    StrongCenters
+        Arrays `distance`, `c`, `radius` and `time`, one entry per token.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> stay = pk.theory.strong_center_guarantee(pk.sphere.from_angles([0, 1, 1.1]), 64.0, 0.1)
+    >>> stay.c.round(3).tolist(), stay.radius.round(3).tolist()
+    ([inf, 6.667, nan], [0.0, 0.083, nan])
+    >>> f"{stay.time[1]:.3g}"
+    '7.17e+07'
+    """
+    x = check.tokens(tokens, d=2)
+    beta, eps = positive("beta", beta), positive("eps", eps)
+    nearest = np.array([np.inf, *(distance(x[:k], x[k]).min() for k in range(1, len(x)))])
+    angle = nearest / (1 + 2 * eps)
+    angle[angle <= h_max(beta).at] = np.nan
+    radius = eps * angle
+    time = np.full(len(x), np.inf)
+    order = np.arange(2, len(x) + 1)
+    with np.errstate(over="ignore", divide="ignore"):
+        # In logarithms: the pull may underflow where the time does not overflow.
+        log_h = np.log(np.sin(angle[1:])) - 2 * beta * np.sin(angle[1:] / 2) ** 2
+        time[1:] = np.exp(np.log(radius[1:]) - np.log(order) - log_h)
+    radius[0] = 0.0
+    return StrongCenters(nearest, math.sqrt(beta) * angle, radius, time)
+
+
 @dataclass(frozen=True)
-class Window:
+class CaptureWindow:
     """What Theorem 5.2 says about N, c, ε and β.
 
     Attributes
@@ -32,7 +122,7 @@ class Window:
     N, c, eps, beta : float or None
         As given, or chosen so that all conditions hold; None if no choice was found.
     solved : tuple of str
-        The names of the missing values that were found.
+        The names of the values that were missing and could be chosen.
     limits : tuple of two floats, or None
         If one value was missing: the open interval of the values that fit.
     conditions : list of Condition
@@ -64,7 +154,7 @@ def capture_window(
     c: float | None = None,
     eps: float | None = None,
     beta: float | None = None,
-) -> Window:
+) -> CaptureWindow:
     """Whether frozen centres capture all tokens, or which values are needed (Theorem 5.2).
 
     On the circle with Q = K = V = I, freeze tokens θ_j that are pairwise farther than cβ^{-1/2}
@@ -88,7 +178,7 @@ def capture_window(
 
     Returns
     -------
-    Window
+    CaptureWindow
 
     Examples
     --------
@@ -118,19 +208,19 @@ def capture_window(
         asked = _listed({k: v for k, v in given.items() if v is not None})
         name = "never" if len(missing) == 1 else "unknown"
         sentence = SENTENCES[name].format(asked=asked, missing=", ".join(missing))
-        return Window(None, N, c, eps, beta, (), None, [], sentence)
+        return CaptureWindow(None, N, c, eps, beta, (), None, [], sentence)
     sides = conditions(known)
     failed = [s.name for s in sides if not s.holds]
     name = "fails" if failed else "fits" if limits is None else "range"
     low, high = limits or (0.0, 0.0)
     sentence = SENTENCES[name].format(
-        found=_listed({k: known[k] for k in given}),
+        values=_listed({k: known[k] for k in given}),
         needed=" and ".join(failed),
         missing=", ".join(missing),
         low=low,
         high=high,
     )
-    return Window(
+    return CaptureWindow(
         holds=None if missing else not failed,
         **known,
         solved=tuple(missing),
@@ -141,5 +231,5 @@ def capture_window(
 
 
 def _listed(values: dict[str, float]) -> str:
-    """Values by name."""
+    """Values with their names, as a list in a sentence."""
     return ", ".join(SENTENCES["value"].format(name=k, value=v) for k, v in values.items())
