@@ -23,11 +23,11 @@ from parkade.theory.ranges import HUGE, positive
 SENTENCES = {
     "never": "Theorem 5.2 does not apply with {asked} for any {missing}.",
     "unknown": "No {missing} were found with which Theorem 5.2 applies with {asked}.",
-    "fits": "Theorem 5.2 applies with {values}.",
+    "fits": "Theorem 5.2 applies with {found}.",
     "range": (
-        "Theorem 5.2 applies with {values}: {missing} may be between {low:.6g} and {high:.6g}."
+        "Theorem 5.2 applies with {found}: {missing} may be between {low:.6g} and {high:.6g}."
     ),
-    "fails": "Theorem 5.2 does not apply with {values}: it needs {needed}.",
+    "fails": "Theorem 5.2 does not apply with {found}: it needs {needed}.",
     "value": "{name}={value:.6g}",
 }
 """The sentences about Theorem 5.2; pages fill in the same ones."""
@@ -214,7 +214,7 @@ def capture_window(
     name = "fails" if failed else "fits" if limits is None else "range"
     low, high = limits or (0.0, 0.0)
     sentence = SENTENCES[name].format(
-        values=_listed({k: known[k] for k in given}),
+        found=_listed({k: known[k] for k in given}),
         needed=" and ".join(failed),
         missing=", ".join(missing),
         low=low,

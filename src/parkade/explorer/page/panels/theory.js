@@ -55,6 +55,6 @@ export function windowOf({ lines, window }, { N, c, eps, beta, low, high, fits }
     .map(([name, value]) => written(window.value, { name, value })).join(', ');
   const missing = 'eps';
   if (!fits) return written(window.never, { asked: listed({ N, c, beta }), missing });
-  const sentence = written(window.range, { values: listed({ N, c, eps, beta }), missing, low, high });
+  const sentence = written(window.range, { found: listed({ N, c, eps, beta }), missing, low, high });
   return written(lines.captured, { reach: eps / Math.sqrt(beta), window: sentence });
 }
