@@ -13,6 +13,12 @@ export function make(name, properties = {}, ...children) {
   return element;
 }
 
+/** Put a card to the right of x in a box of this width, or to the left where there is no room. */
+export function placeBeside(card, x, width) {
+  const left = x + 18 + card.offsetWidth > width ? x - 18 - card.offsetWidth : x + 18;
+  card.style.left = `${Math.max(0, left)}px`;
+}
+
 /** Text in which *x* is set in italics. */
 export function symbols(text) {
   return text.split('*').map((part, i) => (i % 2 ? make('i', { textContent: part }) : part));

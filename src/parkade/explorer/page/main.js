@@ -14,7 +14,7 @@
 //   scene      the Scene shown (null before), settings (those shown or being computed)
 //   view       u, turn, zoom, pan, color, trails, renyi, strong, caps, names, notes, group, token, hover
 //   t          the time shown; goTo(t) sets it;  playing
-//   show(data) shows another scene, given as a file carries it
+//   show(data) shows another scene, as data of the form that a file carries
 //   idle()     Promise of no run or undo under way and everything drawn
 //   beside     the Scene beside it, or null
 //   many       the staircases of other seeds: [{ seen, forecast }]; meanOfMany(kind, t)
@@ -98,12 +98,12 @@ function startFile(carried, own) {
 async function startLive(source, own) {
   root.dataset.mode = 'live';
   const recorded = new Recorded(source);
-  const opening = !own && opens(location.hash) ? recorded.get('life') : null;
-  const [{ fields, equation }, life] = await Promise.all([source.schema(), opening]);
+  const wanted = !own && opens(location.hash) ? recorded.get('life') : null;
+  const [{ fields, equation }, opening] = await Promise.all([source.schema(), wanted]);
   showEquation(equation);
   begin(source, fields, own, recorded);
   const { state, live } = page.parts;
-  live.start(own && state.isChosen(own.settings) ? new Scene(own) : life);
+  live.start(own && state.isChosen(own.settings) ? new Scene(own) : opening);
   beginTour();
 }
 

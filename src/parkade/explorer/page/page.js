@@ -40,7 +40,7 @@ export function create(source, fields, own, recorded) {
     attention: () => attention,
     playing: () => timeline.playing,
     beside: () => beside,
-    others: () => ({ lines: [...many.lines(), ...beside.lines()], drawKey: (...where) => many.drawKey(...where) }),
+    others: () => ({ lines: [...many.lines(), ...beside.lines()], drawKeys: (...where) => many.drawKeys(...where) }),
     many: () => many,
   });
   const theme = new Theme(() => {

@@ -3,7 +3,7 @@
 import { Refusal } from './refusal.js';
 
 export class Runner {
-  /** `source` computes; `host` hears begun(), arrived(data, options), refused(error) and ended(). */
+  /** `source` computes; `host` has the callbacks begun(), arrived(data, options), refused(error) and ended(). */
   constructor(source, progress, host) {
     this.source = source;
     this.progress = progress;
@@ -32,7 +32,7 @@ export class Runner {
     try {
       const data = await this.source.scene(settings, {
         signal: mine.signal,
-        onProgress: (share) => this.run === mine && this.progress.tell(share),
+        onProgress: (share) => this.run === mine && this.progress.update(share),
         onNote: (note) => this.run === mine && this.progress.note(note),
       });
       end = () => this.host.arrived(data, options);

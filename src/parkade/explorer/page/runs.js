@@ -46,18 +46,18 @@ export class Live {
   }
 
   /**
-   * Begin with the run of the address, or with `life`, the recorded one on which an address that names nothing opens:
-   * it is there at once. Then the source gets ready for others.
+   * Begin with the run of the address, or with a recorded scene, on which an address that names nothing opens: it is
+   * there at once. Then the source gets ready for others.
    */
-  start(life) {
+  start(recorded) {
     this.loading = this.presets.load().finally(() => { this.loading = null; });
-    if (life) {
-      this.state.open(life.settings);
+    if (recorded) {
+      this.state.open(recorded.settings);
       this.controls.show(this.state.settings);
       this.presets.show();
-      this.host.present(life, false);
+      this.host.present(recorded, false);
     }
-    if (!life || this.source.warms) this.compute({ shown: life !== null });
+    if (!recorded || this.source.warms) this.compute({ shown: recorded !== null });
     else setTimeout(() => this.source.warm(this.state.settings), WARM);
     this.mark();
   }

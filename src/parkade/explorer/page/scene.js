@@ -126,7 +126,7 @@ export class Scene {
     return this.joins.size ? labels.map(follow) : labels;
   }
 
-  /** Number of clusters. */
+  /** The number of clusters at u. */
   clustersAt(u) { return new Set(this.labelsAt(u)).size; }
 
   /** The angle between the start of a token and its place now. */

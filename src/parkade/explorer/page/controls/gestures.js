@@ -20,7 +20,7 @@ export function tokenAt(places, x, y, near = NEAR) {
 }
 
 export class Gestures {
-  /** `host` gives view(), scene(), places(), and hears changed(), hovered(token, event), chosen(token), done(). */
+  /** `host` has view(), scene(), places(), and the callbacks changed(), hovered(token, event), chosen(token), done(). */
   constructor(canvas, host) {
     this.canvas = canvas;
     this.host = host;

@@ -45,9 +45,9 @@ export class NumberField extends Field {
     const range = slider && make('input', { type: 'range', min: 0, max: 1, step, id: `${name}-slider`, 'aria-label': `${symbol || name}, ${label}` });
     super(field, make('div', { className: 'row' }, labelOf(field, note), box), ...(range ? [range] : []));
     Object.assign(this, { note, box, range, onChange });
-    box.addEventListener('change', () => this.tell(typedNumber(box.value), true));
-    range?.addEventListener('input', () => this.tell(this.slid(), false));
-    range?.addEventListener('change', () => this.tell(this.slid(), true));
+    box.addEventListener('change', () => this.set(typedNumber(box.value), true));
+    range?.addEventListener('input', () => this.set(this.slid(), false));
+    range?.addEventListener('change', () => this.set(this.slid(), true));
     if (field.whole) range?.addEventListener('keydown', (event) => this.key(event));
   }
 
@@ -61,7 +61,7 @@ export class NumberField extends Field {
     event.preventDefault();
     const { low, high, log } = this.field.slider;
     const step = log ? Math.max(1, Math.round(0.014 * value)) : 1;
-    this.tell(Math.min(high, Math.max(low, value + way * step)), true);
+    this.set(Math.min(high, Math.max(low, value + way * step)), true);
   }
 
   /** The value at which the slider stands. */
@@ -72,7 +72,8 @@ export class NumberField extends Field {
     return this.field.whole ? Math.round(value) : Number(value.toPrecision(value >= 1e5 ? 2 : 3));
   }
 
-  tell(value, done) {
+  /** Take a value; `done` is false while the slider still moves. */
+  set(value, done) {
     this.showValue(value);
     this.onChange(value, done);
   }

@@ -6,7 +6,7 @@ import { TOGGLES } from './link.js';
 const COLORS = ['cluster', 'position'];
 
 export class Legend {
-  /** `host` hears changed(). */
+  /** `host` has the callback changed(). */
   constructor(state, host) {
     this.state = state;
     this.host = host;

@@ -19,18 +19,18 @@ function freshView() {
 
 /** Settings, view and time of a link, its step of the tour, whether it is a presentation, and what it compares with; `base` are the settings it need not name. */
 export function parseLink(hash, fields, base) {
-  const given = new URLSearchParams(hash.replace(/^#/, ''));
+  const parameters = new URLSearchParams(hash.replace(/^#/, ''));
   const settings = { ...base };
   for (const { name, default: usual } of fields) {
-    if (!given.has(name)) continue;
-    const text = given.get(name);
+    if (!parameters.has(name)) continue;
+    const text = parameters.get(name);
     // What is no number goes to the server as it is: its answer says what is wrong with it.
     const isNumber = typeof usual === 'number' && text.trim() !== '' && Number.isFinite(Number(text));
     settings[name] = isNumber ? Number(text) : text;
   }
   const view = freshView();
   const list = (name, length) => {
-    const values = (given.get(name) ?? '').split(',').map(Number);
+    const values = (parameters.get(name) ?? '').split(',').map(Number);
     return values.length === length && values.every(Number.isFinite) ? values : null;
   };
   const turn = list('turn', 4);
@@ -38,19 +38,19 @@ export function parseLink(hash, fields, base) {
     const size = Math.hypot(...turn);
     view.turn = turn.map((c) => c / size);
   }
-  const zoom = Number(given.get('zoom'));
+  const zoom = Number(parameters.get('zoom'));
   if (zoom > 0) view.zoom = Math.min(200, Math.max(0.5, zoom));
   view.pan = list('pan', 2) ?? view.pan;
-  if (given.get('color') === 'position') view.color = 'position';
-  if (given.has('show')) {
-    const shown = new Set(given.get('show').split(','));
+  if (parameters.get('color') === 'position') view.color = 'position';
+  if (parameters.has('show')) {
+    const shown = new Set(parameters.get('show').split(','));
     for (const name of Object.keys(TOGGLES)) view[name] = shown.has(name);
   }
-  const tour = Number(given.get('tour'));
-  const token = Number(given.get('token'));
+  const tour = Number(parameters.get('tour'));
+  const token = Number(parameters.get('token'));
   if (Number.isInteger(token) && token >= 1) view.token = token - 1;
-  const t = given.has('t') && Number(given.get('t')) >= 0 ? Number(given.get('t')) : null;
-  return { settings, view, t, tour: Number.isInteger(tour) && tour >= 1 ? tour : null, talk: given.has('talk'), beside: given.get('beside'), many: given.has('many') };
+  const t = parameters.has('t') && Number(parameters.get('t')) >= 0 ? Number(parameters.get('t')) : null;
+  return { settings, view, t, tour: Number.isInteger(tour) && tour >= 1 ? tour : null, talk: parameters.has('talk'), beside: parameters.get('beside'), many: parameters.has('many') };
 }
 
 /** The link of settings, a view and a time, which may be null. */

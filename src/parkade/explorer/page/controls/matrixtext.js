@@ -27,9 +27,9 @@ function entry(text) {
 export class Unreadable extends Error {}
 
 /** The rows of numbers of a text, which may be of any size; none if it says "I" or is random. */
-export function readRows(name, given, sentences) {
+export function readRows(name, typed, sentences) {
   const refuse = (sentence, blanks) => { throw new Unreadable(filled(sentence, { name, ...blanks })); };
-  const text = given.trim();
+  const text = typed.trim();
   if (text === 'I' || text.startsWith(RANDOM)) return [];
   const rows = text.split(';').map((row) => row.split(',').map(entry));
   if (rows.flat().includes(null)) refuse(sentences.unreadable, { other: sentences.other, got: brief(text) });
@@ -41,9 +41,9 @@ export function readRows(name, given, sentences) {
 }
 
 /** The matrix of a text: a flat array of d × d numbers, or { random: SEED }. */
-export function readMatrix({ name, rule }, given, d, sentences) {
+export function readMatrix({ name, rule }, typed, d, sentences) {
   const refuse = (sentence, blanks) => { throw new Unreadable(filled(sentence, { name, ...blanks })); };
-  const text = given.trim();
+  const text = typed.trim();
   if (text === 'I') return diagonal(Array(d).fill(1));
   if (text.startsWith(RANDOM)) return { random: readSeed(name, text.slice(RANDOM.length), sentences, refuse) };
   const rows = readRows(name, text, sentences);

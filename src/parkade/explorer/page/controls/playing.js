@@ -1,12 +1,12 @@
 // The time line: moving in time by pointer and keys, playing, hopping from merge to merge.
 
-import { timeSpan } from '../draw/timechart.js';
+import { timeSpan } from '../draw/timeaxis.js';
 
 const SECONDS = 14; // a whole run at speed 1, and a bit more for each decade
 const PER_DECADE = 0.2;
 
 export class Timeline {
-  /** `host` gives view(), scene(), names(), and hears changed(), done(), playing(flag). */
+  /** `host` has view(), scene(), names(), and the callbacks changed(), done(), playing(flag). */
   constructor(canvas, host) {
     this.canvas = canvas;
     this.host = host;
@@ -72,8 +72,8 @@ export class Timeline {
     const { u } = this.host.view();
     const stops = [0, ...scene.arrivals.map((t) => scene.moment(t)), 1];
     const margin = 0.002;
-    const found = step > 0 ? stops.find((s) => s > u + margin) : stops.reverse().find((s) => s < u - margin);
-    this.jump(found ?? (step > 0 ? 1 : 0));
+    const stop = step > 0 ? stops.find((s) => s > u + margin) : stops.reverse().find((s) => s < u - margin);
+    this.jump(stop ?? (step > 0 ? 1 : 0));
   }
 
   key(event) {

@@ -4,7 +4,7 @@ import { byId, make } from '../dom.js';
 import { Refusal } from '../refusal.js';
 
 export class Presets {
-  /** `onChoose` hears the settings of the preset chosen. */
+  /** `onChoose(settings)` is called when a preset is chosen. */
   constructor(state, source, onChoose) {
     this.state = state;
     this.source = source;
@@ -28,8 +28,8 @@ export class Presets {
 
   /** Name the preset whose settings are shown, if there is one. */
   show() {
-    const found = this.list.find(({ settings }) => this.state.isChosen({ ...this.state.base, ...settings }));
-    byId('preset').value = found?.name ?? '';
-    byId('about').textContent = found?.about ?? '';
+    const preset = this.list.find(({ settings }) => this.state.isChosen({ ...this.state.base, ...settings }));
+    byId('preset').value = preset?.name ?? '';
+    byId('about').textContent = preset?.about ?? '';
   }
 }

@@ -18,16 +18,16 @@ export class Progress {
 
   /** Something has begun. If it takes the place of something else, the reader has waited since that began. */
   begin() {
-    this.tell(0);
+    this.update(0);
     this.timer ??= setTimeout(() => this.show(), PATIENCE);
   }
 
   show() {
     byId(this.id).hidden = false;
-    this.tell(this.share);
+    this.update(this.share);
   }
 
-  tell(share) {
+  update(share) {
     this.share = share;
     const percentage = Math.round(100 * share);
     this.part('bar').style.width = `${percentage}%`;

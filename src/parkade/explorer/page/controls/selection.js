@@ -1,10 +1,10 @@
-// The token that is pointed at, and the one that is kept.
+// The token that is pointed at, and the one that is selected.
 
 import { byId } from '../dom.js';
 import { showTip, showToken } from '../panels/token.js';
 
 export class Selection {
-  /** `host` hears changed() and done(). */
+  /** `host` has the callbacks changed() and done(). */
   constructor(state, host) {
     this.state = state;
     this.host = host;
@@ -25,17 +25,17 @@ export class Selection {
     this.host.changed();
   }
 
-  /** Keep a token, or none. */
+  /** Select a token, or none. */
   choose(token) {
     this.state.view.token = token;
     this.host.changed();
     this.host.done();
   }
 
-  /** Keep a token, or let it go if it is the one that is kept. */
+  /** Select a token, or none if it is selected already. */
   toggle(token) { this.choose(token === this.state.view.token ? null : token); }
 
-  /** Keep the next or the previous token, and say which. */
+  /** Select the next or the previous token, and say which. */
   step(way) {
     const { scene, view } = this.state;
     if (!scene) return;

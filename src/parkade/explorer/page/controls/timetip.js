@@ -1,13 +1,13 @@
 // The card at a merge on the time line: what was seen of it, and what was forecast.
 
-import { timeSpan } from '../draw/timechart.js';
-import { byId, make } from '../dom.js';
+import { timeSpan } from '../draw/timeaxis.js';
+import { byId, make, placeBeside } from '../dom.js';
 import { short } from '../format.js';
 
 const REACH = 6; // pixels from a merge to the pointer
 
 export class TimeTip {
-  /** `host` gives scene() and view(). */
+  /** `host` has scene() and view(). */
   constructor(canvas, host) {
     this.canvas = canvas;
     this.host = host;
@@ -28,15 +28,14 @@ export class TimeTip {
     const nearest = merges.reduce((best, merge) => (away(merge) <= away(best) ? merge : best), merges[0]);
     if (!nearest || away(nearest) > REACH) return;
     const token = nearest.absorbed;
-    const told = (what, found) => `${what}: ${found ? `joins ${scene.name(found.into)} at t = ${short(found.t)}` : 'no merge'}`;
+    const line = (what, merge) => `${what}: ${merge ? `joins ${scene.name(merge.into)} at t = ${short(merge.t)}` : 'no merge'}`;
     const of = (list) => list.find((merge) => merge.absorbed === token);
     tip.replaceChildren(
       make('b', { textContent: scene.name(token) }), make('br'),
-      told('seen', of(scene.merges)), make('br'), told('forecast', of(scene.forecast.merges)),
+      line('seen', of(scene.merges)), make('br'), line('forecast', of(scene.forecast.merges)),
     );
     tip.hidden = false;
-    const x = event.clientX - box.left;
-    tip.style.left = `${x + 18 + tip.offsetWidth > box.width ? x - 18 - tip.offsetWidth : x + 18}px`;
+    placeBeside(tip, event.clientX - box.left, box.width);
     tip.style.top = '14px';
   }
 }

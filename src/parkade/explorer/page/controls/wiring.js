@@ -32,7 +32,7 @@ export function wire(state, parts) {
   };
 
   const help = () => byId('help').showModal();
-  const ifShown = (action) => (...given) => state.show && action(...given);
+  const ifShown = (action) => (...values) => state.show && action(...values);
   const hop = ifShown((step) => timeline.hop(step));
 
   const press = (id, action) => byId(id).addEventListener('click', action);

@@ -3,7 +3,7 @@
 // Paths along a circle would cover each other. So the past is drawn inwards: the longer ago, on
 // the scale of log time, the deeper inside the circle.
 
-import { SANS } from './look.js';
+import { SANS, disc, line, ring } from './look.js';
 import { tenTo } from '../format.js';
 
 const FULL = 2 * Math.PI;
@@ -13,15 +13,8 @@ const LANE = 0.035;
 
 export function drawRim(pen, stage, scene, theme) {
   const { x, y, radius } = stage;
-  pen.fillStyle = theme.ball;
-  pen.beginPath();
-  pen.arc(x, y, radius, 0, FULL);
-  pen.fill();
-  pen.strokeStyle = theme.faint;
-  pen.lineWidth = 1.2;
-  pen.beginPath();
-  pen.arc(x, y, radius, 0, FULL);
-  pen.stroke();
+  disc(pen, x, y, radius, theme.ball);
+  ring(pen, x, y, radius, theme.faint, 1.2);
 }
 
 /** The radius at which a moment of the past is drawn. */
@@ -39,11 +32,7 @@ export function drawDecades(pen, stage, scene, u, theme) {
     const radius = depthOf(stage, u, scene.moment(10 ** k));
     if (k % step || radius < 0.3 * stage.radius) continue;
     pen.globalAlpha = 0.7;
-    pen.strokeStyle = theme.line;
-    pen.lineWidth = 0.7;
-    pen.beginPath();
-    pen.arc(stage.x, stage.y, radius, 0, FULL);
-    pen.stroke();
+    ring(pen, stage.x, stage.y, radius, theme.line, 0.7);
     pen.globalAlpha = 1;
     if (stage.radius - radius < 14) continue;
     const label = tenTo(k);
@@ -135,13 +124,7 @@ export function drawArcs(pen, stage, scene, view, theme) {
     pen.setLineDash([]);
     // A tick at the start of the centre.
     const angle = arc.middle + offset;
-    pen.beginPath();
-    for (const reach of [radius - 3.5, radius + 3.5]) {
-      const point = [stage.x + reach * Math.cos(angle), stage.y - reach * Math.sin(angle)];
-      if (reach < radius) pen.moveTo(...point);
-      else pen.lineTo(...point);
-    }
-    pen.stroke();
+    line(pen, ...[radius - 3.5, radius + 3.5].map((reach) => [stage.x + reach * Math.cos(angle), stage.y - reach * Math.sin(angle)]));
     pen.globalAlpha = 1;
   }
   return lanes.length ? 0.055 + LANE * lanes.length : 0.03;

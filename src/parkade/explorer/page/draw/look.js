@@ -73,6 +73,18 @@ export function clusterSizes(labels) {
   return sizes;
 }
 
+/** A path through points [x, y]. */
+function path(pen, points) {
+  pen.beginPath();
+  points.forEach(([x, y], i) => (i ? pen.lineTo(x, y) : pen.moveTo(x, y)));
+}
+
+/** A line through points [x, y]. */
+export function line(pen, ...points) {
+  path(pen, points);
+  pen.stroke();
+}
+
 export function disc(pen, x, y, r, color) {
   pen.fillStyle = color;
   pen.beginPath();
@@ -89,14 +101,11 @@ export function ring(pen, x, y, r, color, width) {
 }
 
 export function star(pen, x, y, r, color, edge) {
-  pen.beginPath();
-  for (let i = 0; i < 10; i++) {
+  path(pen, Array.from({ length: 10 }, (_, i) => {
     const reach = i % 2 ? 0.45 * r : r;
     const angle = (i * Math.PI) / 5 - Math.PI / 2;
-    const [px, py] = [x + reach * Math.cos(angle), y + reach * Math.sin(angle)];
-    if (i) pen.lineTo(px, py);
-    else pen.moveTo(px, py);
-  }
+    return [x + reach * Math.cos(angle), y + reach * Math.sin(angle)];
+  }));
   pen.closePath();
   pen.lineJoin = 'round';
   pen.strokeStyle = edge;
@@ -134,7 +143,7 @@ export function pathVertices(scene) {
   const { n, space, count, drawn } = scene;
   const bend = n > 500 ? 0.03 : 0.012;
   return Array.from({ length: n }, (_, k) => {
-    const kept = [0];
+    const vertices = [0];
     let last = 0;
     for (let f = 1; f < count; f++) {
       let apart = 0;
@@ -142,11 +151,11 @@ export function pathVertices(scene) {
         apart += (drawn[(f * n + k) * space + c] - drawn[(last * n + k) * space + c]) ** 2;
       }
       if (apart < bend * bend) continue;
-      if (f - 1 > last) kept.push(f - 1);
-      kept.push(f);
+      if (f - 1 > last) vertices.push(f - 1);
+      vertices.push(f);
       last = f;
     }
-    return kept;
+    return vertices;
   });
 }
 

@@ -43,17 +43,17 @@ export function clusterColors(scene, theme) {
   const colors = new Array(n).fill(null);
   const list = theme.dark ? DARK_LEADERS : LEADERS;
   // How long each token leads others, on the time line; leaders at the end count in any case.
-  const life = new Float64Array(n);
+  const leadTimes = new Float64Array(n);
   for (let f = scene.formed; f < count; f++) {
     const length = f === count - 1 ? 1e-6 : moments[f + 1] - moments[f];
     const sizes = new Uint16Array(n);
     for (let k = 0; k < n; k++) sizes[labels[f * n + k]]++;
-    for (let k = 1; k < n; k++) if (sizes[k] > 1 || (sizes[k] && scene.clusters[f] <= 12)) life[k] += length;
+    for (let k = 1; k < n; k++) if (sizes[k] > 1 || (sizes[k] && scene.clusters[f] <= 12)) leadTimes[k] += length;
   }
   // During a merge, followers that lag behind form short-lived groups, which get no colour.
   const last = (count - 1) * n;
-  const order = [...life.keys()].filter((k) => life[k] > 0.004 || (life[k] > 0 && labels[last + k] === k));
-  order.sort((a, b) => life[b] - life[a] || a - b);
+  const order = [...leadTimes.keys()].filter((k) => leadTimes[k] > 0.004 || (leadTimes[k] > 0 && labels[last + k] === k));
+  order.sort((a, b) => leadTimes[b] - leadTimes[a] || a - b);
   order.forEach((leader, rank) => {
     const color = list[rank % list.length];
     const round = Math.floor(rank / list.length);

@@ -12,7 +12,7 @@ export class SvgPen {
     this.parts = [];
     this.defs = [];
     this.path = [];
-    this.kept = [];
+    this.saved = [];
     this.state = {
       fillStyle: '#000', strokeStyle: '#000', lineWidth: 1, globalAlpha: 1, font: '10px sans-serif',
       textAlign: 'start', textBaseline: 'alphabetic', lineCap: 'butt', lineJoin: 'miter', dash: [],
@@ -25,8 +25,8 @@ export class SvgPen {
     }
   }
 
-  save() { this.kept.push({ ...this.state }); }
-  restore() { this.state = this.kept.pop() ?? this.state; }
+  save() { this.saved.push({ ...this.state }); }
+  restore() { this.state = this.saved.pop() ?? this.state; }
   setLineDash(dash) { this.state.dash = dash; }
   beginPath() { this.path = []; }
   moveTo(x, y) { this.path.push(`M${coordinate(x)} ${coordinate(y)}`); }

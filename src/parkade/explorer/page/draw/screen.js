@@ -2,7 +2,8 @@
 
 import { byId } from '../dom.js';
 import { drawBall } from './ball.js';
-import { drawConsumption, drawStaircase } from './timechart.js';
+import { drawConsumption } from './consumption.js';
+import { drawStaircase } from './timechart.js';
 import { tokenName } from '../format.js';
 import { TokenColors } from './look.js';
 import { themeColors } from './palette.js';
@@ -36,7 +37,7 @@ function penFor(id) {
 }
 
 export class Screen {
-  /** `host` gives attention(), the panel, playing(), beside(), many(), and others(), the staircases beside that of the run. */
+  /** `host` has attention(), the panel, playing(), beside(), many(), and others(), the staircases of other runs. */
   constructor(state, host) {
     this.state = state;
     this.host = host;

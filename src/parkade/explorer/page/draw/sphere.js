@@ -1,6 +1,6 @@
 // The sphere: its shade, meridians, caps and trails, at the back and in front.
 
-import { SANS, SERIF, rimmedText } from './look.js';
+import { SANS, SERIF, disc, line, rimmedText, ring } from './look.js';
 import { percent } from '../format.js';
 
 const FULL = 2 * Math.PI;
@@ -10,15 +10,8 @@ export function drawGround(pen, stage, scene, theme) {
   const shade = pen.createRadialGradient(x - 0.35 * radius, y - 0.4 * radius, 0, x, y, radius);
   shade.addColorStop(0, theme.ball);
   shade.addColorStop(1, theme.rim);
-  pen.fillStyle = shade;
-  pen.beginPath();
-  pen.arc(x, y, radius, 0, FULL);
-  pen.fill();
-  pen.strokeStyle = theme.line;
-  pen.lineWidth = 1;
-  pen.beginPath();
-  pen.arc(x, y, radius, 0, FULL);
-  pen.stroke();
+  disc(pen, x, y, radius, shade);
+  ring(pen, x, y, radius, theme.line, 1);
 }
 
 /** Lines through `points` (flat, three numbers each), only those in front or at the back. */
@@ -172,10 +165,7 @@ export function drawAxes(pen, stage, scene, theme) {
     pen.globalAlpha = at[2] < -0.2 ? 0.45 : 1;
     pen.strokeStyle = theme.faint;
     pen.lineWidth = 1;
-    pen.beginPath();
-    pen.moveTo(stage.x, stage.y);
-    pen.lineTo(at[0], at[1]);
-    pen.stroke();
+    line(pen, [stage.x, stage.y], at);
     pen.textAlign = at[0] < stage.x ? 'right' : 'left';
     pen.fillStyle = theme.soft;
     const away = at[0] < stage.x ? -6 : 6;

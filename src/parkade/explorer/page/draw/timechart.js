@@ -1,79 +1,12 @@
-// The charts over log time: the staircase of clusters, which is the time line, and consumption.
+// The staircase of clusters over log time, which is the time line.
 
 import { forecastSentence } from '../panels/forecast.js';
-import { SANS, disc, rimmedText } from './look.js';
-import { counted, percent, short, tenTo } from '../format.js';
+import { SANS, disc, line, rimmedText } from './look.js';
+import { drawKey, drawNow, drawTimeAxis, placeOf, timeSpan } from './timeaxis.js';
+import { counted, short } from '../format.js';
 
-const LEFT = 42;
-const RIGHT = 14;
 const TICK = 5;
 const DASH = [5, 3];
-
-/** Pixels of the time line inside a chart's box; the same for drawing and for the pointer. */
-export function timeSpan(box) {
-  return { left: box.x + LEFT, right: box.x + box.w - RIGHT };
-}
-
-const placeOf = (box, u) => {
-  const { left, right } = timeSpan(box);
-  return left + u * (right - left);
-};
-
-export function decadeTicks(scene, width) {
-  const low = Math.ceil(Math.log10(scene.first) - 1e-9);
-  const high = Math.floor(Math.log10(scene.end) + 1e-9);
-  const room = Math.max(2, Math.floor(width / 50));
-  const step = [1, 2, 5, 10, 20, 50].find((s) => (high - low) / s <= room) ?? 100;
-  const ticks = [];
-  for (let k = low; k <= high; k++) if (k % step === 0) ticks.push(k);
-  return ticks;
-}
-
-/** Ticks of the time axis: powers of ten, or layers. */
-function timeTicks(scene, width) {
-  if (!scene.linear) return decadeTicks(scene, width).map((k) => ({ t: 10 ** k, text: tenTo(k) }));
-  const room = Math.max(2, Math.floor(width / 40));
-  const length = scene.end - scene.times[0];
-  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((s) => length / s <= room) ?? 1000;
-  const ticks = [];
-  for (let t = Math.ceil(scene.times[0] / step) * step; t <= scene.end; t += step) ticks.push({ t, text: String(t) });
-  return ticks;
-}
-
-function drawTimeAxis(pen, box, y, scene, theme, labels = true) {
-  const { left, right } = timeSpan(box);
-  pen.strokeStyle = theme.faint;
-  pen.lineWidth = 1;
-  pen.beginPath();
-  pen.moveTo(left, y);
-  pen.lineTo(right, y);
-  const ticks = timeTicks(scene, right - left);
-  for (const { t } of ticks) {
-    const x = placeOf(box, scene.moment(t));
-    pen.moveTo(x, y);
-    pen.lineTo(x, y + 4);
-  }
-  pen.stroke();
-  if (!labels) return;
-  pen.font = `11px ${SANS}`;
-  pen.fillStyle = theme.soft;
-  pen.textBaseline = 'top';
-  pen.textAlign = 'center';
-  for (const { t, text } of ticks) {
-    const x = placeOf(box, scene.moment(t));
-    if (x - left > 24) pen.fillText(text, x, y + 7);
-  }
-  pen.fillText(short(scene.count > 1 ? scene.times[0] : 0), left, y + 7);
-}
-
-function drawNow(pen, x, top, bottom, theme) {
-  pen.strokeStyle = theme.ink;
-  pen.lineWidth = 1.2;
-  pen.beginPath();
-  pen.moveTo(x, top);
-  pen.lineTo(x, bottom);
-  pen.stroke();
-}
 
 /** Shade the part of the time line that is not trusted, and say why; returns the places of these words. */
 function drawUntrusted(pen, box, top, bottom, scene, theme) {
@@ -111,24 +44,20 @@ function stairs(scene, arrivals) {
 }
 
 function strokeStairs(pen, box, steps, height) {
-  pen.lineJoin = 'round';
-  pen.beginPath();
-  steps.forEach(([u, count], i) => {
+  const points = steps.flatMap(([u, count], i) => {
     const x = placeOf(box, u);
-    if (i) pen.lineTo(x, height(steps[i - 1][1]));
-    else pen.moveTo(x, height(count));
-    pen.lineTo(x, height(count));
+    return [...(i ? [[x, height(steps[i - 1][1])]] : []), [x, height(count)]];
   });
-  pen.lineTo(timeSpan(box).right, height(steps[steps.length - 1][1]));
-  pen.stroke();
+  pen.lineJoin = 'round';
+  line(pen, ...points, [timeSpan(box).right, points[points.length - 1][1]]);
 }
 
 /**
  * Draw the staircase, and return where the names of its plateaus are: { x, y, width, start }.
  * `others` are those of other runs: `lines` behind it, { steps: [t, clusters], color, width, alpha, dash }, and
- * drawKey(pen, box, theme), which says what they are and returns the places of its words.
+ * drawKeys(pen, box, theme), which says what they are and returns the places of its words.
  */
-export function drawStaircase(pen, box, scene, view, theme, others = { lines: [], drawKey: () => [] }) {
+export function drawStaircase(pen, box, scene, view, theme, others = { lines: [], drawKeys: () => [] }) {
   const { left, right } = timeSpan(box);
   const base = box.y + box.h - 26;
   const top = box.y + 8;
@@ -162,7 +91,7 @@ export function drawStaircase(pen, box, scene, view, theme, others = { lines: []
   pen.strokeStyle = theme.accent;
   pen.lineWidth = forecast ? 3.2 : 1.8; // a dashed line on top must not hide it
   strokeStairs(pen, box, steps, height);
-  taken.push(...others.drawKey(pen, box, theme));
+  taken.push(...others.drawKeys(pen, box, theme));
   if (forecast) {
     drawMergeTicks(pen, box, base - TICK, scene, scene.forecastArrivals, theme.forecast);
     pen.strokeStyle = theme.forecast;
@@ -170,8 +99,12 @@ export function drawStaircase(pen, box, scene, view, theme, others = { lines: []
     pen.setLineDash(DASH);
     strokeStairs(pen, box, stairs(scene, scene.forecastArrivals), height);
     pen.setLineDash([]);
+    // A sentence where the staircase leaves room for it.
     const [free] = steps.find(([, count]) => height(count) > top + 16) ?? [1];
-    taken.push(drawForecastKey(pen, box, top, placeOf(box, free), scene, theme));
+    pen.font = `11px ${SANS}`;
+    const sentence = forecastSentence(scene.forecast);
+    const fits = pen.measureText(sentence).width + 40 < right - placeOf(box, free);
+    taken.push(drawKey(pen, box, top + 4, fits ? sentence : 'forecast', theme.forecast, DASH, theme));
   }
   const names = nameStairs(pen, box, plateaus, scene, height, theme, taken);
   const x = placeOf(box, view.u);
@@ -192,27 +125,6 @@ function drawCountAxis(pen, left, n, height, theme) {
     last = height(count);
     pen.fillText(String(count), left - 8, last);
   }
-}
-
-/** What the dashed line is, in a sentence if the staircase leaves room from `free` on; returns where that is. */
-function drawForecastKey(pen, box, top, free, scene, theme) {
-  const { right } = timeSpan(box);
-  pen.font = `11px ${SANS}`;
-  const sentence = forecastSentence(scene.forecast);
-  const text = pen.measureText(sentence).width + 40 < right - free ? sentence : 'forecast';
-  pen.textAlign = 'right';
-  pen.textBaseline = 'middle';
-  rimmedText(pen, text, right - 2, top + 4, theme.soft, theme.panel);
-  const x = right - 8 - pen.measureText(text).width;
-  pen.strokeStyle = theme.forecast;
-  pen.lineWidth = 1.7;
-  pen.setLineDash(DASH);
-  pen.beginPath();
-  pen.moveTo(x - 24, top + 4);
-  pen.lineTo(x, top + 4);
-  pen.stroke();
-  pen.setLineDash([]);
-  return { x: x - 24, y: top + 10, width: right - x + 24 };
 }
 
 function drawMergeTicks(pen, box, base, scene, times, color) {
@@ -260,46 +172,4 @@ function nameStairs(pen, box, plateaus, scene, height, theme, taken) {
     rimmedText(pen, text, x, y, theme.ink, theme.panel);
   }
   return names;
-}
-
-export function drawConsumption(pen, box, scene, view, theme) {
-  const base = box.y + box.h - 22;
-  const top = box.y + 10;
-  const height = (share) => base - (base - top) * share;
-  const { left, right } = timeSpan(box);
-  pen.font = `11px ${SANS}`;
-  pen.textAlign = 'right';
-  pen.textBaseline = 'middle';
-  pen.lineWidth = 0.7;
-  for (const share of [0.5, 1]) {
-    pen.strokeStyle = theme.line;
-    pen.beginPath();
-    pen.moveTo(left, height(share));
-    pen.lineTo(right, height(share));
-    pen.stroke();
-    pen.fillStyle = theme.soft;
-    pen.fillText(percent(share), left - 4, height(share));
-  }
-  drawTimeAxis(pen, box, base, scene, theme);
-  const curve = (values, color, dash) => {
-    pen.strokeStyle = color;
-    pen.lineWidth = 1.8;
-    pen.setLineDash(dash);
-    pen.beginPath();
-    values.forEach((share, f) => {
-      const [x, y] = [placeOf(box, scene.moments[f]), height(share)];
-      if (f) pen.lineTo(x, y);
-      else pen.moveTo(x, y);
-    });
-    pen.stroke();
-    pen.setLineDash([]);
-  };
-  const { renyi, strong } = scene.consumption;
-  curve(renyi, theme.ink, []);
-  curve(strong, theme.strong, []);
-  const x = placeOf(box, view.u);
-  drawNow(pen, x, top - 2, base, theme);
-  const { frame } = scene.frameAt(view.u);
-  disc(pen, x, height(renyi[frame]), 3, theme.ink);
-  disc(pen, x, height(strong[frame]), 3, theme.strong);
 }

@@ -31,7 +31,7 @@ export class Weights {
   constructor({ n, d, A, heads, mask, frozenSet, points, betas, frameOf }) {
     Object.assign(this, { n, d, frozenSet, points, betas, frameOf });
     this.sees = sight(mask);
-    // One head may be given by its scores ⟨A x_k, x_j⟩.
+    // One head may be described by its scores ⟨A x_k, x_j⟩.
     this.heads = heads ?? (A ? [{ query: A, key: null, frequencies: [], slope: 0 }] : []);
     this.tokens = null; // those of which the keys are known
   }

@@ -63,7 +63,7 @@ export class Downloads {
     this.timeline.pause();
     this.progress.begin();
     const recorded = format === 'video' ? recordVideo : recordGif;
-    const report = (share) => this.recording === mine && this.progress.tell(share);
+    const report = (share) => this.recording === mine && this.progress.update(share);
     const blob = await recorded(show, { ...this.state.view }, this.timeline.speed, mine.signal, report);
     if (this.recording !== mine) return;
     this.recording = null;
@@ -71,6 +71,6 @@ export class Downloads {
     if (blob) save(blob, this.name(format === 'gif' ? 'gif' : blob.type.split('/')[1]));
   }
 
-  /** Stop the recording. */
+  /** Stop the recording that is under way. */
   cancel() { this.recording?.abort(); }
 }

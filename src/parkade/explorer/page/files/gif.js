@@ -37,8 +37,9 @@ class ByteSink {
     this.data[this.length++] = value;
   }
 
-  short(value) { this.byte(value & 255); this.byte(value >> 8); }
-  text(value) { for (const c of value) this.byte(c.charCodeAt(0)); }
+  bytes(...values) { for (const value of values) this.byte(value); }
+  short(value) { this.bytes(value & 255, value >> 8); }
+  text(value) { this.bytes(...[...value].map((c) => c.charCodeAt(0))); }
 }
 
 /** The LZW codes of indices (8 bits each), in blocks of at most 255 bytes. */
@@ -57,8 +58,7 @@ function lzw(sink, indices) {
     }
   };
   const flush = () => {
-    sink.byte(block.length);
-    for (const value of block) sink.byte(value);
+    sink.bytes(block.length, ...block);
     block = [];
   };
   sink.byte(8);
@@ -69,8 +69,8 @@ function lzw(sink, indices) {
   let prefix = indices[0];
   for (let i = 1; i < indices.length; i++) {
     const key = (prefix << 8) | indices[i];
-    const found = table.get(key);
-    if (found !== undefined) { prefix = found; continue; }
+    const code = table.get(key);
+    if (code !== undefined) { prefix = code; continue; }
     put(prefix, width);
     if (next === 4096) {
       put(256, width);
@@ -114,30 +114,17 @@ export async function encodeGif(frames, width, height, delay, last, onProgress) 
   sink.text('GIF89a');
   sink.short(width);
   sink.short(height);
-  sink.byte(0xf7);
-  sink.byte(0);
-  sink.byte(0);
-  for (const color of colors) for (const c of color) sink.byte(c);
-  sink.byte(0x21);
-  sink.byte(0xff);
-  sink.byte(11);
+  sink.bytes(0xf7, 0, 0, ...colors.flat());
+  sink.bytes(0x21, 0xff, 11);
   sink.text('NETSCAPE2.0');
-  sink.byte(3);
-  sink.byte(1);
-  sink.short(0);
-  sink.byte(0);
+  sink.bytes(3, 1, 0, 0, 0);
   for (let f = 0; f < frames.length; f++) {
     const pixels = frames[f];
     const indices = new Uint8Array(width * height);
     for (let i = 0; i < indices.length; i++) indices[i] = indexOf(pixels[4 * i], pixels[4 * i + 1], pixels[4 * i + 2]);
-    sink.byte(0x21);
-    sink.byte(0xf9);
-    sink.byte(4);
-    sink.byte(4);
+    sink.bytes(0x21, 0xf9, 4, 4);
     sink.short(f === frames.length - 1 ? last : delay);
-    sink.byte(0);
-    sink.byte(0);
-    sink.byte(0x2c);
+    sink.bytes(0, 0, 0x2c);
     for (const value of [0, 0, width, height]) sink.short(value);
     sink.byte(0);
     lzw(sink, indices);

@@ -27,7 +27,7 @@ function elementAt(bytes, at, limit) {
 
 /** The elements from `start` to `end`. A cluster of unknown size ends where the next one begins. */
 function elements(bytes, start, end) {
-  const found = [];
+  const list = [];
   for (let at = start; at < end;) {
     const element = elementAt(bytes, at, end);
     if (!element.known) {
@@ -38,10 +38,10 @@ function elements(bytes, start, end) {
         element.end = child.end;
       }
     }
-    found.push(element);
+    list.push(element);
     at = element.end;
   }
-  return found;
+  return list;
 }
 
 const encoded = (value, length) => Uint8Array.from({ length }, (_, i) => Math.floor(value / 256 ** (length - 1 - i)) % 256);
@@ -95,8 +95,8 @@ export function completed(bytes, frame) {
   const copy = ({ at, end }) => bytes.subarray(at, end);
   const oldInfo = whatIs(ID.info);
   const clusters = parts.filter(({ id }) => id === ID.cluster).map((part) => readCluster(bytes, part));
-  const kept = elements(bytes, oldInfo.start, oldInfo.end).filter(({ id }) => id !== ID.duration).map(copy);
-  const info = made(ID.info, ...kept, float(ID.duration, clusters[clusters.length - 1].last + frame));
+  const others = elements(bytes, oldInfo.start, oldInfo.end).filter(({ id }) => id !== ID.duration).map(copy);
+  const info = made(ID.info, ...others, float(ID.duration, clusters[clusters.length - 1].last + frame));
   const tracks = copy(whatIs(ID.tracks));
   const bodies = clusters.map(({ data }) => made(ID.cluster, data));
 

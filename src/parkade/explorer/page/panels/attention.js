@@ -7,7 +7,7 @@ import { percent } from '../format.js';
 const square = ({ w, h }) => ({ x: 0, y: 0, w: Math.min(w, h), h: Math.min(w, h) });
 
 export class AttentionPanel {
-  /** `host` gives scene(), view(), and hears pointed(token) and chosen(token). */
+  /** `host` has scene(), view(), and the callbacks pointed(token) and chosen(token). */
   constructor(host) {
     this.host = host;
     this.image = new AttentionImage();

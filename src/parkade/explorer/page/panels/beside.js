@@ -24,7 +24,7 @@ const other = {
 };
 
 export class Beside {
-  /** `host` gives dark(), and hears changed() and commit(). Without a source of scenes there is only the forecast. */
+  /** `host` has dark(), and the callbacks changed() and commit(). Without a source of scenes there is only the forecast. */
   constructor(state, host, source) {
     this.state = state;
     this.host = host;

@@ -5,7 +5,7 @@
 // the reader goes on. The link has many=1.
 
 import { byId } from '../dom.js';
-import { SANS, rimmedText } from '../draw/look.js';
+import { drawKey } from '../draw/timeaxis.js';
 import { toast } from './panels.js';
 import { Refusal } from '../refusal.js';
 
@@ -16,7 +16,7 @@ const POINTS = 400; // of a mean on the time line
 const DASH = [5, 3];
 
 export class Many {
-  /** `source` computes; `host` hears changed() and commit(). */
+  /** `source` computes; `host` has the callbacks changed() and commit(). */
   constructor(state, source, progress, host) {
     Object.assign(this, { state, source, progress, host });
     this.runs = []; // { seen, forecast }
@@ -94,7 +94,7 @@ export class Many {
         const run = await this.source.stairs({ ...settings, seed }, mine.signal);
         if (this.under !== mine) return;
         this.runs.push(run);
-        this.progress.tell(this.runs.length / COUNT);
+        this.progress.update(this.runs.length / COUNT);
         this.timer ??= setTimeout(() => this.show(), PAUSE);
       }
     };
@@ -132,34 +132,17 @@ export class Many {
   }
 
   /** Say what the lines are, and their values at this moment; return where. */
-  drawKey(pen, box, theme) {
+  drawKeys(pen, box, theme) {
     if (!this.runs.length) return [];
     const t = this.state.time * (1 + 1e-9);
     const forecast = this.mean('forecast', t);
     const rows = [[`mean of ${this.runs.length} other seeds: ${this.mean('seen', t).toFixed(2)}`, theme.ink, []]];
     if (forecast !== null) rows.push([`law of merges, for the same starts: ${forecast.toFixed(2)}`, theme.forecast, DASH]);
-    pen.font = `11px ${SANS}`;
-    pen.textAlign = 'right';
-    pen.textBaseline = 'middle';
-    return rows.map(([text, color, dash], i) => {
-      const y = box.y + 12 + 16 * i;
-      const x = box.x + box.w - 16;
-      rimmedText(pen, text, x, y, theme.soft, theme.panel);
-      const end = x - pen.measureText(text).width - 6;
-      pen.strokeStyle = color;
-      pen.lineWidth = 1.8;
-      pen.setLineDash(dash);
-      pen.beginPath();
-      pen.moveTo(end - 24, y);
-      pen.lineTo(end, y);
-      pen.stroke();
-      pen.setLineDash([]);
-      return { x: end - 24, y: y + 6, width: x - end + 24 };
-    });
+    return rows.map(([text, color, dash], i) => drawKey(pen, box, box.y + 12 + 16 * i, text, color, dash, theme));
   }
 }
 
-/** How many times, of increasing ones, are up to t. */
+/** The number of times up to t in a list of increasing times. */
 function arrived(times, t) {
   let low = 0;
   let high = times.length;

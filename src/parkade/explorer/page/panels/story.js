@@ -1,4 +1,4 @@
-// A run told in words: one sentence about all of it, and notes for each moment.
+// A run in words: one sentence about all of it, and notes for each moment.
 
 import { byId } from '../dom.js';
 import { counted, short } from '../format.js';
@@ -25,9 +25,9 @@ function history(scene) {
 
 /** The whole run in one sentence; null where it has no clusters that wait. */
 export function storyOf(scene) {
-  const found = history(scene);
-  if (!found) return null;
-  const { plateaus, merges } = found;
+  const known = history(scene);
+  if (!known) return null;
+  const { plateaus, merges } = known;
   const [{ clusters }] = plateaus;
   const begins = `${scene.n} tokens gather in ${inWords(clusters, 'cluster')}`;
   if (!merges.length) return `${begins} and stay there.`;
@@ -39,9 +39,9 @@ export function storyOf(scene) {
 
 /** What is to be said at u: { state, merge }, the merge with its tokens and how fresh it is, from 1 to 0. */
 export function notesAt(scene, u) {
-  const found = history(scene);
-  if (!found) return null;
-  const { plateaus, merges } = found;
+  const known = history(scene);
+  if (!known) return null;
+  const { plateaus, merges } = known;
   const t = scene.time(u) * (1 + 1e-9);
   const now = plateaus.findLast(({ start, end }) => start <= t && scene.time(u) <= end);
   const count = capital(inWords(scene.clustersAt(u), 'cluster'));

@@ -1,6 +1,6 @@
 // One token in words: in the panel at the side, and next to the pointer.
 
-import { byId, make } from '../dom.js';
+import { byId, make, placeBeside } from '../dom.js';
 import { degrees, percent, short } from '../format.js';
 import { clusterSizes } from '../draw/look.js';
 
@@ -25,6 +25,9 @@ function tokenFacts(scene, view, k) {
   };
 }
 
+/** A name in bold, then lines. */
+const written = (name, lines) => [make('b', { textContent: `${name} ` }), ...lines.flatMap((line, i) => (i ? [make('br'), line] : [line]))];
+
 /** To which tokens token k attends. */
 function attends(scene, tokens, k) {
   if (scene.frozenSet.has(k)) return 'Attends to no token';
@@ -35,7 +38,7 @@ function attends(scene, tokens, k) {
   return `Attends to itself by ${percent(row[k])}${most}`;
 }
 
-/** The panel of the token that is pointed at or kept. */
+/** The panel of the token that is pointed at or selected. */
 export function showToken(scene, view) {
   const k = view.hover ?? view.token;
   const text = byId('token-text');
@@ -49,7 +52,7 @@ export function showToken(scene, view) {
   const { name, cluster, role, drift, length, tokens } = tokenFacts(scene, view, k);
   const lines = [`${[cluster, role].filter(Boolean).join('; ')}.`, `${[drift, length].filter(Boolean).join('. ')}.`];
   if (scene.hasAttention) lines.push(`${attends(scene, tokens, k)}.`);
-  text.replaceChildren(make('b', { textContent: `${name} ` }), ...lines.flatMap((line, i) => (i ? [make('br'), line] : [line])));
+  text.replaceChildren(...written(name, lines));
 }
 
 /** The card next to the pointer. */
@@ -59,10 +62,9 @@ export function showTip(scene, view, event) {
   if (tip.hidden) return;
   const { name, cluster, role, drift } = tokenFacts(scene, view, view.hover);
   const lines = [`token ${view.hover + 1} of ${scene.n}`, cluster, role, drift].filter(Boolean);
-  tip.replaceChildren(make('b', { textContent: `${name} ` }), ...lines.flatMap((line, i) => (i ? [make('br'), line] : [line])));
+  tip.replaceChildren(...written(name, lines));
   const box = byId('ball-box').getBoundingClientRect();
   const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-  const left = x + 18 + tip.offsetWidth > box.width ? x - 18 - tip.offsetWidth : x + 18;
-  tip.style.left = `${Math.max(0, left)}px`;
+  placeBeside(tip, x, box.width);
   tip.style.top = `${Math.max(0, Math.min(y + 12, box.height - tip.offsetHeight))}px`;
 }

@@ -14,7 +14,7 @@ export class Recorded {
   /** The Promise of a scene. */
   get(name) {
     if (!this.scenes.has(name)) {
-      this.scenes.set(name, this.source.recorded(name).then((found) => new Scene(found)));
+      this.scenes.set(name, this.source.recorded(name).then((data) => new Scene(data)));
       this.scenes.get(name).catch(() => this.scenes.delete(name)); // to be asked for again
     }
     return this.scenes.get(name);

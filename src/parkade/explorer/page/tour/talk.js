@@ -17,7 +17,7 @@ const AHEAD = ['PageDown', 'ArrowRight', 'ArrowDown', 'Enter'];
 const BACK = ['PageUp', 'ArrowLeft', 'ArrowUp'];
 
 export class Talk {
-  /** `host` gives scene(), calm(), the timeline and the tour, and hears changed(). */
+  /** `host` has scene(), calm(), the timeline, the tour, and the callback changed(). */
   constructor(state, host) {
     this.state = state;
     this.host = host;
@@ -53,7 +53,7 @@ export class Talk {
     byId('talk-open').focus({ preventScroll: true });
   }
 
-  /** Take the address's word for it. */
+  /** Enter or leave the presentation, as the address says. */
   follow() {
     if (this.state.talk && !this.on) this.enter();
     else if (!this.state.talk) this.leave();

@@ -11,9 +11,9 @@ const whole = (text) => text.replaceAll(' = ', '\u00a0=\u00a0');
 
 export class Tour {
   /**
-   * `host` gives recorded(name), a Promise of a scene or null; shows one with take(scene, view, t), and another beside it with
-   * compare(scene, names); plays until
-   * a time with play(t); takes a step with commit(); and hears left().
+   * `host` has recorded(name), a Promise of a scene or null; take(scene, view, t), which shows one, and
+   * compare(scene, names), which shows another beside it; play(t), which plays until a time; commit(), for a step that
+   * undo takes back; and the callback left().
    */
   constructor(state, host, known = () => true) {
     this.state = state;
