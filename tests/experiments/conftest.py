@@ -5,14 +5,14 @@ import json
 import pytest
 
 from parkade import plots
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Setup
 from parkade.plots import style
 
 
 @pytest.fixture(scope="session")
 def quick():
-    """A quick effort with the seed 0 that writes nothing."""
-    return Effort(quick=True, seed=0, report=lambda fraction: None)
+    """A quick setup with the seed 0 that writes nothing."""
+    return Setup(quick=True, seed=0, report=lambda fraction: None)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -5,11 +5,11 @@ import dataclasses
 import pytest
 from support.experiments import fake_claim, fake_exhibit
 
-from parkade.experiments.experiment import Effort, by_name
+from parkade.experiments.experiment import Setup, by_name
 from parkade.experiments.output import Picture
 
 
-def test_an_effort_chooses_samples_by_whether_it_is_quick(quick):
+def test_a_setup_chooses_samples_by_whether_it_is_quick(quick):
     assert quick.choose(2, 12) == 2
     assert dataclasses.replace(quick, quick=False).choose(2, 12) == 12
 
@@ -23,12 +23,12 @@ def test_randomness_depends_on_the_seed_and_on_the_stream_alone(quick):
 
 def test_parts_report_their_part_of_the_progress():
     seen = []
-    effort = Effort(True, 0, seen.append)
+    setup = Setup(True, 0, seen.append)
     for i in range(2):
         for fraction in (0.5, 1.0):
-            effort.part(i, 2).report(fraction)
+            setup.part(i, 2).report(fraction)
     assert seen == [0.25, 0.5, 0.75, 1.0]
-    nested = effort.part(1, 2).part(0, 2)
+    nested = setup.part(1, 2).part(0, 2)
     nested.report(1.0)
     assert seen[-1] == 0.75
 
@@ -57,8 +57,8 @@ def test_files_that_an_experiment_wrote_itself_are_among_its_files(quick, tmp_pa
     own = Picture(tmp_path / "part.png", "a part")
     exhibit = fake_exhibit("one")
 
-    def measure(effort):
-        finding = exhibit.measure(effort)
+    def measure(setup):
+        finding = exhibit.measure(setup)
         return dataclasses.replace(finding, pictures=[own], files=[tmp_path / "part.json"])
 
     whole = dataclasses.replace(exhibit, measure=measure, draw=None)
@@ -68,8 +68,8 @@ def test_files_that_an_experiment_wrote_itself_are_among_its_files(quick, tmp_pa
 
 
 def test_a_claim_and_a_figure_run_in_the_same_way(quick, tmp_path):
-    effort = dataclasses.replace(quick, folder=tmp_path)
-    claim, exhibit = fake_claim("claim").perform(effort), fake_exhibit("figure").perform(effort)
+    setup = dataclasses.replace(quick, folder=tmp_path)
+    claim, exhibit = fake_claim("claim").perform(setup), fake_exhibit("figure").perform(setup)
     assert claim.finding.numbers == exhibit.finding.numbers
     assert [p.suffix for p in claim.paths[:2]] == [p.suffix for p in exhibit.paths[:2]]
 

@@ -12,14 +12,14 @@ from parkade.experiments.experiment import OURS
 
 
 @pytest.fixture
-def effort(quick, tmp_path):
+def setup(quick, tmp_path):
     return dataclasses.replace(quick, folder=tmp_path, seed=3, runs=7)
 
 
 @pytest.fixture
-def record(effort, tmp_path):
-    settings = records.settings_of(effort)
-    return records.write_record(fake_exhibit("one").perform(effort), settings, tmp_path)
+def record(setup, tmp_path):
+    settings = records.settings_of(setup)
+    return records.write_record(fake_exhibit("one").perform(setup), settings, tmp_path)
 
 
 def test_claims_as_json_hold_everything_but_the_arrays(quick):
@@ -75,9 +75,9 @@ def test_a_record_without_a_checksum_does_not_count(record, tmp_path):
     assert records.find_record(tmp_path, "one") is None
 
 
-def test_settings_are_those_of_the_effort_and_of_the_code(effort):
-    settings = records.settings_of(effort)
-    assert settings == records.settings_of(effort)
-    assert settings != records.settings_of(dataclasses.replace(effort, quick=False))
-    assert settings != records.settings_of(dataclasses.replace(effort, seed=4))
+def test_settings_are_those_of_the_setup_and_of_the_code(setup):
+    settings = records.settings_of(setup)
+    assert settings == records.settings_of(setup)
+    assert settings != records.settings_of(dataclasses.replace(setup, quick=False))
+    assert settings != records.settings_of(dataclasses.replace(setup, seed=4))
     assert len(settings["code"]) == 16

@@ -1,4 +1,4 @@
-"""`reproduce`: figures are complete, kept if they are there, and made again if not."""
+"""`reproduce`: figures are complete, reused if they are there, and made again if not."""
 
 import dataclasses
 import json
@@ -36,7 +36,7 @@ def test_reproduce_writes_every_figure(made):
     for result in results:
         assert result.paths[:2] == [output / f"{result.name}.{kind}" for kind in ("png", "pdf")]
         assert result.seconds > 0
-        assert not result.kept
+        assert not result.reused
         png, pdf = (path.read_bytes() for path in result.paths[:2])
         assert png.startswith(b"\x89PNG\r\n\x1a\n")
         assert png.rstrip().endswith(b"IEND\xaeB`\x82")
@@ -55,7 +55,7 @@ def test_what_is_there_is_kept_and_what_is_missing_made_again(made):
     (output / "fig2.png").unlink()
     page = (output / "index.html").read_bytes()
     again = reproduce(REAL, output, seed=1)
-    assert [result.name for result in again if not result.kept] == ["fig2"]
+    assert [result.name for result in again if not result.reused] == ["fig2"]
     assert (output / "fig2.png").exists()
     assert len((output / "index.html").read_bytes()) == pytest.approx(len(page), abs=100)
 
@@ -66,7 +66,7 @@ def test_other_settings_are_made_again(made, tmp_path):
     for kind in ("png", "pdf"):  # same seed, same bytes
         assert (tmp_path / f"fig2.{kind}").read_bytes() == (output / f"fig2.{kind}").read_bytes()
     (result,) = reproduce(["fig2", "fig2"], tmp_path, seed=2)
-    assert not result.kept
+    assert not result.reused
     assert (tmp_path / "fig2.png").read_bytes() != (output / "fig2.png").read_bytes()
 
 
@@ -84,7 +84,7 @@ def test_an_interrupted_call_goes_on_where_it_stopped(fakes, tmp_path):
     assert (tmp_path / "one.json").exists()
     assert not (tmp_path / "three.json").exists()
     fakes["two"] = right
-    assert [result.kept for result in reproduce(None, tmp_path)] == [True, False, False]
+    assert [result.reused for result in reproduce(None, tmp_path)] == [True, False, False]
 
 
 def test_with_all_others_small_samples_are_enough_for_what_is_beyond_the_paper(fakes, tmp_path):
@@ -96,10 +96,10 @@ def test_with_all_others_small_samples_are_enough_for_what_is_beyond_the_paper(f
 
     reproduce(None, tmp_path)
     assert samples() == [False, True, True]
-    assert [made.kept for made in reproduce("two", tmp_path)] == [False]
+    assert [made.reused for made in reproduce("two", tmp_path)] == [False]
     assert samples() == [False, False, True]
     # What is complete is not replaced by a small sample.
-    assert all(made.kept for made in reproduce(None, tmp_path))
+    assert all(made.reused for made in reproduce(None, tmp_path))
 
 
 def test_the_page_shows_all_that_is_there_in_the_order_of_the_registry(fakes, tmp_path):

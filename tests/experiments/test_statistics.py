@@ -10,11 +10,11 @@ from parkade.experiments import statistics
 
 
 def test_mean_has_the_textbook_standard_error():
-    found = statistics.mean([1.0, 2.0, 3.0, 6.0])
-    assert found.value == 3.0
-    assert found.error == pytest.approx(math.sqrt((4 + 1 + 0 + 9) / 3 / 4))
-    assert found.sigmas(3.0) == 0.0
-    assert found.sigmas(3.0 + 2 * found.error) == pytest.approx(2.0)
+    estimate = statistics.mean([1.0, 2.0, 3.0, 6.0])
+    assert estimate.value == 3.0
+    assert estimate.error == pytest.approx(math.sqrt((4 + 1 + 0 + 9) / 3 / 4))
+    assert estimate.sigmas(3.0) == 0.0
+    assert estimate.sigmas(3.0 + 2 * estimate.error) == pytest.approx(2.0)
     certain = statistics.mean([2.0, 2.0])
     assert certain.sigmas(2.0) == 0.0
     assert certain.sigmas(2.5) == math.inf

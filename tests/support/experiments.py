@@ -9,13 +9,13 @@ from matplotlib.lines import Line2D
 
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.exhibit import Exhibit
-from parkade.experiments.experiment import OURS, Effort, Finding
+from parkade.experiments.experiment import OURS, Finding, Setup
 from parkade.experiments.output import Table
 
 
 @dataclass(frozen=True)
-class Fewer(Effort):
-    """A quick effort with a share of the runs, draws or samples: as many as its tests need."""
+class Fewer(Setup):
+    """A quick setup with a share of the runs, draws or samples: as many as its tests need."""
 
     share: int = 2
 
@@ -25,7 +25,7 @@ class Fewer(Effort):
 
 
 def fewer(quick, share):
-    """A quick effort with this share of its numbers."""
+    """A quick setup with this share of its numbers."""
     return Fewer(quick.quick, quick.seed, quick.report, share=share)
 
 
@@ -37,11 +37,11 @@ def draw(finding, figure):
 def fake_claim(name, verdict="agrees", fail=None):
     """A claim about a random number."""
 
-    def measure(effort):
-        effort.report(0.5)
+    def measure(setup):
+        setup.report(0.5)
         if fail:
             raise fail
-        number = float(effort.generator(1).random())
+        number = float(setup.generator(1).random())
         return Evidence(
             verdict=verdict,
             measured=f"{number:.3f} ± 0.001",
@@ -58,16 +58,16 @@ def fake_claim(name, verdict="agrees", fail=None):
 def fake_exhibit(name, fail=None):
     """A figure of a random number, with a table and a text. Its `measure.calls` counts."""
 
-    def measure(effort):
+    def measure(setup):
         measure.calls += 1
-        effort.report(0.5)
+        setup.report(0.5)
         if fail:
             raise fail
-        number = float(effort.generator(1).random())
+        number = float(setup.generator(1).random())
         return Finding(
             measured=f"x = {number:.3f} & more.",
             numbers={"x": number},
-            parameters={"seed": f"{effort.seed}"},
+            parameters={"seed": f"{setup.seed}"},
             caption=f"The caption of {name}.",
             tables=[
                 Table([["n", "x"], ["1", f"{number:.3f}"]], f"{name}.csv"),

@@ -160,10 +160,10 @@ FAMILIES = {"llama": llama, "gpt2": gpt2, "neox": neox, "bert": bert, "albert": 
 
 
 def _norms(rng, d, *names):
-    found = {}
+    tensors = {}
     for name in names:
-        found[f"{name}.weight"], found[f"{name}.bias"] = 1 + rounded(rng, d), rounded(rng, d)
-    return found
+        tensors[f"{name}.weight"], tensors[f"{name}.bias"] = 1 + rounded(rng, d), rounded(rng, d)
+    return tensors
 
 
 def _linear(rng, name, rows, columns):

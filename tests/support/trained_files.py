@@ -139,8 +139,8 @@ def write_llama2c(path, config, tensors, pieces=()):
     d, _, layers, heads, kv, _, longest = sizes = [config[name] for name in names]
 
     def each(name, change=lambda rows: rows):
-        found = (tensors[f"model.layers.{i}.{name}.weight"] for i in range(layers))
-        return b"".join(change(rows).tobytes() for rows in found)
+        parts = (tensors[f"model.layers.{i}.{name}.weight"] for i in range(layers))
+        return b"".join(change(rows).tobytes() for rows in parts)
 
     data = struct.pack("<7i", *sizes) + tensors["model.embed_tokens.weight"].tobytes()
     data += each("input_layernorm")

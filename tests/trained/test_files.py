@@ -245,8 +245,8 @@ def test_missing_wrong_and_infinite_tensors_are_named(tmp_path, llama):
     name = "model.layers.1.mlp.up_proj.weight"
 
     def write(**changes):
-        given = {k: v for k, v in (tensors | changes).items() if v is not None}
-        return written.write_folder(tmp_path / "model", config, given)
+        remaining = {k: v for k, v in (tensors | changes).items() if v is not None}
+        return written.write_folder(tmp_path / "model", config, remaining)
 
     refused(write(**{name: None}), f"the weights have no tensor {name}")
     refused(write(**{name: np.zeros((3, 2), np.float32)}), rf"{name} has the shape \(3, 2\)")

@@ -63,8 +63,8 @@ def test_llama_in_other_formats(tmp_path, form):
     )
     write = written.write_gguf if form == "gguf" else written.write_llama2c
     model = pk.trained.load(write(tmp_path / f"model.{form}", config, tensors), dtype="float64")
-    want, got = reference.read(IDS), model.read(IDS)
-    np.testing.assert_allclose(got.logits, want.logits, rtol=1e-7, atol=1e-7)
+    expected, reading = reference.read(IDS), model.read(IDS)
+    np.testing.assert_allclose(reading.logits, expected.logits, rtol=1e-7, atol=1e-7)
     x = pk.sphere.uniform(6, model.d, seed=1)
     np.testing.assert_allclose(
         model.layer(1).velocity(x), reference.layer(1).velocity(x), rtol=1e-6, atol=1e-9
@@ -86,9 +86,9 @@ def test_gguf_quantised(tmp_path):
     writer.close()
     from parkade.trained.formats import gguf as ours
 
-    found = ours.read(tmp_path / "q.gguf").tensors["model.embed_tokens.weight"]
-    assert found.shape == (4, 64)
-    assert np.abs(found.read() - values).max() < np.abs(values).max() / 250
+    tensor = ours.read(tmp_path / "q.gguf").tensors["model.embed_tokens.weight"]
+    assert tensor.shape == (4, 64)
+    assert np.abs(tensor.read() - values).max() < np.abs(values).max() / 250
 
 
 def test_tiles_do_not_matter(tmp_path, monkeypatch):
@@ -125,9 +125,9 @@ def test_loss_is_that_of_the_logits(tmp_path):
 def test_rope_of_llama3_and_linear(tmp_path):
     """Fast planes keep their angles, slow ones are slowed by the factor."""
     from parkade.trained.families.rope import frequencies
-    from parkade.trained.families.take import Settings
+    from parkade.trained.families.take import ModelSettings
 
-    plain = frequencies(Settings({"rope_theta": 5e5}), 64)
+    plain = frequencies(ModelSettings({"rope_theta": 5e5}), 64)
     three = {
         "rope_type": "llama3",
         "factor": 8.0,
@@ -135,11 +135,13 @@ def test_rope_of_llama3_and_linear(tmp_path):
         "high_freq_factor": 4.0,
         "original_max_position_embeddings": 8192,
     }
-    slowed = frequencies(Settings({"rope_theta": 5e5, "rope_scaling": three}), 64)
+    slowed = frequencies(ModelSettings({"rope_theta": 5e5, "rope_scaling": three}), 64)
     assert slowed[0] == plain[0]
     assert slowed[-1] == pytest.approx(plain[-1] / 8)
     assert (np.diff(slowed) < 0).all()
     linear = {"rope_type": "linear", "factor": 4.0, "rope_theta": 5e5}
-    np.testing.assert_allclose(frequencies(Settings({"rope_parameters": linear}), 64), plain / 4)
+    np.testing.assert_allclose(
+        frequencies(ModelSettings({"rope_parameters": linear}), 64), plain / 4
+    )
     with pytest.raises(pk.InputError, match="the kind of RoPE 'yarn' is unknown"):
-        frequencies(Settings({"rope_scaling": {"type": "yarn"}}), 64)
+        frequencies(ModelSettings({"rope_scaling": {"type": "yarn"}}), 64)

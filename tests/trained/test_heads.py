@@ -37,8 +37,8 @@ def test_llama_against_whole_matrices(tmp_path):
             row = table.isel(layer=layer, head=h)
             values = np.linalg.eigvals(V)
             values = values[np.argsort(-np.abs(values))][:m]
-            found = row.spectrum.values
-            assert np.abs(found[:, None] - values).min(axis=0).max() < 1e-9
+            spectrum = row.spectrum.values
+            assert np.abs(spectrum[:, None] - values).min(axis=0).max() < 1e-9
             assert row.balance == pytest.approx(values.sum().real / np.abs(values).sum())
             symmetric = np.linalg.norm((B + B.T) / 2)
             assert row.beta == pytest.approx(symmetric * np.sqrt(d))
@@ -99,8 +99,8 @@ def test_p_values_of_random_heads_are_uniform(tmp_path):
 def test_p_values_and_holm():
     p = heads.p_values(np.array([0.5, 0.0, -0.25]), np.array([-0.3, 0.1, 0.2, -0.1]), 0.0)
     np.testing.assert_allclose(p, [1 / 5, 1.0, 2 / 5])
-    given = np.array([0.01, 0.04, 0.03, 0.005])
-    np.testing.assert_allclose(heads.holm(given), [0.03, 0.06, 0.06, 0.02])
+    p = np.array([0.01, 0.04, 0.03, 0.005])
+    np.testing.assert_allclose(heads.holm(p), [0.03, 0.06, 0.06, 0.02])
 
 
 def test_shared_layers_count_once(tmp_path):

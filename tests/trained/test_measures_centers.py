@@ -26,15 +26,13 @@ def test_the_null_of_strong_centres_is_exact_over_all_orders():
 
 def test_the_null_of_strong_centres_agrees_with_permutations_of_a_large_cloud():
     x = pk.sphere.uniform(150, 3, seed=5)
-    found = count(x)
+    one = count(x)
     rng = np.random.default_rng(6)
-    counts = [
-        len(pk.strong_renyi_centers(x[rng.permutation(150)], found.delta)) for _ in range(800)
-    ]
+    counts = [len(pk.strong_renyi_centers(x[rng.permutation(150)], one.delta)) for _ in range(800)]
     # Error probability 2e-7 each, by the normal law.
-    assert np.mean(counts) == pytest.approx(found.permuted, abs=5.2 * found.spread / math.sqrt(800))
-    assert np.std(counts) == pytest.approx(found.spread, rel=5.2 / math.sqrt(1600))
-    assert found.permuted == pytest.approx(75, abs=1)
+    assert np.mean(counts) == pytest.approx(one.permuted, abs=5.2 * one.spread / math.sqrt(800))
+    assert np.std(counts) == pytest.approx(one.spread, rel=5.2 / math.sqrt(1600))
+    assert one.permuted == pytest.approx(75, abs=1)
 
 
 def test_half_radius_of_clusters_and_of_equal_tokens():
@@ -49,12 +47,12 @@ def test_half_radius_of_clusters_and_of_equal_tokens():
 def test_counts_forward_and_reversed_are_those_of_the_definition(kind):
     x = pk.sphere.uniform(40, 4, seed=7)
     find = pk.strong_renyi_centers if kind == "strong" else pk.renyi_centers
-    found = count(x, 1.0, kind=kind)
-    assert found.forward == len(find(x, 1.0))
-    assert found.reversed == len(find(x[::-1], 1.0))
+    result = count(x, 1.0, kind=kind)
+    assert result.forward == len(find(x, 1.0))
+    assert result.reversed == len(find(x[::-1], 1.0))
     again = count(x[::-1], 1.0, kind=kind)
-    assert (again.forward, again.reversed) == (found.reversed, found.forward)
-    assert again.permuted == pytest.approx(found.permuted, rel=0.1)
+    assert (again.forward, again.reversed) == (result.reversed, result.forward)
+    assert again.permuted == pytest.approx(result.permuted, rel=0.1)
 
 
 def test_leaders_are_told_from_locality():
@@ -105,12 +103,12 @@ def test_capture_finds_planted_centres():
 def test_pulls_agree_with_brute_force():
     rng = np.random.default_rng(10)
     x, y = pk.sphere.normalize(rng.standard_normal((2, 6, 4)))
-    found = ms.pulls(x, y)
+    result = ms.pulls(x, y)
     for k, j in itertools.permutations(range(6), 2):
         flat = np.eye(4) - np.outer(x[k], x[k])
         move, way = flat @ y[k], flat @ x[j]
         cosine = move @ way / np.linalg.norm(move) / np.linalg.norm(way)
-        assert found[k, j] == pytest.approx(cosine, abs=1e-12)
+        assert result[k, j] == pytest.approx(cosine, abs=1e-12)
     assert np.array_equal(ms.pulls(x, x).round(9), np.zeros((6, 6)))
 
 
@@ -119,9 +117,9 @@ def test_causal_attention_pulls_to_earlier_tokens():
     for seed in range(5):
         start = pk.sphere.uniform(30, 3, seed)
         runs.append(pk.simulate(pk.Attention(3, 4.0), start, 2.0, times=[0, 1, 2]).tokens)
-    found = ms.earlier_pull(runs)
-    assert (found.mean > found.null_mean("later") + 0.1).all()
-    assert (found.p("later") == 2 / 2**5).all()
+    result = ms.earlier_pull(runs)
+    assert (result.mean > result.null_mean("later") + 0.1).all()
+    assert (result.p("later") == 2 / 2**5).all()
 
 
 def test_sink_scores_of_even_and_of_sunk_heads():

@@ -91,14 +91,14 @@ def test_sinks_are_found_and_left_out():
 def test_texts_are_centred_by_the_others_alone():
     rng = np.random.default_rng(1)
     texts = [rng.standard_normal((3, n, 4)) for n in (5, 6, 7)]
-    found = ms.centred(texts)
+    result = ms.centred(texts)
     others = np.concatenate([texts[0], texts[2]], axis=1).mean(axis=1)
-    assert found[1] == pytest.approx(texts[1] - others[:, None], abs=1e-14)
+    assert result[1] == pytest.approx(texts[1] - others[:, None], abs=1e-14)
     # A common direction vanishes; what the tokens of a text share stays.
     common, own = 10 * np.eye(4)[0], 3 * np.eye(4)[1]
     moved = ms.centred([texts[0] + common, texts[1] + common + own, texts[2] + common])
-    assert moved[0] == pytest.approx(found[0] - own * 6 / 13)
-    assert moved[1] == pytest.approx(found[1] + own)
+    assert moved[0] == pytest.approx(result[0] - own * 6 / 13)
+    assert moved[1] == pytest.approx(result[1] + own)
     with pytest.raises(pk.InputError, match="mean of other texts"):
         ms.centred(texts[:1])
 
@@ -107,18 +107,18 @@ def test_depth_finds_what_texts_share_and_what_they_do_not():
     rng = np.random.default_rng(3)
     noise = rng.standard_normal((6, 2, 20, 16))
     noise[:, 1] += 4 * rng.standard_normal((6, 1, 16))  # in layer 1 each text has its own place
-    found = ms.over_depth("cosine", ms.mean_cosine, noise)
-    assert found.values.shape == (6, 2)
-    assert found.texts == 6
-    assert abs(found.mean[0]) < 0.05
-    assert found.mean[1] > 0.8
-    assert found.null_mean("pooled")[1] < 0.4
-    assert np.abs(found.nulls["isotropic"]).max() < 0.05
-    assert found.p("pooled")[1] == 2 / 2**6  # the least of six texts
-    low, high = found.band()
-    assert (low <= found.mean).all()
-    assert (found.mean <= high).all()
-    assert set(found.to_dict()) == {"name", "texts", "mean", "band", "nulls"}
+    result = ms.over_depth("cosine", ms.mean_cosine, noise)
+    assert result.values.shape == (6, 2)
+    assert result.texts == 6
+    assert abs(result.mean[0]) < 0.05
+    assert result.mean[1] > 0.8
+    assert result.null_mean("pooled")[1] < 0.4
+    assert np.abs(result.nulls["isotropic"]).max() < 0.05
+    assert result.p("pooled")[1] == 2 / 2**6  # the least of six texts
+    low, high = result.band()
+    assert (low <= result.mean).all()
+    assert (result.mean <= high).all()
+    assert set(result.to_dict()) == {"name", "texts", "mean", "band", "nulls"}
     assert "pooled" not in ms.over_depth("cosine", ms.mean_cosine, noise[:1]).nulls
 
 

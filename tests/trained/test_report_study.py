@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("plain_pictures")
 
 
 @pytest.fixture(scope="module")
-def found(albert):
+def results(albert):
     """A small study: three reactions."""
     done = []
     result = study(
@@ -46,20 +46,20 @@ def test_reactions_keep_their_atoms(albert):
         assert "[UNK]" not in albert.read(text).words
 
 
-def test_a_survey_measures_what_the_measures_say(albert, found):
+def test_a_survey_measures_what_the_measures_say(albert, results):
     reads = [albert.read(text).hidden.astype(float) for text in texts("reactions")[:3]]
     means = [[pk.trained.measures.mean_cosine(x / np.linalg.norm(x, axis=1, keepdims=True))
               for x in read] for read in reads]  # fmt: skip
-    assert found.survey.curves["mean cosine"].values == pytest.approx(np.array(means), abs=1e-6)
-    assert found.survey.texts == 3
-    assert found.survey.losses is None  # an encoder
+    assert results.survey.curves["mean cosine"].values == pytest.approx(np.array(means), abs=1e-6)
+    assert results.survey.texts == 3
+    assert results.survey.losses is None  # an encoder
     first = albert.attention_at(3, albert.read(texts("reactions")[0]).hidden[3])
     expected = first[:, 1:, 0].mean()
-    assert found.survey.attention.values[0, 3] == pytest.approx(expected, rel=1e-5)
+    assert results.survey.attention.values[0, 3] == pytest.approx(expected, rel=1e-5)
 
 
-def test_the_trained_mlp_keeps_tokens_apart(found):
-    one = found.ablations["no-mlp"]
+def test_the_trained_mlp_keeps_tokens_apart(results):
+    one = results.ablations["no-mlp"]
     assert (one.values[:, -1] > one.nulls["trained"][:, -1] + 0.3).all()
 
 
@@ -79,16 +79,16 @@ def test_iterations_start_where_the_text_enters(albert):
     assert one.ending.counts[0] == one.tokens == path.n
 
 
-def test_tied_layers_count_once(found):
-    assert found.heads.sizes["layer"] == 1
-    assert tables.heads_dict(found.heads)["count"] == 8
-    shares = tables.kinds(found.heads)
+def test_tied_layers_count_once(results):
+    assert results.heads.sizes["layer"] == 1
+    assert tables.heads_dict(results.heads)["count"] == 8
+    shares = tables.kinds(results.heads)
     assert sum(a for a, _ in shares.values()) == pytest.approx(1)
     assert sum(b for _, b in shares.values()) == pytest.approx(1)
 
 
-def test_a_report_is_one_page_that_needs_nothing(found, tmp_path):
-    written = write_report(found, tmp_path / "new", texts("reactions")[0])
+def test_a_report_is_one_page_that_needs_nothing(results, tmp_path):
+    written = write_report(results, tmp_path / "new", texts("reactions")[0])
     names = {path.name for path in written}
     assert {"report.html", "report.json", "explorer.html", "heads.png", "heads.pdf"} <= names
     assert all(path.stat().st_size for path in written)
@@ -98,13 +98,16 @@ def test_a_report_is_one_page_that_needs_nothing(found, tmp_path):
         assert word in page
     data = json.loads((tmp_path / "new" / "report.json").read_text(encoding="utf-8"))
     assert data["survey"]["texts"] == 3
-    assert data == json.loads(json.dumps(found.to_dict()))
+    assert data == json.loads(json.dumps(results.to_dict()))
     assert all(one["texts"] == 3 for one in data["survey"]["curves"].values())
     assert all(one["nulls"] for one in data["survey"]["curves"].values())
     table = summary.main(tmp_path).read_text(encoding="utf-8").splitlines()
     assert table[0] == "| | ALBERT-rxn |"
     assert "| heads | 8 |" in table
-    ends = found.ablations["no-mlp"].mean[-1], found.ablations["no-mlp"].null_mean("trained")[-1]
+    ends = (
+        results.ablations["no-mlp"].mean[-1],
+        results.ablations["no-mlp"].null_mean("trained")[-1],
+    )
     assert f"| cosine at the end without MLPs (trained) | {ends[0]:.2f} ({ends[1]:.2f}) |" in table
 
 

@@ -31,10 +31,10 @@ def slow(pieces, text):
             break
         _, i, pair = min(known)
         parts[i : i + 2] = [pair]
-    found = [1]
+    joined = [1]
     for part in parts:
-        found += [ids[part]] if part in ids else [byte + 3 for byte in part]
-    return found
+        joined += [ids[part]] if part in ids else [byte + 3 for byte in part]
+    return joined
 
 
 def full():
@@ -90,10 +90,10 @@ def test_folders_have_theirs(tmp_path):
 
 
 def test_lists_of_words(tmp_path):
-    given = Vocabulary(("[UNK]", "[CLS]", "[SEP]", "C", "Cl", "[C@H]", "(", ")"))
-    ids = given.encode("CCl([C@H])?")
+    words = Vocabulary(("[UNK]", "[CLS]", "[SEP]", "C", "Cl", "[C@H]", "(", ")"))
+    ids = words.encode("CCl([C@H])?")
     assert ids == [1, 3, 4, 6, 5, 7, 0, 2]
-    assert given.decode(ids[:-2]) == "CCl([C@H])"
+    assert words.decode(ids[:-2]) == "CCl([C@H])"
     folder = written.write_folder(tmp_path / "model", *tiny.bert(np.random.default_rng(1)))
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "walk", "##ed", "##ing", "we"]
     (folder / "vocab.txt").write_text("\n".join(pieces))
@@ -127,5 +127,5 @@ def test_tokenizers_work_in_forks_and_threads(tmp_path):
         assert json.dumps(model.encode("walked")) == expected
     with ThreadPoolExecutor(4) as pool:
         texts = ["walked " * i for i in range(1, 40)]
-        found = list(pool.map(model.encode, texts))
-    assert [len(ids) for ids in found] == [2 + 2 * i for i in range(1, 40)]
+        encoded = list(pool.map(model.encode, texts))
+    assert [len(ids) for ids in encoded] == [2 + 2 * i for i in range(1, 40)]

@@ -53,6 +53,6 @@ def reproduce(
             return
         chosen = None if not names or "all" in names else names
         made = run(chosen, output, seed=seed, quick=quick, runs=runs, progress=sys.stderr.isatty())
-    rows = [(m.name, "kept" if m.kept else f"{m.seconds:.1f} s", str(m.paths[0])) for m in made]
+    rows = [(m.name, "kept" if m.reused else f"{m.seconds:.1f} s", str(m.paths[0])) for m in made]
     print(text_table([Column(least=9), Column(least=8, right=True), Column()], rows))
     print(f"all on one page: {output / 'index.html'}")

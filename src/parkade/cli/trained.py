@@ -15,7 +15,7 @@ from parkade.cli.guard import guarded, interruptible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parkade.experiments.trained.results import Results
+    from parkade.experiments.trained.results import StudyResults
     from parkade.trained.model import Trained
 
 EXAMPLES = (
@@ -107,7 +107,7 @@ def _texts(model: Trained, paths: Sequence[Path]) -> list[str]:
     return given if len(given) > 1 else [*given, *ours]
 
 
-def _text(found: Results, written: Sequence[Path]) -> str:
+def _text(found: StudyResults, written: Sequence[Path]) -> str:
     """The tables for a terminal."""
     from parkade.experiments.trained import results as tables
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from parkade.base.progress import Report
 from parkade.experiments.output import Picture, Table, save_picture, write, write_table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+Figure: TypeAlias = "MatplotlibFigure"
+"""A figure of Matplotlib, which is imported only where something is drawn."""
 
 CAUSAL_CLUSTERING = "2411.04990"
 """arXiv number of Karagodin, Polyanskiy, Rigollet, "Clustering in Causal Attention Masking"."""
@@ -33,7 +36,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Effort:
+class Setup:
     """How an experiment runs.
 
     Attributes
@@ -57,15 +60,15 @@ class Effort:
     folder: Path | None = None
 
     def choose(self, quick: T, full: T) -> T:
-        """The first if the effort is quick, else the second."""
+        """The first if samples are to be small, else the second."""
         return quick if self.quick else full
 
     def generator(self, *stream: int) -> np.random.Generator:
         """Independent randomness for each `stream` of numbers."""
         return np.random.default_rng([self.seed, *stream])
 
-    def part(self, i: int, count: int) -> Effort:
-        """The same effort for the i-th of `count` parts, whose progress is a part of this one."""
+    def part(self, i: int, count: int) -> Setup:
+        """The same setup for the i-th of `count` parts, whose progress is a part of this one."""
         return replace(self, report=lambda fraction: self.report((i + fraction) / count))
 
 
@@ -149,7 +152,7 @@ class Experiment(Generic[F]):
         What it is about, in one line.
     paper : str
         Where its subject comes from: an arXiv number, or `OURS`.
-    measure : function (effort: Effort) -> Finding
+    measure : function (setup: Setup) -> Finding
         Runs the simulations and says what they show.
     draw : function (finding: Finding, figure: Figure) -> None, or None
         Draws the picture; None if there is none.
@@ -160,20 +163,20 @@ class Experiment(Generic[F]):
     name: str
     title: str
     paper: str
-    measure: Callable[[Effort], F]
+    measure: Callable[[Setup], F]
     draw: Callable[[F, Figure], None] | None = None
     height: float = 2.7
 
-    def perform(self, effort: Effort) -> Outcome[Self, F]:
-        """Measure, then draw and write files if the effort has a folder for them."""
+    def perform(self, setup: Setup) -> Outcome[Self, F]:
+        """Measure, then draw and write files if the setup has a folder for them."""
         begun = time.perf_counter()
-        finding = self.measure(effort)
-        effort.report(1.0)
+        finding = self.measure(setup)
+        setup.report(1.0)
         pictures, files = list(finding.pictures), list(finding.files)
-        if effort.folder is not None:
-            pictures += self._draw(finding, effort.folder)
-            files += [write_table(t, effort.folder) for t in finding.tables if t.file]
-            files += [write(effort.folder / name, text) for name, text in finding.texts.items()]
+        if setup.folder is not None:
+            pictures += self._draw(finding, setup.folder)
+            files += [write_table(t, setup.folder) for t in finding.tables if t.file]
+            files += [write(setup.folder / name, text) for name, text in finding.texts.items()]
         seconds = time.perf_counter() - begun
         return Outcome(self, finding, seconds, tuple(pictures), tuple(files))
 

@@ -17,7 +17,7 @@ import parkade
 from parkade.base.files import checksum, from_json, to_json
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.exhibit import Exhibit
-from parkade.experiments.experiment import Effort, Finding, Outcome
+from parkade.experiments.experiment import Finding, Outcome, Setup
 from parkade.experiments.output import Picture, write
 
 Record: TypeAlias = dict[str, Any]
@@ -55,10 +55,10 @@ def _statement(claim: Claim) -> Record:
     }
 
 
-def settings_of(effort: Effort) -> Record:
+def settings_of(setup: Setup) -> Record:
     """Everything that decides what the files of an exhibit contain."""
     return {
-        "seed": effort.seed, "quick": effort.quick, "runs": effort.runs,
+        "seed": setup.seed, "quick": setup.quick, "runs": setup.runs,
         "parkade": parkade.__version__, "code": _fingerprint(),
     }  # fmt: skip
 
@@ -96,10 +96,10 @@ def find_record(folder: Path, name: str) -> Record | None:
     """The record of an exhibit; None if it or one of its files is missing or has changed."""
     try:
         record = from_json((folder / f"{name}.json").read_bytes())
-        found = [checksum(path.read_bytes()) for path in record_paths(folder, record)]
+        checksums = [checksum(path.read_bytes()) for path in record_paths(folder, record)]
     except (OSError, ValueError, RecursionError):
         return None
-    return record if found == record["checksums"] else None
+    return record if checksums == record["checksums"] else None
 
 
 def record_paths(folder: Path, record: Record) -> list[Path]:

@@ -13,7 +13,7 @@ from parkade.base.files import directory
 from parkade.base.progress import bar
 from parkade.experiments import records
 from parkade.experiments.exhibit import Exhibit
-from parkade.experiments.experiment import OURS, Effort
+from parkade.experiments.experiment import OURS, Setup
 from parkade.experiments.figures.registry import FIGURES
 from parkade.experiments.output import write
 from parkade.experiments.page import page
@@ -35,7 +35,7 @@ class Reproduced(NamedTuple):
     name: str
     paths: list[Path]
     seconds: float
-    kept: bool
+    reused: bool
 
 
 def reproduce(
@@ -49,7 +49,7 @@ def reproduce(
 ) -> list[Reproduced]:
     """Make figures and tables of the paper, and `index.html`, which shows all that are there.
 
-    Files that the same code made before with the same settings are kept, so a call that was
+    Files that the same code made before with the same settings are reused, so a call that was
     interrupted continues where it stopped.
 
     Parameters
@@ -87,26 +87,26 @@ def reproduce(
     engines = _ENGINES if names is None else ()
     with bar("reproducing", show=progress) as report, compiled_ahead(*engines):
         for i, exhibit in enumerate(exhibits):
-            effort = Effort(quick, seed, report, runs, folder).part(i, len(exhibits))
-            made.append(_make(exhibit, effort, folder, alone=names is not None))
+            setup = Setup(quick, seed, report, runs, folder).part(i, len(exhibits))
+            made.append(_make(exhibit, setup, folder, alone=names is not None))
             _write_page(folder)
-            effort.report(1.0)
+            setup.report(1.0)
     return made
 
 
-def _make(exhibit: Exhibit, effort: Effort, folder: Path, *, alone: bool) -> Reproduced:
+def _make(exhibit: Exhibit, setup: Setup, folder: Path, *, alone: bool) -> Reproduced:
     """Make an exhibit, unless its record says that it is there.
 
     What is beyond the paper takes long: a small sample is enough, unless it is asked for alone.
     """
-    small = effort if alone or exhibit.paper != OURS else replace(effort, quick=True)
+    small = setup if alone or exhibit.paper != OURS else replace(setup, quick=True)
     record = records.find_record(folder, exhibit.name)
-    enough = [records.settings_of(each) for each in (small, effort)]
-    kept = record is not None and record["settings"] in enough
-    if record is None or not kept:
+    enough = [records.settings_of(each) for each in (small, setup)]
+    reused = record is not None and record["settings"] in enough
+    if record is None or not reused:
         record = records.write_record(exhibit.perform(small), enough[0], folder)
     paths = records.record_paths(folder, record)
-    return Reproduced(exhibit.name, paths, record["seconds"], kept)
+    return Reproduced(exhibit.name, paths, record["seconds"], reused)
 
 
 def _write_page(folder: Path) -> None:

@@ -14,7 +14,7 @@ from parkade.base.files import directory
 from parkade.base.progress import Report, bar
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.registry import CLAIMS
-from parkade.experiments.experiment import Effort, Outcome
+from parkade.experiments.experiment import Outcome, Setup
 from parkade.experiments.output import write
 from parkade.experiments.records import claims_json
 
@@ -28,13 +28,13 @@ def choose(
     claims = check.chosen("the claim", names, CLAIMS)
     known = {claim.paper: claim.paper for claim in CLAIMS.values()}
     wanted = check.chosen("the paper", papers, known)
-    found = [claim for claim in claims if claim.paper in wanted]
-    if claims and not found:
+    matches = [claim for claim in claims if claim.paper in wanted]
+    if claims and not matches:
         raise InputError(
             f"{', '.join(claim.name for claim in claims)} must be claims of {', '.join(wanted)}, "
             "but none is; leave out the names or the papers"
         )
-    return found
+    return matches
 
 
 def verify(
@@ -98,7 +98,7 @@ def verify(
                 move(sum(done) / len(done))
 
             note(0.0)
-            return claims[i].perform(Effort(quick, seed, note, runs, folder))
+            return claims[i].perform(Setup(quick, seed, note, runs, folder))
 
         # Two at a time: while one simulates on all cores, the other counts on one.
         with ThreadPoolExecutor(2) as pool:

@@ -63,7 +63,7 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Norm:
+class NormWeights:
     """gain·y/√(mean(y²) + eps) + bias, where y = x, or x − mean(x) if `centred`."""
 
     gain: Floats
@@ -83,7 +83,7 @@ class Norm:
 
 
 @dataclass(frozen=True, eq=False)
-class Attention:
+class AttentionWeights:
     """All heads of a layer; matrices are (out, in), biases None where there are none.
 
     Queries and keys are in the order for RoPE of the planes (0, 1), (2, 3), …
@@ -100,7 +100,7 @@ class Attention:
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class MLPWeights:
     """The MLP of a layer: down(σ(up x + b_up)) + b_down, or with a gate down(σ(gate x)·up x)."""
 
     up: Floats
@@ -114,9 +114,9 @@ class Network:
 class Block:
     """One layer; `norms` are those of the attention and of the MLP."""
 
-    attention: Attention | None
-    mlp: Network | None
-    norms: tuple[Norm, Norm]
+    attention: AttentionWeights | None
+    mlp: MLPWeights | None
+    norms: tuple[NormWeights, NormWeights]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,9 +143,9 @@ class Ends:
     embedding: Floats
     positions: Floats | None = None
     constant: Floats | None = None
-    entry: Norm | None = None
+    entry: NormWeights | None = None
     enlarge: tuple[Floats, Floats] | None = None
-    exit: Norm | None = None
+    exit: NormWeights | None = None
     head: Readout | None = None
 
 
@@ -157,4 +157,4 @@ class Readout:
     bias: Floats | None = None
     dense: tuple[Floats, Floats] | None = None
     activation: Activation = "gelu"
-    norm: Norm | None = None
+    norm: NormWeights | None = None

@@ -66,8 +66,8 @@ def _remade(
     root = int(check.generator(seed).integers(2**62))
 
     def remake(part: Any, names: tuple[str, ...], rng: np.random.Generator) -> Any:
-        given = {name: getattr(part, name, None) for name in names}
-        new = {name: make(m, rng) for name, m in given.items() if m is not None}
+        old = {name: getattr(part, name, None) for name in names}
+        new = {name: make(m, rng) for name, m in old.items() if m is not None}
         return replace(part, **new) if new else part
 
     def block(i: int) -> Block:

@@ -27,9 +27,8 @@ from parkade.model.parts.head import Head
 from parkade.model.parts.mlp import ACTIVATIONS, MLP
 from parkade.model.sphere import normalize
 from parkade.model.transformer import Transformer
-from parkade.trained.block import Attention, Floats, Network, Norm
-from parkade.trained.parts import BiasedHead, Constant, Gain, Turns
-from parkade.trained.parts import Network as NetworkPart
+from parkade.trained.block import AttentionWeights, Floats, MLPWeights, NormWeights
+from parkade.trained.parts import BiasedHead, Constant, Gain, Network, Turns
 
 if TYPE_CHECKING:
     from parkade.trained.model import Trained
@@ -94,7 +93,7 @@ def sum_of_values(model: Trained, number: int) -> Array:
     return total
 
 
-def norm_before(model: Trained, number: int, part: str) -> Norm:
+def norm_before(model: Trained, number: int, part: str) -> NormWeights:
     """The norm whose output a part of a layer sees."""
     block = model.block(number)
     if model.shape.order != "post":
@@ -128,7 +127,7 @@ def head_matrices(model: Trained, number: int) -> tuple[Array, Array, Array, Arr
 
 
 def _heads(
-    model: Trained, number: int, part: Attention, scale: float, biases: bool = True
+    model: Trained, number: int, part: AttentionWeights, scale: float, biases: bool = True
 ) -> tuple[Sequence[Head | BiasedHead], Array]:
     """The heads, with values times `scale`, and the constant force of their biases."""
     shape, norm = model.shape, norm_before(model, number, "attention")
@@ -138,7 +137,7 @@ def _heads(
     v0 = _shift(part.v, part.bv, norm).reshape(shape.kv_heads, m)
     if not len(shape.turns):
         k0 = np.zeros_like(k0)
-    found: list[Head | BiasedHead] = []
+    heads: list[Head | BiasedHead] = []
     constant = np.zeros(shape.d) if part.bo is None else _free(part.bo.astype(np.float64), norm)
     for h, (Q, K, V, out) in enumerate(zip(*head_matrices(model, number), strict=True)):
         beta = effective_beta(Q, K, shape.d)
@@ -147,12 +146,12 @@ def _heads(
         both = math.sqrt(shape.d) / unit
         g = h // share
         if biases and (q0[h].any() or k0[g].any()):
-            given = (both * Q, both * K, scale * out @ V, beta, q0[h] / unit, k0[g] / unit)
-            found.append(BiasedHead(*given))
+            arguments = (both * Q, both * K, scale * out @ V, beta, q0[h] / unit, k0[g] / unit)
+            heads.append(BiasedHead(*arguments))
         else:
-            found.append(Head(both * Q, both * K, scale * out @ V, beta))
+            heads.append(Head(both * Q, both * K, scale * out @ V, beta))
         constant = constant + out @ v0[g]
-    return found, constant
+    return heads, constant
 
 
 def effective_beta(Q: Array, K: Array, d: int) -> float:
@@ -163,7 +162,7 @@ def effective_beta(Q: Array, K: Array, d: int) -> float:
     return math.sqrt(d * symmetric / m) or 1.0
 
 
-def _network(model: Trained, part: Network, norm: Norm, scale: float) -> Part:
+def _network(model: Trained, part: MLPWeights, norm: NormWeights, scale: float) -> Part:
     """The MLP; `scale` is √d for pre-norm, and forces are divided by √d for others."""
     root = math.sqrt(model.d)
     W1, b1 = root * _folded(part.up, norm), _shift(part.up, part.b_up, norm)
@@ -176,7 +175,7 @@ def _network(model: Trained, part: Network, norm: Norm, scale: float) -> Part:
     gate = None if part.gate is None else root * _folded(part.gate, norm)
     if part.gate is not None and norm.bias is not None:
         raise InputError("a gate after a norm with a bias is unknown")
-    return NetworkPart(W1, W2, b1, b2, name, gate)
+    return Network(W1, W2, b1, b2, name, gate)
 
 
 def _transformer(
@@ -196,21 +195,21 @@ def _transformer(
     )
 
 
-def _folded(matrix: Floats, norm: Norm) -> Array:
+def _folded(matrix: Floats, norm: NormWeights) -> Array:
     """W diag(gain), restricted to mean-free tokens."""
     return _free(matrix.astype(np.float64) * norm.gain, norm)
 
 
-def _free(rows: Array, norm: Norm) -> Array:
+def _free(rows: Array, norm: NormWeights) -> Array:
     """Rows without their mean, if the norm subtracts it."""
     return rows - rows.mean(axis=-1, keepdims=True) if norm.centred else rows
 
 
-def _bias(norm: Norm) -> Array:
+def _bias(norm: NormWeights) -> Array:
     return np.zeros(len(norm.gain)) if norm.bias is None else norm.bias.astype(np.float64)
 
 
-def _shift(matrix: Floats, bias: Floats | None, norm: Norm) -> Array:
+def _shift(matrix: Floats, bias: Floats | None, norm: NormWeights) -> Array:
     """W bias + b: what a matrix adds to √d W diag(gain) θ."""
     moved: Array = matrix.astype(np.float64) @ _bias(norm)
     return moved if bias is None else moved + bias

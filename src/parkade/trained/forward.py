@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.engine.compile.threads import single_threaded_blas
-from parkade.trained.block import Attention, Block, Ends, Floats, Network, Shape
+from parkade.trained.block import AttentionWeights, Block, Ends, Floats, MLPWeights, Shape
 
 TILE = 2**22
 """The largest number of scores that are held at a time."""
@@ -61,7 +61,7 @@ def _plus(x: Floats, force: Floats | None) -> Floats:
     return force
 
 
-def _attend(part: Attention | None, shape: Shape, x: Floats) -> Floats | None:
+def _attend(part: AttentionWeights | None, shape: Shape, x: Floats) -> Floats | None:
     """The force of all heads on tokens x."""
     if part is None:
         return None
@@ -75,7 +75,7 @@ def _attend(part: Attention | None, shape: Shape, x: Floats) -> Floats | None:
     return linear(mixed, part.o, part.bo)
 
 
-def weights(part: Attention, shape: Shape, x: Floats) -> Iterator[tuple[slice, Floats]]:
+def weights(part: AttentionWeights, shape: Shape, x: Floats) -> Iterator[tuple[slice, Floats]]:
     """The weights of all heads, (heads, rows, keys), for some rows at a time.
 
     Keys are the first ones, as far as any of the rows sees.
@@ -102,7 +102,7 @@ def weights(part: Attention, shape: Shape, x: Floats) -> Iterator[tuple[slice, F
 
 
 @_QUIET
-def attention_matrix(part: Attention, shape: Shape, x: Floats) -> Floats:
+def attention_matrix(part: AttentionWeights, shape: Shape, x: Floats) -> Floats:
     """The weights of all heads, (heads, n, n), for tokens after their norm."""
     full = np.zeros((shape.heads, len(x), len(x)), x.dtype)
     for rows, p in weights(part, shape, x):
@@ -132,7 +132,7 @@ def linear(x: Floats, matrix: Floats, bias: Floats | None = None) -> Floats:
     return y
 
 
-def _network(part: Network | None, shape: Shape, x: Floats) -> Floats | None:
+def _network(part: MLPWeights | None, shape: Shape, x: Floats) -> Floats | None:
     if part is None:
         return None
     hidden = linear(x, part.up, part.b_up)

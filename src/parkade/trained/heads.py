@@ -81,8 +81,8 @@ def table(model: Trained, draws: int | None, seed: Seed, progress: bool) -> xarr
     for name in ("balance", "symmetric"):
         p = p_values(rows[name].ravel(), random[name], _MIDDLE[name])
         unique = p.reshape(shape.layers, shape.heads)
-        kept = [firsts.index(which) for which in sorted(set(firsts))]
-        corrected = holm(unique[kept].ravel()).reshape(-1, shape.heads)[firsts]
+        once = [firsts.index(which) for which in sorted(set(firsts))]
+        corrected = holm(unique[once].ravel()).reshape(-1, shape.heads)[firsts]
         data[f"{name}_p"] = (("layer", "head"), unique)
         data[f"{name}_holm"] = (("layer", "head"), corrected)
         data[f"random_{name}"] = (("draw",), random[name])
@@ -146,15 +146,15 @@ def _random(
     d: int, m: int, draws: int, rng: np.random.Generator, report: bars.Report
 ) -> dict[str, NDArray[Any]]:
     """Random heads: all that is kept of them depends on their shape only, not on their scale."""
-    found: dict[str, list[NDArray[Any]]] = {"balance": [], "kind": [], "symmetric": []}
+    columns: dict[str, list[NDArray[Any]]] = {"balance": [], "kind": [], "symmetric": []}
     for start, count in _chunks(draws, max(1, 2**22 // (m * d))):
         first, second = rng.standard_normal((2, count, m, d))
         values = spectrum(first @ second.transpose(0, 2, 1))
-        found["balance"].append(balance(values))
-        found["kind"].append(kinds(values))
-        found["symmetric"].append(_symmetric(first, second)[1])
+        columns["balance"].append(balance(values))
+        columns["kind"].append(kinds(values))
+        columns["symmetric"].append(_symmetric(first, second)[1])
         report(0.5 + 0.5 * (start + count) / draws)
-    return {name: np.concatenate(parts) for name, parts in found.items()}
+    return {name: np.concatenate(parts) for name, parts in columns.items()}
 
 
 def _chunks(total: int, size: int) -> Iterator[tuple[int, int]]:
@@ -166,8 +166,8 @@ def p_values(observed: Array, random: Array, centre: float) -> Array:
     """Two-sided Monte-Carlo p-values, (1 + #)/(1 + draws): exact for any number of draws."""
     far = np.sort(np.abs(random - centre))
     beyond = len(far) - np.searchsorted(far, np.abs(observed - centre) - 1e-12)
-    found: Array = (1 + beyond) / (1 + len(far))
-    return found
+    result: Array = (1 + beyond) / (1 + len(far))
+    return result
 
 
 def holm(p: Array) -> Array:

@@ -31,26 +31,26 @@ _LOCK = threading.RLock()
 forks.wait_for(_LOCK)
 
 
-class Library:
+class LibraryTokenizer:
     """A tokenizer of the library `tokenizers`.
 
     Parameters
     ----------
     kind : "file", "words" or "pieces"
         What it is made of: a whole tokenizer.json, a list of words, or pieces and merges.
-    given : mapping
+    argument : mapping
         The arguments of that kind, see `library_process.make`.
     begin : tuple of int
         The ids that begin every text.
     """
 
-    def __init__(self, kind: str, given: Mapping[str, Any], begin: tuple[int, ...] = ()) -> None:
+    def __init__(self, kind: str, argument: Mapping[str, Any], begin: tuple[int, ...] = ()) -> None:
         if importlib.util.find_spec("tokenizers") is None:
             raise InputError(
                 "this tokenizer needs the library tokenizers: pip install 'parkade[trained]'; or "
                 "pass ids instead of text"
             )
-        self._made_of = kind, given
+        self._made_of = kind, argument
         self._begin = begin
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
@@ -69,16 +69,16 @@ class Library:
         """The text of one id."""
         return str(self._ask("word", number))
 
-    def _ask(self, kind: str, given: Any) -> Any:
+    def _ask(self, kind: str, argument: Any) -> Any:
         """The answer of the process, which is started again if there is none."""
         with _LOCK:
             try:
                 if self._process is None or self._owner != os.getpid():
                     self._start()
-                return self._exchange(kind, given)
+                return self._exchange(kind, argument)
             except ValueError as error:
                 raise InputError(
-                    f"the tokenizer of this model cannot {kind} {check.brief(given)}: "
+                    f"the tokenizer of this model cannot {kind} {check.brief(argument)}: "
                     f"{check.reason(error)}; pass ids instead of text, or another text"
                 ) from None
 
@@ -96,7 +96,7 @@ class Library:
         weakref.finalize(self, _end, self._process)
         self._exchange(*self._made_of)
 
-    def _exchange(self, kind: str, given: Any) -> Any:
+    def _exchange(self, kind: str, argument: Any) -> Any:
         """Ask, and wait for the answer; raise ValueError if the process ends instead."""
         process, self._process = self._process, None  # until it has answered
         assert process is not None
@@ -105,7 +105,7 @@ class Library:
         answered = False
         try:
             with suppress(BrokenPipeError):  # it has ended: the answer says why, if there is one
-                process.stdin.write(json.dumps([kind, given]).encode() + b"\n")
+                process.stdin.write(json.dumps([kind, argument]).encode() + b"\n")
                 process.stdin.flush()
             line = process.stdout.readline(_LONGEST)
             answer = json.loads(line) if line.endswith(b"\n") else {}

@@ -15,35 +15,37 @@ from typing import Any
 import tokenizers
 
 
-def make(kind: str, given: dict[str, Any]) -> Any:
+def make(kind: str, arguments: dict[str, Any]) -> Any:
     """The tokenizer of a description."""
     if kind == "file":
-        whole = tokenizers.Tokenizer.from_file(given["path"])
+        whole = tokenizers.Tokenizer.from_file(arguments["path"])
         whole.no_padding()  # some files ask for a fixed length
         whole.no_truncation()
         return whole
     if kind == "words":
-        return tokenizers.BertWordPieceTokenizer(given["path"], lowercase=given["lowercase"])
-    merges = [tuple(pair) for pair in given["merges"]]
-    vocabulary = {piece: i for i, piece in enumerate(given["pieces"])}
+        return tokenizers.BertWordPieceTokenizer(
+            arguments["path"], lowercase=arguments["lowercase"]
+        )
+    merges = [tuple(pair) for pair in arguments["merges"]]
+    vocabulary = {piece: i for i, piece in enumerate(arguments["pieces"])}
     made = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocabulary, merges=merges))
     cut = tokenizers.pre_tokenizers
     bytes_only = cut.ByteLevel(add_prefix_space=False, use_regex=True)
     digits = cut.Sequence([cut.Digits(individual_digits=True), bytes_only])
-    made.pre_tokenizer = digits if given["digits"] else bytes_only
+    made.pre_tokenizer = digits if arguments["digits"] else bytes_only
     made.decoder = tokenizers.decoders.ByteLevel()
-    made.add_special_tokens(given["special"])
+    made.add_special_tokens(arguments["special"])
     return made
 
 
-def answer(tokenizer: Any, kind: str, given: Any) -> Any:
+def answer(tokenizer: Any, kind: str, argument: Any) -> Any:
     """The answer to a request."""
     if kind == "encode":
-        return tokenizer.encode(given).ids
+        return tokenizer.encode(argument).ids
     if kind == "decode":
-        return tokenizer.decode(given)
-    alone = tokenizer.decode([given], skip_special_tokens=False)
-    return alone or tokenizer.id_to_token(given) or ""
+        return tokenizer.decode(argument)
+    alone = tokenizer.decode([argument], skip_special_tokens=False)
+    return alone or tokenizer.id_to_token(argument) or ""
 
 
 def bound(memory: int, seconds: int) -> None:
@@ -76,12 +78,12 @@ def main() -> None:
     tokenizer = None
     for line in sys.stdin:
         bound(memory, seconds)
-        kind, given = json.loads(line)
+        kind, argument = json.loads(line)
         if tokenizer is None:
-            tokenizer = make(kind, given)
+            tokenizer = make(kind, argument)
             say("answer", None)
         else:
-            say("answer", answer(tokenizer, kind, given))
+            say("answer", answer(tokenizer, kind, argument))
 
 
 if __name__ == "__main__":

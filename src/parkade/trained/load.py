@@ -11,7 +11,7 @@ from parkade.base import check, files
 from parkade.base.errors import InputError
 from parkade.trained import packages
 from parkade.trained.families.registry import family_of
-from parkade.trained.families.take import Settings, Take
+from parkade.trained.families.take import ModelSettings, Take
 from parkade.trained.formats import folder, gguf, llama2c
 from parkade.trained.formats.source import Source
 from parkade.trained.model import Trained
@@ -90,7 +90,7 @@ def open_source(place: Path) -> Source:
 def from_source(source: Source, dtype: np.dtype[np.floating], name: str) -> Trained:
     """The model in a source; names and shapes of all tensors are checked."""
     family = family_of(source.config)
-    settings = Settings(source.config)
+    settings = ModelSettings(source.config)
     shape = family.shape(settings)
     take = Take(source.tensors, dtype, family.prefix)
     dry = Take(source.tensors, dtype, family.prefix, dry=True)

@@ -174,16 +174,16 @@ class Trained:
         hidden = np.empty((shape.layers + 1, n, shape.d), self.dtype)
         middle = np.empty((shape.layers, n, shape.d), self.dtype)
         hidden[0] = forward.embed(self.ends, ids)
-        kept = np.empty((shape.layers, shape.heads, n, n), self.dtype) if attention else None
+        maps = np.empty((shape.layers, shape.heads, n, n), self.dtype) if attention else None
         with forward.cores(shape, n), _bar(f"reading with {self.name}", progress) as report:
             for i in range(shape.layers):
                 middle[i], hidden[i + 1] = forward.layer(self.block(i), shape, hidden[i])
-                if kept is not None:
-                    kept[i] = self.attention_at(i, hidden[i])
+                if maps is not None:
+                    maps[i] = self.attention_at(i, hidden[i])
                 report((i + 1) / shape.layers)
         if not np.isfinite(hidden[-1]).all():
             raise InputError(f"numbers overflow in {self.name}; load it with dtype='float64'")
-        return Reading(self, ids, hidden, middle, kept)
+        return Reading(self, ids, hidden, middle, maps)
 
     def read_many(
         self, texts: Iterable[str | ArrayLike], *, progress: bool = False
@@ -191,11 +191,11 @@ class Trained:
         """`read` for each of several texts."""
         listed = list(texts)
         with _bar(f"reading {len(listed)} texts with {self.name}", progress) as report:
-            found = []
+            readings = []
             for i, text in enumerate(listed):
-                found.append(self.read(text))
+                readings.append(self.read(text))
                 report((i + 1) / len(listed))
-        return found
+        return readings
 
     def attention_at(self, layer: int, states: Floats) -> Floats:
         """The weights of all heads of a layer, (heads, n, n), at the tokens before it."""

@@ -61,8 +61,8 @@ class Pieces:
     def _bytes(self) -> dict[int, int]:
         """The ids of bytes that are no pieces."""
         named = ((i, _BYTE.fullmatch(piece)) for i, piece in enumerate(self.pieces))
-        found = {int(match[1], 16): i for i, match in named if match}
-        return found or {byte: byte + 3 for byte in range(256)}
+        ids = {int(match[1], 16): i for i, match in named if match}
+        return ids or {byte: byte + 3 for byte in range(256)}
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text."""

@@ -89,16 +89,16 @@ class Reading:
         """The surprise of each token after the first, in nats, (n − 1,); None for encoders."""
         if not self.model.causal:
             return None
-        found = np.empty(len(self.ids) - 1)
+        surprise = np.empty(len(self.ids) - 1)
         rows = max(1, 2**25 // self.model.shape.vocabulary)
         ends = self.model.ends_with_head()
-        for start in range(0, len(found), rows):  # without all logits at once
-            part = slice(start, min(start + rows, len(found)))
+        for start in range(0, len(surprise), rows):  # without all logits at once
+            part = slice(start, min(start + rows, len(surprise)))
             scores = forward.logits(ends, self.hidden[-1, part]).astype(np.float64)
             top = scores.max(axis=-1)
             total = top + np.log(np.exp(scores - top[:, None]).sum(axis=-1))
-            found[part] = total - scores[np.arange(len(scores)), self.ids[1:][part]]
-        return found
+            surprise[part] = total - scores[np.arange(len(scores)), self.ids[1:][part]]
+        return surprise
 
     @property
     def loss(self) -> float | None:

@@ -26,14 +26,14 @@ def iterate(model: Trained, start: str | ArrayLike, layer: int | None, times: in
     if states.ndim != 2 or states.shape[1] != model.d or not len(states):
         raise InputError(f"start must be a text, or (n, {model.d}) states, got {states.shape}")
     check.fits_in_memory(8.0 * (count + 1) * states.size, f"{count} times", "use fewer")
-    found = np.empty((count + 1, *states.shape))
+    path = np.empty((count + 1, *states.shape))
     block = model.block(which)
-    found[0] = states
+    path[0] = states
     with forward.cores(model.shape, len(states)):
         for i in range(count):
-            found[i + 1] = states = forward.layer(block, model.shape, states)[1]
-    lengths = np.linalg.norm(found, axis=-1)
+            path[i + 1] = states = forward.layer(block, model.shape, states)[1]
+    lengths = np.linalg.norm(path, axis=-1)
     if not np.isfinite(lengths).all() or not (lengths > 0).all():
         raise InputError(f"tokens overflow or vanish when layer {which} is repeated {count} times")
     steps = np.arange(count + 1, dtype=np.float64)
-    return Path(steps, found / lengths[..., None], radii=lengths)
+    return Path(steps, path / lengths[..., None], radii=lengths)

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from parkade.base import files
 from parkade.base.errors import InputError
-from parkade.trained.library import Library
+from parkade.trained.library import LibraryTokenizer
 
 
 class Tokenizer(Protocol):
@@ -68,13 +68,13 @@ def of_folder(folder: Path) -> Tokenizer | None:
     whole, words = folder / "tokenizer.json", folder / "vocab.txt"
     if whole.is_file():
         with files.reading(whole, "a tokenizer of the library tokenizers"):
-            return Library("file", {"path": os.path.abspath(whole)})
+            return LibraryTokenizer("file", {"path": os.path.abspath(whole)})
     if words.is_file():
         with files.reading(words, "a list of words"):
             listed = words.read_text(encoding="utf-8").splitlines()
             if any(word.startswith("##") for word in listed):
-                given = {"path": os.path.abspath(words), "lowercase": _lowercase(folder)}
-                return Library("words", given)
+                arguments = {"path": os.path.abspath(words), "lowercase": _lowercase(folder)}
+                return LibraryTokenizer("words", arguments)
         return Vocabulary(tuple(listed)) if listed else None
     return None
 

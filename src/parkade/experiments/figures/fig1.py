@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,20 +11,17 @@ from parkade import theory
 from parkade.analysis import sentences
 from parkade.base.errors import doubts_do_not_matter
 from parkade.experiments.exhibit import Exhibit
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, OURS, Effort, Finding
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, OURS, Figure, Finding, Setup
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
 from parkade.theory.paper import FIGURE_1, PANELS
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _, N, BETA, T = FIGURE_1
 
 
 @dataclass(frozen=True)
-class Variant:
+class FigureVariant:
     """The paper's figure, or the same with a later end or other matrices Q and K."""
 
     name: str
@@ -38,20 +34,20 @@ class Variant:
 
 
 VARIANTS = (
-    Variant(
+    FigureVariant(
         "fig1",
         "Figure 1: trajectories on S² for every row of Table 1",
         CAUSAL_CLUSTERING,
         "V's spectrum decides where tokens go: to one point, to two, or into clouds.",
     ),
-    Variant(
+    FigureVariant(
         "fig1-late",
         "Figure 1, continued to t = 10⁹",
         OURS,
         "Theorem 4.1: for V = I all tokens end at x_1(0).",
         t_end=1e9,
     ),
-    Variant(
+    FigureVariant(
         "fig1-qk",
         "Figure 1 with random Q and K",
         OURS,
@@ -62,9 +58,9 @@ VARIANTS = (
 )
 
 
-def measure(variant: Variant, effort: Effort) -> Finding:
+def measure(variant: FigureVariant, setup: Setup) -> Finding:
     """Simulate every panel from the same random start."""
-    rng = np.random.default_rng(effort.seed)
+    rng = np.random.default_rng(setup.seed)
     start = sphere.uniform(N, 3, rng)
     Q, K = rng.standard_normal((2, 3, 3)) if variant.gaussian else (np.eye(3), np.eye(3))
     # Where the motion never ends, the steps never become long: for a complex pair, and for
@@ -80,7 +76,7 @@ def measure(variant: Variant, effort: Effort) -> Finding:
         with doubts_do_not_matter():
             runs[name] = simulate(Attention(V=V, beta=BETA, Q=Q, K=K), start, t_end)
         seen[name] = sentences.seen(final, runs[name].final)
-        effort.report((i + 1) / len(PANELS))
+        setup.report((i + 1) / len(PANELS))
     late = ""
     if variant.t_end > T:
         late = f" ({min(restless.values()):g} where the motion never ends)"
@@ -91,7 +87,7 @@ def measure(variant: Variant, effort: Effort) -> Finding:
         parameters={
             "d": "3", "n": f"{N}", "β": f"{BETA:g}",
             "Q, K": "Gaussian" if variant.gaussian else "I", "T": _time(variant.t_end),
-            "seed": f"{effort.seed}",
+            "seed": f"{setup.seed}",
         },
         caption=(
             f"Trajectories of n = {N} tokens on S², β = {BETA:g}, "

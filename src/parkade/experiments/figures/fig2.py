@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from parkade.experiments.claims.common.census import BETA, N
 from parkade.experiments.exhibit import Exhibit
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort, Finding
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Finding, Setup
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
 from parkade.theory.paper import DELTA
 from parkade.theory.parking import renyi_centers, strong_renyi_centers
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 SNAPSHOTS = (0.0, 2.0, 10.0, 75.0, 150.0, 5000.0)
 
 
-def measure(effort: Effort) -> Finding:
+def measure(setup: Setup) -> Finding:
     """Simulate one random start, and see how far its centres move."""
-    start = sphere.uniform(N, 2, effort.seed)
+    start = sphere.uniform(N, 2, setup.seed)
     run = simulate(Attention(d=2, beta=BETA), start, SNAPSHOTS[-1])
     weak, strong = renyi_centers(start, DELTA), strong_renyi_centers(start, DELTA)
     late = run.at(150.0)
@@ -46,7 +41,7 @@ def measure(effort: Effort) -> Finding:
         data={"run": run},
         parameters={
             "d": "2", "n": f"{N}", "β": f"{BETA:g}", "δ": "4β^(-1/2) = 0.5", "Q = K = V": "I",
-            "t": ", ".join(f"{t:g}" for t in SNAPSHOTS), "seed": f"{effort.seed}",
+            "t": ", ".join(f"{t:g}" for t in SNAPSHOTS), "seed": f"{setup.seed}",
         },
         caption=(
             f"n = {N} tokens on the circle, K = Q = V = I, β = {BETA:g}, δ = 4β^(-1/2). "

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from parkade import theory
 from parkade.experiments.claims.common.census import BETA, END, RADIUS, N
 from parkade.experiments.exhibit import Exhibit
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort, Finding
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Finding, Setup
 from parkade.experiments.output import Table
 from parkade.experiments.statistics import Mean, mean
 from parkade.model.attention import Attention
 from parkade.sweeps.ensemble import ensemble
 from parkade.theory.paper import DELTA
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RUNS = 5000
 TOL = 1e-5  # far below the radius
@@ -28,14 +25,14 @@ KINDS = {"renyi": "Rényi centres", "strong": "strong Rényi centres"}
 SURE = {"renyi": " for n → ∞", "strong": ""}
 
 
-def measure(effort: Effort) -> Finding:
+def measure(setup: Setup) -> Finding:
     """Run the ensemble. Its store stays beside the figure, so that it can be continued."""
-    runs = effort.runs or effort.choose(400, RUNS)
-    store = f"fig3-{runs}-runs-seed-{effort.seed}"
+    runs = setup.runs or setup.choose(400, RUNS)
+    store = f"fig3-{runs}-runs-seed-{setup.seed}"
     data = ensemble(
-        Attention(d=2, beta=BETA), n=N, runs=runs, t_end=END, seed=effort.seed, times=TIMES,
+        Attention(d=2, beta=BETA), n=N, runs=runs, t_end=END, seed=setup.seed, times=TIMES,
         measure=("consumption", "centers"), delta=DELTA, radius=RADIUS, tol=TOL,
-        store=None if effort.folder is None else effort.folder / store, report=effort.report,
+        store=None if setup.folder is None else setup.folder / store, report=setup.report,
     )  # fmt: skip
     consumed = 100 * data["consumed"].transpose("kind", "run", "time")
     counts = {kind: mean(data["centers"].sel(kind=kind)) for kind in KINDS}
@@ -57,7 +54,7 @@ def measure(effort: Effort) -> Finding:
         data={"consumed": consumed},
         parameters={
             "d": "2", "n": f"{N}", "β": f"{BETA:g}", "δ": "4β^(-1/2)", "Q = K = V": "I",
-            "runs": f"{runs}", "radius": f"{RADIUS:g}", "T": f"{END:g}", "seed": f"{effort.seed}",
+            "runs": f"{runs}", "radius": f"{RADIUS:g}", "T": f"{END:g}", "seed": f"{setup.seed}",
         },
         caption=(
             "Share of tokens consumed by Rényi centres (black) and strong Rényi centres (red): "
@@ -93,19 +90,19 @@ def _rows(consumed: Any) -> list[list[str]]:
         for kind, name in KINDS.items():
             at = int(np.argmin(np.abs(t - TIMES)))
             share = consumed.sel(kind=kind).isel(time=at)
-            found = mean(share)
+            average = mean(share)
             low, high = np.percentile(share, [10, 90])
             rows.append(
                 [
-                    f"{TIMES[at]:.3g}", name, f"{found.value:.2f}", f"{found.error:.2f}",
+                    f"{TIMES[at]:.3g}", name, f"{average.value:.2f}", f"{average.error:.2f}",
                     f"{low:.1f}", f"{high:.1f}",
                 ]
             )  # fmt: skip
     return rows
 
 
-def _text(found: Mean) -> str:
-    return found.text(".3f", ".3f")
+def _text(average: Mean) -> str:
+    return average.text(".3f", ".3f")
 
 
 EXHIBIT = Exhibit(

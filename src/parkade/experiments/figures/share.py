@@ -10,7 +10,7 @@ import numpy as np
 from parkade.base.types import Array
 from parkade.experiments.claims.common.census import BETA
 from parkade.experiments.exhibit import Exhibit
-from parkade.experiments.experiment import OURS, Effort, Finding
+from parkade.experiments.experiment import OURS, Figure, Finding, Setup
 from parkade.experiments.output import Table
 from parkade.experiments.statistics import Mean, fit_line, mean
 from parkade.model.attention import Attention
@@ -19,7 +19,6 @@ from parkade.theory.paper import DELTA
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 SIZES = (100, 316, 1000, 3162, 10_000, 31_623, 100_000)
 TIMES = np.array([0, 2, 3, 4, 6, 8, 10, 12, 15, 18, 20, 22, 25, 28, 30, 35, 40, 45, 50.0])
@@ -30,16 +29,16 @@ RADIUS = 0.02 / math.sqrt(BETA)
 TOL = 1e-5  # far below the radius
 
 
-def measure(effort: Effort) -> Finding:
+def measure(setup: Setup) -> Finding:
     """Run ensembles with more and more tokens; count what the strong centres have captured."""
-    sizes, tokens, least = effort.choose((SIZES[:5], 20_000, 2), (SIZES, 400_000, 12))
+    sizes, tokens, least = setup.choose((SIZES[:5], 20_000, 2), (SIZES, 400_000, 12))
     captured: dict[int, Array] = {}  # per strong centre since the start, (runs, times)
     shares: dict[int, Array] = {}  # by all of them together
     for i, n in enumerate(sizes):
         data = ensemble(
             Attention(d=2, beta=BETA), n=n, runs=min(200, max(least, tokens // n)), t_end=TIMES[-1],
-            seed=effort.seed, times=TIMES, measure=("consumption", "centers"), delta=DELTA,
-            radius=RADIUS, tol=TOL, report=effort.part(i, len(sizes)).report,
+            seed=setup.seed, times=TIMES, measure=("consumption", "centers"), delta=DELTA,
+            radius=RADIUS, tol=TOL, report=setup.part(i, len(sizes)).report,
         )  # fmt: skip
         strong = data.sel(kind="strong").transpose("run", "time", ...)
         shares[n] = strong["consumed"].values
@@ -58,7 +57,7 @@ def measure(effort: Effort) -> Finding:
         parameters={
             "d": "2", "n": f"{sizes[0]} … {sizes[-1]}", "β": f"{BETA:g}", "δ": "4β^(-1/2)",
             "Q = K = V": "I", "radius": f"{RADIUS:g}", "T": f"{TIMES[-1]:g}",
-            "seed": f"{effort.seed}",
+            "seed": f"{setup.seed}",
         },
         caption=(
             "Left: tokens captured by a strong Rényi centre since t = 0, mean over centres and "
@@ -73,8 +72,8 @@ def measure(effort: Effort) -> Finding:
 
 def _fit(captured: dict[int, Array], i: int) -> Mean:
     """The exponent a of mean number ∝ n^a at time i, by weighted least squares of logarithms."""
-    found = {n: mean(numbers[:, i]) for n, numbers in captured.items()}
-    used = {n: m for n, m in found.items() if m.value > 2 * m.error > 0}
+    means = {n: mean(numbers[:, i]) for n, numbers in captured.items()}
+    used = {n: m for n, m in means.items() if m.value > 2 * m.error > 0}
     log_n, log_mean = (np.log(v) for v in (list(used), [m.value for m in used.values()]))
     weight = np.array([(m.value / m.error) ** 2 for m in used.values()])
     line = fit_line(log_n, log_mean, weight)
@@ -95,9 +94,9 @@ def _draw_numbers(captured: dict[int, Array], laws: dict[float, Mean], ax: Axes)
     sizes = list(captured)
     for t, color in zip(SHOWN, style.sequence(len(SHOWN)), strict=True):
         i = int(np.flatnonzero(t == TIMES)[0])
-        found = [mean(captured[n][:, i]) for n in sizes]
+        means = [mean(captured[n][:, i]) for n in sizes]
         ax.errorbar(
-            sizes, [m.value for m in found], [m.error for m in found], color=color, marker="o",
+            sizes, [m.value for m in means], [m.error for m in means], color=color, marker="o",
             markersize=3, linewidth=1, zorder=2, label=f"t = {t:g}: a = {laws[t].value:.2f}",
         )  # fmt: skip
     ax.set(
@@ -125,8 +124,8 @@ def _rows(captured: dict[int, Array]) -> list[list[str]]:
     """Mean numbers of captured tokens per strong centre, and their standard errors."""
     rows = [["n", "runs", *(f"t = {t:g}" for t in SHOWN)]]
     for n, numbers in captured.items():
-        found = [mean(numbers[:, i]) for i, t in enumerate(TIMES) if t in SHOWN]
-        rows.append([f"{n}", f"{len(numbers)}", *(m.text(".4g", ".2g") for m in found)])
+        means = [mean(numbers[:, i]) for i, t in enumerate(TIMES) if t in SHOWN]
+        rows.append([f"{n}", f"{len(numbers)}", *(m.text(".4g", ".2g") for m in means)])
     return rows
 
 

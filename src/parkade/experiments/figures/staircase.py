@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parkade.experiments.exhibit import Exhibit
-from parkade.experiments.experiment import OURS, Effort, Finding
+from parkade.experiments.experiment import OURS, Figure, Finding, Setup
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
 from parkade.theory.paper import LIFE
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _, N, BETA, T_END = LIFE
 
 
-def measure(effort: Effort) -> Finding:
+def measure(setup: Setup) -> Finding:
     """Simulate one random start until all tokens are together."""
-    start = sphere.uniform(N, 2, seed=effort.seed)
+    start = sphere.uniform(N, 2, seed=setup.seed)
     run = simulate(Attention(d=2, beta=BETA), start, T_END)
     tree = run.merge_tree()
     gap = float(np.abs(run.final - start[0]).max())
@@ -36,7 +32,7 @@ def measure(effort: Effort) -> Finding:
         data={"run": run, "tree": tree},
         parameters={
             "d": "2", "n": f"{N}", "β": f"{BETA:g}", "Q = K = V": "I", "T": f"{T_END:g}",
-            "tol": f"{run.stats.tol:g}", "seed": f"{effort.seed}",
+            "tol": f"{run.stats.tol:g}", "seed": f"{setup.seed}",
         },
         caption=(
             f"n = {N} tokens on the circle, K = Q = V = I, β = {BETA:g}. Above: the number of "

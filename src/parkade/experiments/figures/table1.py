@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from parkade.experiments.claims.causal import table
 from parkade.experiments.exhibit import Exhibit
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort, Finding
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Finding, Setup
 from parkade.experiments.output import Table
 
 
-def measure(effort: Effort) -> Finding:
+def measure(setup: Setup) -> Finding:
     """Run the experiment of the claim "table-1" and show what it saw as a table."""
-    evidence = table.CLAIM.measure(effort)
+    evidence = table.CLAIM.measure(setup)
     rows = [[str(cell) for cell in row] for row in evidence.numbers["table"]]
     return Finding(
         measured=f"{evidence.measured} ({evidence.verdict}).",
@@ -18,7 +18,7 @@ def measure(effort: Effort) -> Finding:
         data=evidence.data,
         parameters={
             "d": "3", "n": "32", "β": "9", "Q = K": "I", "T": "5000 and 1e9",
-            "seed": f"{effort.seed}",
+            "seed": f"{setup.seed}",
         },
         caption="A run for every row of the table.",
         tables=[Table(rows, "table1.csv", delimiter=";")],  # there are commas in the cells

@@ -6,19 +6,19 @@ from collections import Counter
 from functools import partial
 
 from parkade.experiments.exhibit import Exhibit
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, OURS, Effort, Finding
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, OURS, Finding, Setup
 from parkade.experiments.output import Table
 from parkade.experiments.verify import verify
 
 
-def measure(paper: str, place: str, effort: Effort) -> Finding:
+def measure(paper: str, place: str, setup: Setup) -> Finding:
     """Test the claims of a paper; write verdicts.json and the figures beside it."""
-    folder = None if effort.folder is None else effort.folder / place
+    folder = None if setup.folder is None else setup.folder / place
     # Whole lives take long: ours are tested with small samples, unless there is a number of runs.
-    quick = effort.quick or (paper == OURS and effort.runs is None)
+    quick = setup.quick or (paper == OURS and setup.runs is None)
     tested = verify(
-        papers=paper, quick=quick, seed=effort.seed, runs=effort.runs if paper == OURS else None,
-        output=folder, report=effort.report,
+        papers=paper, quick=quick, seed=setup.seed, runs=setup.runs if paper == OURS else None,
+        output=folder, report=setup.report,
     )  # fmt: skip
     heading = ["claim", "status", "prediction", "measured", "verdict"]
     rows = [
@@ -34,7 +34,7 @@ def measure(paper: str, place: str, effort: Effort) -> Finding:
             + f". Chance contradicts a true claim with a probability of {chance:.0e} at most."
         ),
         numbers={t.experiment.name: t.finding.verdict for t in tested},
-        parameters={"sample": "quick" if quick else "full", "seed": f"{effort.seed}"},
+        parameters={"sample": "quick" if quick else "full", "seed": f"{setup.seed}"},
         tables=[Table([heading, *rows])],
         pictures=[picture for t in tested for picture in t.pictures],
         files=[] if folder is None else [folder / "verdicts.json"],

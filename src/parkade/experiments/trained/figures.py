@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parkade.experiments.trained.results import KINDS, WORDS, Results
+from parkade.experiments.experiment import Figure
+from parkade.experiments.trained.results import KINDS, WORDS, StudyResults
 from parkade.plots import style
 from parkade.trained.measures.measured import Measured
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NULLS = {
     "isotropic": (style.GREY, ":"),
@@ -41,7 +41,7 @@ def band(ax: Axes, one: Measured, *, color: str = style.BLUE, label: str = "text
     ax.set_xlabel("layer")
 
 
-def heads(results: Results, figure: Figure) -> None:
+def heads(results: StudyResults, figure: Figure) -> None:
     """The map of heads, their leading eigenvalues, and their balance beside random ones."""
     from matplotlib.ticker import MaxNLocator
 
@@ -80,7 +80,7 @@ def heads(results: Results, figure: Figure) -> None:
     law.legend(loc="upper left")
 
 
-def depth(results: Results, figure: Figure) -> None:
+def depth(results: StudyResults, figure: Figure) -> None:
     """The measures over depth, with bands over texts and nulls."""
     panels = [
         *results.survey.curves.items(),
@@ -97,18 +97,18 @@ def depth(results: Results, figure: Figure) -> None:
     axes[len(panels) - 1].legend(loc="best")
 
 
-def centers(results: Results, figure: Figure) -> None:
+def centers(results: StudyResults, figure: Figure) -> None:
     """Centres against nulls, what predicts where tokens go, and who moves to whom."""
-    found = results.survey
+    survey = results.survey
     strong, renyi, rules, pull = figure.subplots(1, 4)
     for ax, kind, title in (
         (strong, "strong", "strong centres"),
         (renyi, "renyi", "Rényi centres"),
     ):
-        band(ax, found.centers[kind], label="forward")
+        band(ax, survey.centers[kind], label="forward")
         ax.set(title=title, ylabel="share of tokens")
         ax.legend(loc="best")
-    one = found.captured
+    one = survey.captured
     names = ["centre", *one.nulls]
     columns = [one.values, *one.nulls.values()]
     means = [float(column.mean()) for column in columns]
@@ -118,13 +118,13 @@ def centers(results: Results, figure: Figure) -> None:
     rules.vlines(range(len(names)), spread[0], spread[1], color=style.BLACK, linewidth=0.8)
     rules.set_xticks(range(len(names)), names, rotation=45, ha="right")
     rules.set(title="where tokens go", ylabel="error (0.5 is chance)")
-    band(pull, found.pulled, label="to earlier")
+    band(pull, survey.pulled, label="to earlier")
     pull.axhline(0, color=style.PALE, linewidth=0.6, zorder=0)
     pull.set(title="who moves to whom", ylabel="mean pull")
     pull.legend(loc="best")
 
 
-def ablations(results: Results, figure: Figure) -> None:
+def ablations(results: StudyResults, figure: Figure) -> None:
     """The centred cosine over depth in changed models."""
     names = list(results.ablations)
     axes = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
@@ -135,7 +135,7 @@ def ablations(results: Results, figure: Figure) -> None:
     axes[0].legend(loc="best")
 
 
-def iterated(results: Results, figure: Figure) -> None:
+def iterated(results: StudyResults, figure: Figure) -> None:
     """The number of clusters while a layer is repeated, one line for each text."""
     layers = sorted({one.layer for one in results.iterated})
     axes = figure.subplots(1, len(layers), sharey=True, squeeze=False)[0]
@@ -150,10 +150,12 @@ def iterated(results: Results, figure: Figure) -> None:
         axes[0].legend(loc="best")
 
 
-def figures(results: Results) -> Mapping[str, tuple[Callable[[Results, Figure], None], float, str]]:
+def figures(
+    results: StudyResults,
+) -> Mapping[str, tuple[Callable[[StudyResults, Figure], None], float, str]]:
     """The figures of these results by name, with a height and a caption."""
     few = f"{results.survey.texts} texts: mean, and the band of 80% of them."
-    found: dict[str, Any] = {
+    shown: dict[str, Any] = {
         "heads": (
             heads,
             2.9,
@@ -175,17 +177,17 @@ def figures(results: Results) -> Mapping[str, tuple[Callable[[Results, Figure], 
     }
     if results.ablations:
         count = next(iter(results.ablations.values())).texts
-        found["ablations"] = (
+        shown["ablations"] = (
             ablations,
             2.3,
             "The centred mean cosine over depth in changed models (red) and in the trained one "
             f"(black), {count} texts.",
         )
     if results.iterated:
-        found["iterated"] = (
+        shown["iterated"] = (
             iterated,
             2.3,
             f"Tokens under one layer, applied {results.times} times: the number of points at "
             "which they are.",
         )
-    return found
+    return shown

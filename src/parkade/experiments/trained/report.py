@@ -12,7 +12,7 @@ from parkade.experiments import page
 from parkade.experiments.output import save_picture, write
 from parkade.experiments.trained import results as tables
 from parkade.experiments.trained.figures import figures
-from parkade.experiments.trained.results import Results
+from parkade.experiments.trained.results import StudyResults
 from parkade.explorer.scenes.words import Words
 from parkade.explorer.standalone.export import show
 from parkade.trained.model import Trained
@@ -37,7 +37,7 @@ _NOTES = {
 }
 
 
-def write_report(results: Results, folder: Path, text: str) -> list[Path]:
+def write_report(results: StudyResults, folder: Path, text: str) -> list[Path]:
     """Write all files of a report into a folder; the explorer shows this text."""
     folder = directory(folder)
     made = {
@@ -84,26 +84,26 @@ def _title(name: str) -> str:
     }[name]
 
 
-def _tables(results: Results, name: str) -> list[list[list[str]]]:
-    found = results.survey
+def _tables(results: StudyResults, name: str) -> list[list[list[str]]]:
+    survey = results.survey
     return {
         "heads": lambda: [tables.heads_rows(results.heads)],
-        "depth": lambda: [tables.depth_rows(found)],
-        "centers": lambda: [tables.capture_rows(found)],
+        "depth": lambda: [tables.depth_rows(survey)],
+        "centers": lambda: [tables.capture_rows(survey)],
         "ablations": lambda: [tables.ablation_rows(results.ablations)],
         "iterated": lambda: [tables.iteration_rows(results.iterated, results.times)],
     }[name]()
 
 
-def _intro(results: Results) -> str:
-    model, found = results.model, results.survey
+def _intro(results: StudyResults) -> str:
+    model, survey = results.model, results.survey
     kind = "causal" if model.causal else "encoder"
-    sinks = sum(len(one) for one in found.sinks)
-    loss = "" if found.losses is None else f", loss {found.losses.mean():.2f} nats a token"
-    tokens = sum(len(words) for words in found.words)
+    sinks = sum(len(one) for one in survey.sinks)
+    loss = "" if survey.losses is None else f", loss {survey.losses.mean():.2f} nats a token"
+    tokens = sum(len(words) for words in survey.words)
     return (
         f"<p>{html.escape(model.family)}, {kind}, {model.layers} layers of {model.head_count} "
-        f"heads, d = {model.d}. {found.texts} texts, {tokens} tokens{loss}; {sinks} sinks. Every "
+        f"heads, d = {model.d}. {survey.texts} texts, {tokens} tokens{loss}; {sinks} sinks. Every "
         "number stands beside its null, the same measure where what is tested is absent.</p>"
         '<p><a href="explorer.html">The tokens of a text in the explorer</a> · '
         '<a href="report.json">all numbers</a></p>'

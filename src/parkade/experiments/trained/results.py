@@ -39,7 +39,7 @@ ITERATED = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class StudyResults:
     """What was found on a trained model.
 
     Attributes
@@ -92,7 +92,7 @@ def study(
     precise: Trained | None = None,
     seed: int = 0,
     report: Report = lambda fraction: None,
-) -> Results:
+) -> StudyResults:
     """Measure everything.
 
     Parameters
@@ -117,7 +117,7 @@ def study(
     heads = different(model, model.heads(seed=seed))
     report(0.1)
     end = 1.0 - 0.25 * bool(ablations) - 0.25 * bool(times)
-    found = survey(model, texts, seed=seed, report=part(0.1, end))
+    measured = survey(model, texts, seed=seed, report=part(0.1, end))
     changed, iterated = {}, []
     if ablations:
         few = texts[:ABLATED]
@@ -126,7 +126,7 @@ def study(
         few = texts[:ITERATED]
         iterated = iterations(precise or model, few, times, report=part(0.75, 1.0))
     report(1.0)
-    return Results(model, heads, found, changed, iterated, times, seed)
+    return StudyResults(model, heads, measured, changed, iterated, times, seed)
 
 
 def different(model: Trained, heads: xarray.Dataset) -> xarray.Dataset:
@@ -184,15 +184,15 @@ def heads_rows(heads: xarray.Dataset) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def depth_rows(found: Survey) -> list[list[str]]:
+def depth_rows(survey: Survey) -> list[list[str]]:
     """A table of the measures over depth: at the start, in the middle, and at the end."""
     rows = [["over depth", "first", "middle", "last", "null, last layer", "p"]]
     measured = {
-        **found.curves,
-        "strong centres, share": found.centers["strong"],
-        "Rényi centres, share": found.centers["renyi"],
-        "pull of earlier tokens": found.pulled,
-        "attention to the first token": found.attention,
+        **survey.curves,
+        "strong centres, share": survey.centers["strong"],
+        "Rényi centres, share": survey.centers["renyi"],
+        "pull of earlier tokens": survey.pulled,
+        "attention to the first token": survey.attention,
     }
     for name, one in measured.items():
         mean = one.mean
@@ -205,9 +205,9 @@ def depth_rows(found: Survey) -> list[list[str]]:
     return rows
 
 
-def capture_rows(found: Survey) -> list[list[str]]:
+def capture_rows(survey: Survey) -> list[list[str]]:
     """A table of what predicts the company of a token at the end."""
-    one = found.captured
+    one = survey.captured
     rows = [["where tokens go: named by the first layer", "error", "p against the centre"]]
     rows.append([CAPTURE_RULES["centre"], f"{float(one.mean):.3f}", ""])
     rows += [

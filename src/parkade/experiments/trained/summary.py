@@ -82,8 +82,8 @@ def _balance(report: Report) -> str:
 
 
 def _beta(report: Report) -> str:
-    found = np.quantile(report["heads"]["beta"], [0.1, 0.5, 0.9])
-    return ", ".join(f"{value:.0f}" for value in found)
+    quantiles = np.quantile(report["heads"]["beta"], [0.1, 0.5, 0.9])
+    return ", ".join(f"{value:.0f}" for value in quantiles)
 
 
 _ROWS: dict[str, Callable[[Report], str]] = {

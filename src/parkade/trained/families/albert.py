@@ -8,10 +8,10 @@ from parkade.base.errors import InputError
 from parkade.trained.block import Block, Ends, Readout, Shape
 from parkade.trained.families import bert
 from parkade.trained.families.family import Family
-from parkade.trained.families.take import Settings, Take
+from parkade.trained.families.take import ModelSettings, Take
 
 
-def _shape(settings: Settings) -> Shape:
+def _shape(settings: ModelSettings) -> Shape:
     inner = settings.size("inner_group_num", 1)
     if inner != 1:
         raise InputError(f"ALBERT with inner_group_num={inner} is unknown; known is 1")
@@ -20,7 +20,7 @@ def _shape(settings: Settings) -> Shape:
     )
 
 
-def _block(take: Take, settings: Settings, shape: Shape, group: int) -> Block:
+def _block(take: Take, settings: ModelSettings, shape: Shape, group: int) -> Block:
     at = f"encoder.albert_layer_groups.{group}.albert_layers.0."
     first = bert.norm(take, settings, f"{at}attention.LayerNorm", shape.d)
     second = bert.norm(take, settings, f"{at}full_layer_layer_norm", shape.d)
@@ -31,7 +31,7 @@ def _block(take: Take, settings: Settings, shape: Shape, group: int) -> Block:
     )
 
 
-def _ends(take: Take, settings: Settings, shape: Shape) -> Ends:
+def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:
     e, head, at = settings.size("embedding_size", shape.d), None, "predictions."
     if f"{at}dense.weight" in take:
         own = f"{at}decoder.weight" in take

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.trained.block import Attention, Block, Ends, Network, Norm, Readout, Shape
+from parkade.trained.block import (
+    AttentionWeights,
+    Block,
+    Ends,
+    MLPWeights,
+    NormWeights,
+    Readout,
+    Shape,
+)
 from parkade.trained.families.family import Family
-from parkade.trained.families.take import Settings, Take, divided
+from parkade.trained.families.take import ModelSettings, Take, divided
 
 
-def shape_of(settings: Settings, family: str) -> Shape:
+def shape_of(settings: ModelSettings, family: str) -> Shape:
     """The sizes of an encoder."""
     kind = settings.config.get("position_embedding_type") or "absolute"
     if kind != "absolute":
@@ -32,10 +40,10 @@ def shape_of(settings: Settings, family: str) -> Shape:
     )
 
 
-def norm(take: Take, settings: Settings, name: str, size: int) -> Norm:
+def norm(take: Take, settings: ModelSettings, name: str, size: int) -> NormWeights:
     """A LayerNorm; old files say gamma and beta."""
     gain, bias = ("weight", "bias") if f"{name}.weight" in take else ("gamma", "beta")
-    return Norm(
+    return NormWeights(
         take(f"{name}.{gain}", size),
         take(f"{name}.{bias}", size),
         settings.number("layer_norm_eps", 1e-12),
@@ -43,19 +51,19 @@ def norm(take: Take, settings: Settings, name: str, size: int) -> Norm:
     )
 
 
-def heads_of(take: Take, shape: Shape, inside: str, out: str) -> Attention:
+def heads_of(take: Take, shape: Shape, inside: str, out: str) -> AttentionWeights:
     """Attention from the tensors `inside`query, … and `out`."""
     d = shape.d
     q, k, v = (take(f"{inside}{name}.weight", d, d) for name in ("query", "key", "value"))
     bq, bk, bv = (take(f"{inside}{name}.bias", d) for name in ("query", "key", "value"))
     o, bo = take(f"{out}.weight", d, d), take(f"{out}.bias", d)
-    return Attention(q, k, v, o, bq, bk, bv, bo)
+    return AttentionWeights(q, k, v, o, bq, bk, bv, bo)
 
 
-def network_of(take: Take, shape: Shape, up: str, down: str) -> Network:
+def network_of(take: Take, shape: Shape, up: str, down: str) -> MLPWeights:
     """An MLP from the tensors `up` and `down`."""
     d, width = shape.d, shape.width
-    return Network(
+    return MLPWeights(
         up=take(f"{up}.weight", width, d),
         down=take(f"{down}.weight", d, width),
         b_up=take(f"{up}.bias", width),
@@ -63,7 +71,9 @@ def network_of(take: Take, shape: Shape, up: str, down: str) -> Network:
     )
 
 
-def ends_of(take: Take, settings: Settings, shape: Shape, e: int, head: Readout | None) -> Ends:
+def ends_of(
+    take: Take, settings: ModelSettings, shape: Shape, e: int, head: Readout | None
+) -> Ends:
     """Embeddings of size e, and a head."""
     types = settings.size("type_vocab_size", 2)
     enlarge = None
@@ -80,11 +90,11 @@ def ends_of(take: Take, settings: Settings, shape: Shape, e: int, head: Readout 
     )
 
 
-def _shape(settings: Settings) -> Shape:
+def _shape(settings: ModelSettings) -> Shape:
     return shape_of(settings, "bert")
 
 
-def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
+def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Block:
     at = f"encoder.layer.{layer}."
     first = norm(take, settings, f"{at}attention.output.LayerNorm", shape.d)
     second = norm(take, settings, f"{at}output.LayerNorm", shape.d)
@@ -95,7 +105,7 @@ def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
     )
 
 
-def _ends(take: Take, settings: Settings, shape: Shape) -> Ends:
+def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:
     d, head, at = shape.d, None, "cls.predictions."
     if f"{at}transform.dense.weight" in take:
         own = f"{at}decoder.weight" in take

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from parkade.trained.block import Block, Ends, Shape
-from parkade.trained.families.take import Settings, Take
+from parkade.trained.families.take import ModelSettings, Take
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +31,6 @@ class Family:
     name: str
     types: tuple[str, ...]
     prefix: str
-    shape: Callable[[Settings], Shape]
-    block: Callable[[Take, Settings, Shape, int], Block]
-    ends: Callable[[Take, Settings, Shape], Ends]
+    shape: Callable[[ModelSettings], Shape]
+    block: Callable[[Take, ModelSettings, Shape, int], Block]
+    ends: Callable[[Take, ModelSettings, Shape], Ends]

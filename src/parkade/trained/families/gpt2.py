@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from parkade.base.errors import InputError
-from parkade.trained.block import Attention, Block, Ends, Network, Norm, Shape
+from parkade.trained.block import AttentionWeights, Block, Ends, MLPWeights, NormWeights, Shape
 from parkade.trained.families.family import Family
-from parkade.trained.families.take import Settings, Take, divided, readout
+from parkade.trained.families.take import ModelSettings, Take, divided, readout
 
 _UNKNOWN = {"scale_attn_by_inverse_layer_idx": False, "scale_attn_weights": True}
 
 
-def _shape(settings: Settings) -> Shape:
+def _shape(settings: ModelSettings) -> Shape:
     for name, usual in _UNKNOWN.items():
         if settings.flag(name, usual) is not usual:
             raise InputError(f"GPT-2 with {name}={not usual} is unknown; known is {usual}")
@@ -33,22 +33,22 @@ def _shape(settings: Settings) -> Shape:
     )
 
 
-def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
+def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Block:
     d, width, at = shape.d, shape.width, f"h.{layer}."
     q, k, v = np.split(take(f"{at}attn.c_attn.weight", d, 3 * d).T, 3)
     bq, bk, bv = np.split(take(f"{at}attn.c_attn.bias", 3 * d), 3)
     o, bo = take(f"{at}attn.c_proj.weight", d, d).T, take(f"{at}attn.c_proj.bias", d)
-    mlp = Network(
+    mlp = MLPWeights(
         up=take(f"{at}mlp.c_fc.weight", d, width).T,
         down=take(f"{at}mlp.c_proj.weight", width, d).T,
         b_up=take(f"{at}mlp.c_fc.bias", width),
         b_down=take(f"{at}mlp.c_proj.bias", d),
     )
     first, second = (_norm(take, settings, f"{at}{name}", d) for name in ("ln_1", "ln_2"))
-    return Block(Attention(q, k, v, o, bq, bk, bv, bo), mlp, (first, second))
+    return Block(AttentionWeights(q, k, v, o, bq, bk, bv, bo), mlp, (first, second))
 
 
-def _ends(take: Take, settings: Settings, shape: Shape) -> Ends:
+def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:
     embedding = take("wte.weight", shape.vocabulary, shape.d)
     return Ends(
         embedding,
@@ -58,9 +58,9 @@ def _ends(take: Take, settings: Settings, shape: Shape) -> Ends:
     )
 
 
-def _norm(take: Take, settings: Settings, name: str, d: int) -> Norm:
+def _norm(take: Take, settings: ModelSettings, name: str, d: int) -> NormWeights:
     eps = settings.number("layer_norm_epsilon", 1e-5)
-    return Norm(take(f"{name}.weight", d), take(f"{name}.bias", d), eps, centred=True)
+    return NormWeights(take(f"{name}.weight", d), take(f"{name}.bias", d), eps, centred=True)
 
 
 GPT2 = Family("gpt2", ("gpt2",), "transformer.", _shape, _block, _ends)

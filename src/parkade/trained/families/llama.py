@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from parkade.trained.block import Attention, Block, Ends, Floats, Network, Norm, Shape
+from parkade.trained.block import (
+    AttentionWeights,
+    Block,
+    Ends,
+    Floats,
+    MLPWeights,
+    NormWeights,
+    Shape,
+)
 from parkade.trained.families import rope
 from parkade.trained.families.family import Family
-from parkade.trained.families.take import Settings, Take, divided, readout
+from parkade.trained.families.take import ModelSettings, Take, divided, readout
 
 
-def _shape(settings: Settings) -> Shape:
+def _shape(settings: ModelSettings) -> Shape:
     d, heads = settings.size("hidden_size"), settings.size("num_attention_heads")
     d_head = settings.size("head_dim", 0) or divided("hidden_size", d, heads)
     kv = settings.size("num_key_value_heads", heads)
@@ -32,7 +40,7 @@ def _shape(settings: Settings) -> Shape:
     )
 
 
-def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
+def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Block:
     d, width, at = shape.d, shape.width, f"layers.{layer}."
     inner, shared = shape.heads * shape.d_head, shape.kv_heads * shape.d_head
 
@@ -45,7 +53,7 @@ def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
     k = turned(take(f"{at}self_attn.k_proj.weight", shared, d), shape.kv_heads)
     assert q is not None
     assert k is not None
-    attention = Attention(
+    attention = AttentionWeights(
         q=q,
         k=k,
         v=take(f"{at}self_attn.v_proj.weight", shared, d),
@@ -55,7 +63,7 @@ def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
         bv=take.maybe(f"{at}self_attn.v_proj.bias", shared),
         bo=take.maybe(f"{at}self_attn.o_proj.bias", d),
     )
-    mlp = Network(
+    mlp = MLPWeights(
         up=take(f"{at}mlp.up_proj.weight", width, d),
         down=take(f"{at}mlp.down_proj.weight", d, width),
         gate=take(f"{at}mlp.gate_proj.weight", width, d),
@@ -65,15 +73,15 @@ def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
     return Block(attention, mlp, (first, second))
 
 
-def _ends(take: Take, settings: Settings, shape: Shape) -> Ends:
+def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:
     embedding = take("embed_tokens.weight", shape.vocabulary, shape.d)
     head = readout(take, settings, embedding, ("lm_head.weight",), tied=False)
     return Ends(embedding, exit=_norm(take, settings, "norm", shape.d), head=head)
 
 
-def _norm(take: Take, settings: Settings, name: str, d: int) -> Norm:
+def _norm(take: Take, settings: ModelSettings, name: str, d: int) -> NormWeights:
     eps = settings.number("rms_norm_eps", 1e-6)
-    return Norm(take(f"{name}.weight", d), None, eps, centred=False)
+    return NormWeights(take(f"{name}.weight", d), None, eps, centred=False)
 
 
 LLAMA = Family("llama", ("llama", "mistral", "qwen2"), "model.", _shape, _block, _ends)

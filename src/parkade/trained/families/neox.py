@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from parkade.trained.block import Attention, Block, Ends, Network, Norm, Shape
+from parkade.trained.block import AttentionWeights, Block, Ends, MLPWeights, NormWeights, Shape
 from parkade.trained.families import rope
 from parkade.trained.families.family import Family
-from parkade.trained.families.take import Settings, Take, divided, readout
+from parkade.trained.families.take import ModelSettings, Take, divided, readout
 
 
-def _turned(settings: Settings, d_head: int) -> int:
+def _turned(settings: ModelSettings, d_head: int) -> int:
     """How many axes of a head RoPE turns."""
     extra = settings.config.get("rope_parameters")
-    inner = Settings(extra if isinstance(extra, dict) else {})
+    inner = ModelSettings(extra if isinstance(extra, dict) else {})
     share = inner.number("partial_rotary_factor", settings.number("rotary_pct", 0.25))
     return int(d_head * share)
 
 
-def _shape(settings: Settings) -> Shape:
+def _shape(settings: ModelSettings) -> Shape:
     d, heads = settings.size("hidden_size"), settings.size("num_attention_heads")
     d_head = divided("hidden_size", d, heads)
     base = settings.number("rotary_emb_base", 1e4)
@@ -37,7 +37,7 @@ def _shape(settings: Settings) -> Shape:
     )
 
 
-def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
+def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Block:
     d, width, at = shape.d, shape.width, f"layers.{layer}."
     size = _turned(settings, shape.d_head)
     together = take(f"{at}attention.query_key_value.weight", 3 * d, d)
@@ -50,7 +50,7 @@ def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
         split = biases.reshape(shape.heads, 3, shape.d_head).transpose(1, 0, 2)
         bq, bk, bv = (rows.reshape(d) for rows in split)
         bq, bk = (rope.interleave(rows, shape.heads, size) for rows in (bq, bk))
-    attention = Attention(
+    attention = AttentionWeights(
         q=rope.interleave(q, shape.heads, size),
         k=rope.interleave(k, shape.heads, size),
         v=v,
@@ -60,7 +60,7 @@ def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
         bv=bv,
         bo=take.maybe(f"{at}attention.dense.bias", d),
     )
-    mlp = Network(
+    mlp = MLPWeights(
         up=take(f"{at}mlp.dense_h_to_4h.weight", width, d),
         down=take(f"{at}mlp.dense_4h_to_h.weight", d, width),
         b_up=take(f"{at}mlp.dense_h_to_4h.bias", width),
@@ -71,7 +71,7 @@ def _block(take: Take, settings: Settings, shape: Shape, layer: int) -> Block:
     return Block(attention, mlp, (first, second))
 
 
-def _ends(take: Take, settings: Settings, shape: Shape) -> Ends:
+def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:
     embedding = take("embed_in.weight", shape.vocabulary, shape.d)
     names = ("embed_out.weight", "lm_head.weight")  # old and new
     head = readout(take, settings, embedding, names, tied=False)
@@ -79,9 +79,9 @@ def _ends(take: Take, settings: Settings, shape: Shape) -> Ends:
     return Ends(embedding, exit=exit_norm, head=head)
 
 
-def _norm(take: Take, settings: Settings, name: str, d: int) -> Norm:
+def _norm(take: Take, settings: ModelSettings, name: str, d: int) -> NormWeights:
     eps = settings.number("layer_norm_eps", 1e-5)
-    return Norm(take(f"{name}.weight", d), take(f"{name}.bias", d), eps, centred=True)
+    return NormWeights(take(f"{name}.weight", d), take(f"{name}.bias", d), eps, centred=True)
 
 
 NEOX = Family("neox", ("gpt_neox",), "gpt_neox.", _shape, _block, _ends)

@@ -10,10 +10,10 @@ from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.trained.block import Floats
-from parkade.trained.families.take import Settings
+from parkade.trained.families.take import ModelSettings
 
 
-def frequencies(settings: Settings, size: int, base: float = 1e4) -> Array:
+def frequencies(settings: ModelSettings, size: int, base: float = 1e4) -> Array:
     """Angles per place of the size/2 planes that are turned."""
     if size % 2:
         raise InputError(f"RoPE turns planes, so it needs an even number of axes, got {size}")
@@ -21,22 +21,22 @@ def frequencies(settings: Settings, size: int, base: float = 1e4) -> Array:
     extra = config.get("rope_parameters") or config.get("rope_scaling") or {}
     if not isinstance(extra, dict):
         raise InputError(f"the setting rope_scaling must be an object, got {check.brief(extra)}")
-    inner = Settings(extra)
+    inner = ModelSettings(extra)
     base = inner.number("rope_theta", settings.number("rope_theta", base))
-    found: Array = base ** (-2.0 * np.arange(size // 2) / size)
+    result: Array = base ** (-2.0 * np.arange(size // 2) / size)
     kind = extra.get("rope_type", extra.get("type", "default"))
     if kind == "default":
-        return found
+        return result
     if kind == "linear":
-        return found / inner.number("factor", 1.0)
+        return result / inner.number("factor", 1.0)
     if kind == "llama3":
-        return _slowed(found, inner)
+        return _slowed(result, inner)
     raise InputError(
         f"the kind of RoPE {check.brief(kind)} is unknown; known are 'default', 'linear', 'llama3'"
     )
 
 
-def _slowed(turns: Array, settings: Settings) -> Array:
+def _slowed(turns: Array, settings: ModelSettings) -> Array:
     """Llama 3's: slow planes are slowed further, fast ones are not, with a ramp in between."""
     low, high = settings.number("low_freq_factor", 1.0), settings.number("high_freq_factor", 4.0)
     whole = settings.number("original_max_position_embeddings", 8192) * turns / (2 * math.pi)

@@ -58,15 +58,15 @@ class Take:
                 f"the weights have no tensor {self.prefix + name}, which a model with these "
                 "settings needs; the file may be of another architecture"
             )
-        found = self.tensors[whole]
-        if found.shape != shape:
+        tensor = self.tensors[whole]
+        if tensor.shape != shape:
             raise InputError(
-                f"the tensor {whole} has the shape {found.shape}, but the settings of the model "
+                f"the tensor {whole} has the shape {tensor.shape}, but the settings of the model "
                 f"ask for {shape}"
             )
         if self.dry:
             return np.broadcast_to(np.zeros((), self.dtype), shape)
-        numbers = np.ascontiguousarray(found.read().astype(self.dtype, copy=False))
+        numbers = np.ascontiguousarray(tensor.read().astype(self.dtype, copy=False))
         if not np.isfinite(numbers).all():
             where = np.argwhere(~np.isfinite(numbers))[0].tolist()
             place = ", ".join(map(str, where))
@@ -83,7 +83,7 @@ class Take:
 
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class ModelSettings:
     """The settings of a model, checked where they are read."""
 
     config: Mapping[str, Any]
@@ -124,13 +124,13 @@ class Settings:
 
 
 def readout(
-    take: Take, settings: Settings, embedding: Floats, names: tuple[str, ...], tied: bool
+    take: Take, settings: ModelSettings, embedding: Floats, names: tuple[str, ...], tied: bool
 ) -> Readout | None:
     """Logits by the embedding, if the settings (by default `tied`) say so, or by one of `names`."""
     if settings.flag("tie_word_embeddings", tied):
         return Readout(embedding)
-    found = [name for name in names if name in take]
-    return Readout(take(found[0], *embedding.shape)) if found else None
+    present = [name for name in names if name in take]
+    return Readout(take(present[0], *embedding.shape)) if present else None
 
 
 def divided(what: str, whole: int, parts: int) -> int:

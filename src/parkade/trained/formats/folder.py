@@ -48,10 +48,10 @@ def _shards(index: Path) -> dict[str, Stored]:
         names = sorted(set(places.values()))
         if any(not isinstance(name, str) or Path(name).name != name for name in names):
             raise ValueError("it names files outside its folder")
-    found: dict[str, Stored] = {}
+    tensors: dict[str, Stored] = {}
     for name in names:
-        found |= weights(index.with_name(name))
-    return found
+        tensors |= weights(index.with_name(name))
+    return tensors
 
 
 def weights(path: Path) -> dict[str, Stored]:

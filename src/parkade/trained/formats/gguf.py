@@ -14,7 +14,7 @@ from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.trained.formats.gguf_header import Described, Header
 from parkade.trained.formats.source import Source, Stored, mapped
-from parkade.trained.library import Library
+from parkade.trained.library import LibraryTokenizer
 from parkade.trained.pieces import Pieces
 from parkade.trained.tokens import Tokenizer
 
@@ -66,8 +66,8 @@ def read(path: Path) -> Source:
         )
     if get(f"{kind}.rope.scaling.type") not in (None, "none"):
         raise InputError(f"{path} has a RoPE that is scaled, which is unknown in GGUF files")
-    found = {new: get(f"{kind}.{old}") for old, new in _SETTINGS.items()}
-    config = {name: value for name, value in found.items() if value is not None}
+    values = {new: get(f"{kind}.{old}") for old, new in _SETTINGS.items()}
+    config = {name: value for name, value in values.items() if value is not None}
     tensors = {_name(t.name): _stored(gguf, memory, t, start) for t in described}
     if "unused.rope_freqs.weight" in tensors:
         raise InputError(f"{path} has frequencies of RoPE as a tensor, which are unknown")
@@ -107,8 +107,8 @@ def _stored(gguf: Any, memory: NDArray[np.uint8], tensor: Described, start: int)
 
     def numbers() -> NDArray[np.float32]:
         rows = memory[first:last].reshape(*tensor.shape[:-1], -1)
-        found: NDArray[np.float32] = gguf.dequantize(rows, kind)
-        return found.reshape(tensor.shape)
+        values: NDArray[np.float32] = gguf.dequantize(rows, kind)
+        return values.reshape(tensor.shape)
 
     return Stored(tensor.shape, numbers)
 
@@ -127,7 +127,7 @@ def _tokenizer(get: Callable[[str], Any]) -> Tokenizer | None:
     split = get("tokenizer.ggml.pre") or "default"
     if kind != "gpt2" or split not in _SPLITS:
         return None
-    given = {
+    arguments = {
         "pieces": pieces,
         "merges": [pair.split(" ", 1) for pair in get("tokenizer.ggml.merges") or []],
         "digits": split == "smollm",
@@ -135,4 +135,4 @@ def _tokenizer(get: Callable[[str], Any]) -> Tokenizer | None:
     }
     added = begin is not None and get("tokenizer.ggml.add_bos_token")
     first: tuple[Any, ...] = (begin,) if added else ()
-    return Library("pieces", given, first)
+    return LibraryTokenizer("pieces", arguments, first)

@@ -43,11 +43,11 @@ class Header:
         for _ in range(self._count(entries, 12)):
             name = self._string()
             metadata[name] = self._value(self._number("I"))
-        found = [self._tensor() for _ in range(self._count(tensors, 24))]
+        described = [self._tensor() for _ in range(self._count(tensors, 24))]
         step = metadata.get("general.alignment", 32)
         if not isinstance(step, int) or step < 1:
             raise ValueError("its alignment is no number")
-        return metadata, found, -(-self.place // step) * step
+        return metadata, described, -(-self.place // step) * step
 
     def _tensor(self) -> Described:
         name, dimensions = self._string(), self._number("I")

@@ -68,7 +68,7 @@ def _layout(sizes: list[int]) -> list[tuple[str, tuple[int, ...]]]:
     d, width, layers, heads, kv, vocabulary, longest = sizes
     inner = kv * (d // heads)
     each = "model.layers.{}."
-    found: list[tuple[str, tuple[int, ...]]] = [
+    layout: list[tuple[str, tuple[int, ...]]] = [
         ("model.embed_tokens.weight", (abs(vocabulary), d)),
         (each + "input_layernorm.weight", (layers, d)),
         (each + "self_attn.q_proj.weight", (layers, d, d)),
@@ -84,5 +84,5 @@ def _layout(sizes: list[int]) -> list[tuple[str, tuple[int, ...]]]:
         ("unused.sines", (longest, d // heads // 2)),
     ]
     if vocabulary < 0:
-        found.append(("lm_head.weight", (-vocabulary, d)))
-    return found
+        layout.append(("lm_head.weight", (-vocabulary, d)))
+    return layout

@@ -25,16 +25,16 @@ def read(path: Path) -> dict[str, Stored]:
     memory = mapped(path)
     places: Callable[[Storage], int]
     if zipfile.is_zipfile(path):
-        found, places = _read_zip(path, memory)
+        content, places = _read_zip(path, memory)
     else:
-        found, places = _read_old(memory)
-    if isinstance(found, dict) and isinstance(found.get("state_dict"), dict):
-        found = found["state_dict"]
-    if not isinstance(found, dict):
+        content, places = _read_old(memory)
+    if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):
+        content = content["state_dict"]
+    if not isinstance(content, dict):
         raise ValueError("it is not a dictionary of tensors")
     return {
         str(name): _stored(memory, tensor, places(tensor.storage))
-        for name, tensor in found.items()
+        for name, tensor in content.items()
         if isinstance(tensor, Tensor)
     }
 
@@ -46,7 +46,7 @@ def _read_zip(path: Path, memory: NDArray[np.uint8]) -> tuple[Any, Callable[[Sto
         if not name or inside[name].file_size > _LARGEST:
             raise ValueError("it has no list of tensors")
         with archive.open(name) as stream:
-            found = Machine().load(io.BytesIO(stream.read(inside[name].file_size)))
+            content = Machine().load(io.BytesIO(stream.read(inside[name].file_size)))
     folder = name.removesuffix("data.pkl")
 
     def place(storage: Storage) -> int:
@@ -59,7 +59,7 @@ def _read_zip(path: Path, memory: NDArray[np.uint8]) -> tuple[Any, Callable[[Sto
             raise ValueError("it has fewer numbers than its tensors need")
         return member.header_offset + 30 + skip
 
-    return found, place
+    return content, place
 
 
 def _read_old(memory: NDArray[np.uint8]) -> tuple[Any, Callable[[Storage], int]]:
@@ -70,7 +70,7 @@ def _read_old(memory: NDArray[np.uint8]) -> tuple[Any, Callable[[Storage], int]]
     for _ in range(2):  # the version of the format and the sizes of numbers
         Machine().load(stream)
     machine = Machine()
-    found, keys = machine.load(stream), Machine().load(stream)
+    content, keys = machine.load(stream), Machine().load(stream)
     if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
         raise ValueError("it does not list its numbers")
     starts: dict[str, int] = {}
@@ -82,7 +82,7 @@ def _read_old(memory: NDArray[np.uint8]) -> tuple[Any, Callable[[Storage], int]]
             raise ValueError("it has other numbers than its tensors need")
         starts[key] = start + 8
         start += 8 + storage.size
-    return found, lambda storage: starts[storage.key]
+    return content, lambda storage: starts[storage.key]
 
 
 def _stored(memory: NDArray[np.uint8], tensor: Tensor, start: int) -> Stored:

@@ -65,8 +65,8 @@ def capture(
     >>> import numpy as np
     >>> from parkade.trained.measures import capture
     >>> states = np.random.default_rng(0).standard_normal((3, 2, 60, 3))
-    >>> found = capture(states)
-    >>> found.values.shape, sorted(found.nulls)
+    >>> errors = capture(states)
+    >>> errors.values.shape, sorted(errors.nulls)
     ((3,), ['matched', 'previous', 'random', 'token'])
     """
     rng = check.generator(seed)
@@ -76,8 +76,8 @@ def capture(
         before, after = 1 - x[start] @ x[start].T, 1 - x[end] @ x[end].T
         d = half_radius(x[start]) * (1 + 1e-9) if delta is None else delta
         centers = renyi_centers(x[start], d)
-        found = [_errors(before, after, centers, k, rng) for k in range(2, len(before))]
-        known = [one for one in found if one]
+        errors = [_errors(before, after, centers, k, rng) for k in range(2, len(before))]
+        known = [one for one in errors if one]
         if not known:
             continue  # a short text
         rows.append({rule: float(np.mean([one[rule] for one in known])) for rule in CAPTURE_RULES})
@@ -170,7 +170,7 @@ def earlier_pull(texts: Sequence[ArrayLike]) -> Measured:
     for hidden in texts:
         x = directions(check.array("hidden", hidden))
         below = np.tril_indices(x.shape[1], -1)
-        found = [pulls(a, b) for a, b in itertools.pairwise(x)]
-        earlier.append([p[below].mean() for p in found])
-        later.append([p.T[below].mean() for p in found])
+        layers = [pulls(a, b) for a, b in itertools.pairwise(x)]
+        earlier.append([p[below].mean() for p in layers])
+        later.append([p.T[below].mean() for p in layers])
     return Measured("pull of earlier tokens", np.array(earlier), {"later": np.array(later)})

@@ -146,8 +146,8 @@ def count(
         mean, spread = expected_strong(near), spread_strong(near)
     else:
         rng = check.generator(seed)
-        found = [len(find(x[rng.permutation(len(x))], delta)) for _ in range(draws)]
-        mean, spread = float(np.mean(found)), float(np.std(found))
+        counts = [len(find(x[rng.permutation(len(x))], delta)) for _ in range(draws)]
+        mean, spread = float(np.mean(counts)), float(np.std(counts))
     return Count(len(find(x, delta)), len(find(x[::-1], delta)), mean, spread, delta)
 
 
@@ -185,16 +185,16 @@ def center_counts(
     >>> import numpy as np
     >>> from parkade.trained.measures import center_counts
     >>> states = np.random.default_rng(0).standard_normal((3, 2, 40, 8))
-    >>> found = center_counts(states)
-    >>> found.values.shape, found.null_mean("permuted").round(1).tolist()
+    >>> counts = center_counts(states)
+    >>> counts.values.shape, counts.null_mean("permuted").round(1).tolist()
     ((3, 2), [0.5, 0.5])
     """
     rng = check.generator(seed)
     rows: list[Array] = []
     for hidden in texts:
         x = directions(check.array("hidden", hidden))
-        found = [count(layer, delta, kind=kind, draws=draws, seed=rng) for layer in x]
-        rows.append(np.array([(c.forward, c.reversed, c.permuted) for c in found]) / x.shape[1])
+        counts = [count(layer, delta, kind=kind, draws=draws, seed=rng) for layer in x]
+        rows.append(np.array([(c.forward, c.reversed, c.permuted) for c in counts]) / x.shape[1])
     forward, backward, permuted = np.moveaxis(np.array(rows), 2, 0)
     name = f"share of {'strong' if kind == 'strong' else 'Rényi'} centres"
     return Measured(name, forward, {"reversed": backward, "permuted": permuted})

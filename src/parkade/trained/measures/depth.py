@@ -48,8 +48,8 @@ def over_depth(
     >>> import numpy as np
     >>> from parkade.trained.measures import mean_cosine, over_depth
     >>> states = np.random.default_rng(0).standard_normal((4, 3, 20, 8))  # four texts
-    >>> found = over_depth("cosine", mean_cosine, states)
-    >>> found.values.shape, sorted(found.nulls)
+    >>> measured = over_depth("cosine", mean_cosine, states)
+    >>> measured.values.shape, sorted(measured.nulls)
     ((4, 3), ['isotropic', 'pooled'])
     """
     states = [directions(check.array("hidden", x)) for x in texts]

@@ -77,7 +77,7 @@ class Survey:
             "model": self.model,
             "texts": self.texts,
             "tokens": [len(words) for words in self.words],
-            "sinks": [found.tolist() for found in self.sinks],
+            "sinks": [indices.tolist() for indices in self.sinks],
             "losses": None if self.losses is None else self.losses.tolist(),
             "curves": {name: one.to_dict() for name, one in self.curves.items()},
             "centers": {name: one.to_dict() for name, one in self.centers.items()},
@@ -139,8 +139,8 @@ def survey(
             report(0.5 * (i + 1) / len(texts))
         sinks, rest, free = clouds(states)
         curves: dict[str, Measured] = {}
-        for i, (name, (measure, kept)) in enumerate(_curves(states, rest, free).items()):
-            curves[name] = ms.over_depth(name, measure, kept, draws=draws, seed=seed)
+        for i, (name, (measure, layers)) in enumerate(_curves(states, rest, free).items()):
+            curves[name] = ms.over_depth(name, measure, layers, draws=draws, seed=seed)
             report(0.5 + 0.05 * (i + 1))
         centers = {
             "strong": ms.center_counts(free),
@@ -188,8 +188,8 @@ def _curves(states: list[Array], rest: list[Array], free: list[Array]) -> dict[s
 
 def _to_first(model: Trained, hidden: NDArray[Any]) -> tuple[Array, float]:
     """Attention to the first token in each layer and head, layer by layer to save memory."""
-    found = [ms.sink_scores(model.attention_at(i, hidden[i])) for i in range(model.layers)]
-    return np.array([scores for scores, _ in found]), found[0][1]
+    layers = [ms.sink_scores(model.attention_at(i, hidden[i])) for i in range(model.layers)]
+    return np.array([scores for scores, _ in layers]), layers[0][1]
 
 
 def _lengths(states: list[Array]) -> Measured:

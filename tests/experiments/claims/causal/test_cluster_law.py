@@ -25,7 +25,7 @@ def test_the_circle_has_exponent_one_half(circle):
 
 def test_a_wrong_exponent_is_contradicted(quick, monkeypatch):
     # The circle's clusters, judged as if it were a sphere in d = 4.
-    monkeypatch.setattr(cluster_law.Series, "expected", 1.5)
+    monkeypatch.setattr(cluster_law.BetaSeries, "expected", 1.5)
     assert cluster_law.measure([cluster_law.CIRCLE], quick).verdict == "contradicts"
 
 

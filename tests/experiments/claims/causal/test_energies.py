@@ -45,9 +45,9 @@ def test_an_energy_that_rises_is_refuted(quick, monkeypatch):
 
     monkeypatch.setattr(energies, "simulate", wrong)
     monkeypatch.setattr(energies, "DIMENSIONS", {2: True})
-    found = energies.measure(quick)
-    assert found.numbers["velocity_minus_gradient"] < energies.ROUNDING
-    assert found.verdict == "contradicts"
+    result = energies.measure(quick)
+    assert result.numbers["velocity_minus_gradient"] < energies.ROUNDING
+    assert result.verdict == "contradicts"
 
 
 def test_rises():

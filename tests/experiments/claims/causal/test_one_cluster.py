@@ -34,13 +34,13 @@ def test_every_run_ends_at_the_first_token(evidence, presentable):
 def test_another_limit_is_refuted(quick, monkeypatch):
     exact = theory.FinalConfiguration.limit
     monkeypatch.setattr(theory.FinalConfiguration, "limit", lambda self, x: -exact(self, x))
-    found = one_cluster.measure(quick)
-    assert found.verdict == "contradicts"
-    assert len(found.numbers["exceptions"]) == 9
+    result = one_cluster.measure(quick)
+    assert result.verdict == "contradicts"
+    assert len(result.numbers["exceptions"]) == 9
 
 
 def test_a_run_that_is_too_short_leaves_it_undecided(quick, monkeypatch):
     monkeypatch.setattr(one_cluster, "T", 1e3)
-    found = one_cluster.measure(quick)
-    assert found.verdict == "undecided"
-    assert {e["beta"] for e in found.numbers["exceptions"]} <= {4.0, 16.0}
+    result = one_cluster.measure(quick)
+    assert result.verdict == "undecided"
+    assert {e["beta"] for e in result.numbers["exceptions"]} <= {4.0, 16.0}

@@ -43,18 +43,18 @@ def test_every_row_is_seen(evidence, presentable):
 def test_too_early_it_is_undecided(quick, monkeypatch):
     monkeypatch.setattr(table, "LATE", 6000.0)
     monkeypatch.setattr(table, "TABLE_1", {"V = I": (1, 1, 1)})
-    found = table.measure(quick)
-    assert found.verdict == "undecided"
-    assert found.numbers["rows"]["V = I"]["still on their way"] >= 1
+    result = table.measure(quick)
+    assert result.verdict == "undecided"
+    assert result.numbers["rows"]["V = I"]["still on their way"] >= 1
 
 
 def test_wrong_predictions_are_refuted(quick, monkeypatch):
     exact = theory.final_configuration
     monkeypatch.setattr(theory, "final_configuration", lambda V: exact(-np.asarray(V)))
     monkeypatch.setattr(table, "TABLE_1", dict(list(table.TABLE_1.items())[2:4]))
-    found = table.measure(quick)
-    assert found.verdict == "contradicts"
-    assert all(row["share at t = 1e9"] < 1 for row in found.numbers["rows"].values())
+    result = table.measure(quick)
+    assert result.verdict == "contradicts"
+    assert all(row["share at t = 1e9"] < 1 for row in result.numbers["rows"].values())
 
 
 def test_claim_and_figure_measure_it_once(quick, monkeypatch):

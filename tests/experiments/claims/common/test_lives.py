@@ -7,7 +7,7 @@ import pytest
 
 import parkade as pk
 from parkade.experiments.claims.common import lives
-from parkade.experiments.claims.common.lives import Series
+from parkade.experiments.claims.common.lives import LifeSeries
 from parkade.theory.merge_tree import Merge, MergeTree
 
 
@@ -16,11 +16,11 @@ def tree(n, *events):
 
 
 def test_the_lives_of_a_series_depend_on_the_seed_and_the_stream(quick):
-    series = Series(2, 16.0, 20, few=2, many=5)
+    series = LifeSeries(2, 16.0, 20, few=2, many=5)
     seen = []
-    found = list(lives.lives(series, quick, 1))
-    assert len(found) == 2
-    for run, merged in found:
+    runs = list(lives.lives(series, quick, 1))
+    assert len(runs) == 2
+    for run, merged in runs:
         assert run.tokens[0].shape == (20, 2)
         assert merged.count(1e60) == 1
         seen.append(run.tokens[0])
@@ -33,10 +33,10 @@ def test_the_lives_of_a_series_depend_on_the_seed_and_the_stream(quick):
 
 def test_only_tokens_before_the_leader_pull_and_count():
     start = pk.sphere.from_angles([0.0, 2.0, 1.0, 0.01, 0.02])
-    found = lives.fates(
+    merges = lives.fates(
         start, tree(5, (1, 3, 0, 1), (2, 4, 0, 1), (1e3, 2, 0, 1), (1e9, 1, 0, 1)), 16.0
     )
-    middle, last = found
+    middle, last = merges
     assert (middle.time, middle.leader, middle.mass) == (1e3, 2, 1)  # tokens 3 and 4 come later
     assert middle.angle == pytest.approx(1.0)
     assert middle.balance == pytest.approx(0, abs=1e-9)  # tokens 0 and 1 pull alike
@@ -61,9 +61,9 @@ def test_early_merges_do_not_count():
 
 def test_columns_are_those_of_each_fate():
     one, two = lives.Fate(1e3, 4, 0.5, 2, 0.9, 1.0), lives.Fate(1e4, 5, 1.5, 3, 0.8, 0.7)
-    found = lives.columns([one, two])
-    assert found.time.tolist() == [1e3, 1e4]
-    assert found.share.tolist() == [1.0, 0.7]
+    arrays = lives.columns([one, two])
+    assert arrays.time.tolist() == [1e3, 1e4]
+    assert arrays.share.tolist() == [1.0, 0.7]
     assert all(column.size == 0 for column in lives.columns([]))
 
 

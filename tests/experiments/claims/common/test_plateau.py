@@ -9,8 +9,8 @@ from parkade.experiments.claims.common import plateau
 def test_the_plateau_is_the_flattest_decade():
     t = plateau.TIMES
     level = 100 / t + 8 + 4 / (1 + t / 3000)  # gathering, flat near t = 300, merging
-    found = plateau.find([np.stack([level, level]), 2 * np.stack([level, level])])
+    flattest = plateau.find([np.stack([level, level]), 2 * np.stack([level, level])])
     width = plateau.PER_DECADE
     falls = level[:-width] / level[width:]
-    assert found.fall == pytest.approx(falls.min())
-    assert found.middle == np.argmin(falls) + width // 2
+    assert flattest.fall == pytest.approx(falls.min())
+    assert flattest.middle == np.argmin(falls) + width // 2

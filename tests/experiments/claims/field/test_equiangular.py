@@ -30,7 +30,7 @@ def test_a_wrong_ode_is_refuted(quick, monkeypatch):
     right = equiangular.slope
     monkeypatch.setattr(equiangular, "slope", lambda rho, case: 1.00001 * right(rho, case))
     monkeypatch.setattr(equiangular, "CASES", equiangular.CASES[2:3])
-    monkeypatch.setattr(equiangular, "random_tokens", lambda effort: {})
+    monkeypatch.setattr(equiangular, "random_tokens", lambda setup: {})
     assert equiangular.measure(quick).verdict == "contradicts"
 
 

@@ -48,15 +48,15 @@ def test_the_limit_is_the_closed_form():
     limit = (
         rate * np.exp(rate * s) / np.expm1(rate) * np.sqrt(tau / L) * iv(1, 2 * np.sqrt(tau * L))
     )
-    found = lost_middle.predicted(rate)[lost_middle.N // 2] * lost_middle.N
-    assert found == pytest.approx(limit, rel=0.1)
+    value = lost_middle.predicted(rate)[lost_middle.N // 2] * lost_middle.N
+    assert value == pytest.approx(limit, rel=0.1)
 
 
 @pytest.mark.parametrize("wrong", ["closed form", "measured"])
 def test_another_profile_is_refuted(evidence, quick, monkeypatch, wrong):
-    def measured(rate, *others):  # as it was found
-        found = (evidence.numbers[name][str(rate)] for name in ("n times influence", "errors"))
-        means = [Mean(m / lost_middle.N, e / lost_middle.N) for m, e in zip(*found, strict=True)]
+    def measured(rate, *others):  # as it was columns
+        columns = (evidence.numbers[name][str(rate)] for name in ("n times influence", "errors"))
+        means = [Mean(m / lost_middle.N, e / lost_middle.N) for m, e in zip(*columns, strict=True)]
         return means if wrong == "closed form" else [Mean(2 * m.value, m.error) for m in means]
 
     right = lost_middle.predicted

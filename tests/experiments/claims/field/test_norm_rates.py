@@ -24,9 +24,9 @@ def evidence(quick, compiled_dimension):
 def test_every_rate_is_as_derived(evidence, presentable):
     assert evidence.verdict == "agrees"
     for mask, exponent in norm_rates.EXPONENTS.items():
-        found = evidence.numbers["exponents"][mask]
-        assert len(found) == 6
-        assert all(s == pytest.approx([exponent], rel=0.02) for s in found.values())
+        slopes = evidence.numbers["exponents"][mask]
+        assert len(slopes) == 6
+        assert all(s == pytest.approx([exponent], rel=0.02) for s in slopes.values())
     presentable(norm_rates.CLAIM, evidence)
 
 

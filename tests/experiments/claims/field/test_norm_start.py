@@ -35,6 +35,6 @@ def test_a_wrong_speed_of_random_tokens_is_refuted(quick, monkeypatch):
     monkeypatch.setattr(norm_start, "DIMENSIONS", (16,))
     tangent = norm_start.random_force(64, 16)[0]
     monkeypatch.setattr(norm_start, "random_force", lambda n, d: (tangent, tangent))
-    found = norm_start.measure(quick)
-    assert found.numbers["orthogonal_error"] < 1e-14
-    assert found.verdict == "contradicts"
+    wrong = norm_start.measure(quick)
+    assert wrong.numbers["orthogonal_error"] < 1e-14
+    assert wrong.verdict == "contradicts"

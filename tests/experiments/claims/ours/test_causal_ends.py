@@ -40,8 +40,8 @@ def test_ends_are_as_derived(evidence, presentable):
 
 def only(monkeypatch, *chosen):
     """Only the norms that are compared, and the variants under test."""
-    kept = [v for v in variants.VARIANTS if v.name in ("post-norm", "pre-norm", "peri-norm")]
-    monkeypatch.setattr(causal_ends, "VARIANTS", (*kept, *chosen))
+    norms = [v for v in variants.VARIANTS if v.name in ("post-norm", "pre-norm", "peri-norm")]
+    monkeypatch.setattr(causal_ends, "VARIANTS", (*norms, *chosen))
 
 
 @pytest.mark.parametrize("name", ["MLP, W2 = W1ᵀ", "RoPE"])

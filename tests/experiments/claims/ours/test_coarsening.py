@@ -12,7 +12,7 @@ from parkade.experiments.statistics import Mean
 
 @pytest.fixture(scope="module")
 def few(quick):
-    """Half of a quick effort, with a quarter of the tokens and half of the times.
+    """Half of a quick setup, with a quarter of the tokens and half of the times.
 
     Lives are computed once for both claims.
     """
@@ -37,7 +37,7 @@ def test_wrong_forecasts_are_refuted(few, monkeypatch):
     """Forecasts for half of β; twice of it has the same scaled times."""
     true = ensembles.forecast
     monkeypatch.setattr(ensembles, "forecast", lambda beta, starts: true(beta / 2, starts))
-    monkeypatch.setattr(coarsening, "_exponent", lambda d, effort: Mean(1.0 - d, 0.01))
+    monkeypatch.setattr(coarsening, "_exponent", lambda d, setup: Mean(1.0 - d, 0.01))
     assert coarsening.measure(few).verdict == "contradicts"
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import parkade as pk
-from parkade.experiments.claims.common.lives import Series
+from parkade.experiments.claims.common.lives import LifeSeries
 from parkade.experiments.claims.ours import drift
 
 
@@ -31,7 +31,7 @@ def test_leaders_move_as_derived(evidence):
 def test_a_way_that_is_a_quarter_longer_or_shorter_is_refuted(quick, monkeypatch, factor):
     true = drift.displacement
     monkeypatch.setattr(drift, "displacement", lambda *args: factor * true(*args))
-    monkeypatch.setattr(drift, "SERIES", (Series(2, 32.0, 30, 12, 12),))
+    monkeypatch.setattr(drift, "SERIES", (LifeSeries(2, 32.0, 30, 12, 12),))
     assert drift.measure(quick).verdict == "contradicts"
 
 

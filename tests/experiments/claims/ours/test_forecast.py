@@ -5,7 +5,7 @@ import pytest
 
 import parkade as pk
 from parkade import theory
-from parkade.experiments.claims.common.lives import Series
+from parkade.experiments.claims.common.lives import LifeSeries
 from parkade.experiments.claims.ours import forecast
 from parkade.experiments.statistics import LEVEL
 
@@ -36,7 +36,9 @@ def test_a_forecast_that_does_not_know_the_order_is_refuted(quick, monkeypatch):
         return true(start[::-1], beta, **options)
 
     monkeypatch.setattr(theory, "forecast", wrong)
-    monkeypatch.setattr(forecast, "SERIES", (Series(2, 24.0, 30, 6, 6), Series(3, 12.0, 30, 6, 6)))
+    monkeypatch.setattr(
+        forecast, "SERIES", (LifeSeries(2, 24.0, 30, 6, 6), LifeSeries(3, 12.0, 30, 6, 6))
+    )
     assert forecast.measure(quick).verdict == "contradicts"
 
 

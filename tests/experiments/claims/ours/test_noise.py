@@ -42,9 +42,11 @@ def test_threshold_agrees_for_a_small_sample(quick, monkeypatch):
     monkeypatch.setattr(noise_threshold, "CASES", ((3, 1.0),) * 2)
     monkeypatch.setattr(noise_threshold, "N", 32)
     small = dataclasses.replace(quick, seed=1)
-    found = noise_threshold.simulate_many
+    simulate_many = noise_threshold.simulate_many
     monkeypatch.setattr(
-        noise_threshold, "simulate_many", lambda m, starts, t, **k: found(m, starts[:6], t, **k)
+        noise_threshold,
+        "simulate_many",
+        lambda m, starts, t, **k: simulate_many(m, starts[:6], t, **k),
     )
     evidence = noise_threshold.measure(small)
     assert evidence.verdict == "agrees"
@@ -55,19 +57,19 @@ def test_the_kind_changes_where_the_paper_says(d, star, monkeypatch):
     monkeypatch.setattr(noise_kind, "TILTS", np.concatenate([[0.02], np.geomspace(0.3, 4.0, 24)]))
     assert noise_kind.changes_at(d) == pytest.approx(star, abs=0.005)
     for beta in (0.5 * star, 2 * star):
-        found = noise_kind.branch(d, beta)
-        slope = (found.kappa[0] - 1) / 0.02**2
+        curve = noise_kind.branch(d, beta)
+        slope = (curve.kappa[0] - 1) / 0.02**2
         assert slope == pytest.approx(noise_kind.slope(d, beta), abs=1e-3)
-        assert noise_kind.is_gradual(found) == (beta < star)
-        assert noise_kind.is_sudden(found) == (beta > star)
+        assert noise_kind.is_gradual(curve) == (beta < star)
+        assert noise_kind.is_sudden(curve) == (beta > star)
 
 
 def test_a_branch_solves_the_stationary_equation(monkeypatch):
     """On the circle: μ ∝ exp((κ/β) K*μ), by quadrature on a grid."""
     monkeypatch.setattr(noise_kind, "TILTS", np.array([1.5]))
-    found = noise_kind.branch(2, 4.0)
+    curve = noise_kind.branch(2, 4.0)
     angles = 2 * np.pi * np.arange(400) / 400
-    kappa = found.kappa[0] * threshold(2, 4.0)
+    kappa = curve.kappa[0] * threshold(2, 4.0)
     kernel = np.exp(4.0 * np.cos(angles[:, None] - angles)) / 400
     law = np.exp(1.5 * np.cos(angles))
     for _ in range(400):  # keep the order, and let the rest follow
@@ -76,7 +78,7 @@ def test_a_branch_solves_the_stationary_equation(monkeypatch):
         tilt = np.linspace(-1, 1, 3)
         orders = [np.mean(np.cos(angles) * (v := law * np.exp(s * np.cos(angles))) / v.mean())
                   for s in tilt]  # fmt: skip
-        law = law * np.exp(np.interp(found.order[0], orders, tilt) * np.cos(angles))
+        law = law * np.exp(np.interp(curve.order[0], orders, tilt) * np.cos(angles))
     law /= law.mean()
     new = np.exp(kappa / 4.0 * kernel @ law)
     np.testing.assert_allclose(law, new / new.mean(), atol=2e-3)
@@ -87,7 +89,7 @@ def test_clusters_with_noise_live_for_about_kappa(quick, monkeypatch):
     one = noisy_ends.wander(100.0, 0, quick, 8, 4.0)
     assert one.away > 0
     assert np.isfinite(one.one)
-    found = {100.0: [one, one._replace(one=np.inf)]}
-    assert noisy_ends.medians(found) == [one.one]
+    wanders = {100.0: [one, one._replace(one=np.inf)]}
+    assert noisy_ends.medians(wanders) == [one.one]
     assert not noisy_ends.is_lost({100.0: [one._replace(one=np.inf)]})
-    assert noisy_ends.rows(found)[0][:2] == ["noise κ=100", "0/2"]
+    assert noisy_ends.rows(wanders)[0][:2] == ["noise κ=100", "0/2"]

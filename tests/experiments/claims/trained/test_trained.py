@@ -57,7 +57,7 @@ def test_without_the_model_a_claim_is_undecided_and_downloads_nothing(claim, qui
 
 def test_models_that_are_missing_are_named(monkeypatch, albert):
     assert trained_models.missing(["ALBERT-rxn"]) == []
-    monkeypatch.setattr("parkade.trained.packages._kept", lambda entry: None)
+    monkeypatch.setattr("parkade.trained.packages._stored", lambda entry: None)
     assert trained_models.missing(["ALBERT-rxn", "MiniLM-L6"]) == ["ALBERT-rxn", "MiniLM-L6"]
 
 
@@ -91,8 +91,8 @@ def test_planted_heads_end_as_the_table_says():
     turn = np.zeros((8, 8))
     turn[:2, :2] = [[1, -0.5], [0.5, 1]]
     for V, kind in ((real, "two points"), (basis @ turn @ basis.T, "rotation")):
-        found = trained_ends.follow(pk.Transformer([Head(Q, K, V)]), 0, 3)
-        assert (found["kind"], found["outcome"]) == (kind, "as predicted")
+        result = trained_ends.follow(pk.Transformer([Head(Q, K, V)]), 0, 3)
+        assert (result["kind"], result["outcome"]) == (kind, "as predicted")
     away = trained_ends.follow(pk.Transformer([Head(Q, K, -real)]), 0, 3)
     assert away["outcome"] == "outside"
 

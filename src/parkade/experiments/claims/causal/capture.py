@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,12 +14,9 @@ from parkade.experiments.claims.common.frozen import (
     freeze,
     smallest_separation,
 )
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Setup
 from parkade.model import sphere
 from parkade.runs.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SHOWN = Setting(beta=64.0, eps=0.1, n=20, N=60)
 SETTINGS = (
@@ -35,15 +31,15 @@ SEPARATIONS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0)
 """Values of c outside the window, where the theorem says nothing: to see what happens there."""
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Freeze centres as close as the theorem allows, and see where the other tokens go."""
-    tries, outside = effort.choose((3, 5), (8, 15))
+    tries, outside = setup.choose((3, 5), (8, 15))
     cases = [(s, p, k) for s in SETTINGS for p in PACKINGS for k in range(tries)]
     total = len(cases) + len(SEPARATIONS) * outside
     farthest, latest = 0.0, 0.0
     shown: dict[str, tuple[float, Trajectory]] = {}
     for i, (setting, packing, k) in enumerate(cases):
-        rng = effort.generator(SETTINGS.index(setting), PACKINGS.index(packing), k)
+        rng = setup.generator(SETTINGS.index(setting), PACKINGS.index(packing), k)
         run = freeze(setting, smallest_separation(setting), packing, rng)
         far = distances(run, setting.eps)
         farthest = max(farthest, float(far[-1].max()))
@@ -52,13 +48,13 @@ def measure(effort: Effort) -> Evidence:
         latest = max(latest, captured)
         if setting == SHOWN:
             shown.setdefault(packing, (captured, run))
-        effort.report((i + 1) / total)
+        setup.report((i + 1) / total)
     inside = np.empty((len(SEPARATIONS), outside))
     for i, c in enumerate(SEPARATIONS):
         for k in range(outside):
-            run = freeze(SHOWN, c, "parked", effort.generator(len(SETTINGS), i, k))
+            run = freeze(SHOWN, c, "parked", setup.generator(len(SETTINGS), i, k))
             inside[i, k] = np.mean(distances(run, SHOWN.eps)[-1] <= 1)
-            effort.report((len(cases) + i * outside + k + 1) / total)
+            setup.report((len(cases) + i * outside + k + 1) / total)
     return Evidence(
         verdict="agrees" if farthest < 1 else "contradicts",
         measured=f"at most {farthest:.1g} of that; the last captured at t={latest:.0e}",

@@ -3,44 +3,40 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.common.census import BETA, END, RADIUS, TIMES, Census, N, look
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Setup
 from parkade.experiments.statistics import LEVEL, unlikely, worst
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate_many
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _BATCH = 25  # runs between reports; divides the number of runs
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Compare, run by run, how far centres move and how many tokens they consume."""
-    runs = effort.choose(100, 500)
+    runs = setup.choose(100, 500)
     model = Attention(d=2, beta=BETA)
-    found: list[Census] = []
-    while len(found) < runs:
-        generators = [effort.generator(len(found) + k) for k in range(_BATCH)]
+    censuses: list[Census] = []
+    while len(censuses) < runs:
+        generators = [setup.generator(len(censuses) + k) for k in range(_BATCH)]
         starts = [sphere.uniform(N, 2, rng) for rng in generators]
         followed = simulate_many(model, starts, END, times=TIMES)
-        found += [look(run, rng) for run, rng in zip(followed, generators, strict=True)]
-        effort.report(len(found) / runs)
-    shares = np.array([run.shares for run in found])  # (runs, 3, times)
+        censuses += [look(run, rng) for run, rng in zip(followed, generators, strict=True)]
+        setup.report(len(censuses) / runs)
+    shares = np.array([run.shares for run in censuses])  # (runs, 3, times)
     # The centres of one run are not independent, so each run counts once.
-    farther = [run.weak.mean() - run.strong.mean() for run in found if run.both]
+    farther = [run.weak.mean() - run.strong.mean() for run in censuses if run.both]
     votes = [signs(farther), signs(shares[:, 0, -1] - shares[:, 2, -1])]
     # The two tests share the level.
     verdicts = [unlikely(2 * sign_test(*v), v[0] > v[1]) for v in votes]
-    strong = np.concatenate([run.strong for run in found])
-    weak = np.concatenate([run.weak for run in found])
+    strong = np.concatenate([run.strong for run in censuses])
+    weak = np.concatenate([run.weak for run in censuses])
     stay = [float(np.mean(moved < RADIUS)) for moved in (strong, weak)]
     end = shares[:, :, -1].mean(axis=0).tolist()
     return Evidence(

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,30 +24,27 @@ from parkade import theory
 from parkade.analysis.ending import DISTINCT, SIDE, UNIFORM, distinct_share, smaller_side
 from parkade.base.errors import doubts_do_not_matter
 from parkade.experiments.claim import Claim, Evidence, Judgement
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Setup
 from parkade.experiments.statistics import LEVEL, less, mean, worst
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate_many
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 BETA, TOKENS = 9.0, 32
 TIMES = (5000.0, 1e9)
 BAND = 1 / 4
 
 
-def measure(V: Sequence[float], effort: Effort) -> Evidence:
+def measure(V: Sequence[float], setup: Setup) -> Evidence:
     """Test whether the tokens form a cloud, or two, for this V."""
-    runs = effort.choose(6, 20)
+    runs = setup.choose(6, 20)
     final = theory.final_configuration(V)
     basis, line = final.basis, final.dim == 1
-    rng = effort.generator(int(line))
+    rng = setup.generator(int(line))
     starts = [sphere.uniform(TOKENS, 3, rng) for _ in range(runs)]
     with doubts_do_not_matter():
         paths = simulate_many(Attention(V=V, beta=BETA), starts, TIMES[-1], times=TIMES)
-    effort.report(1.0)
+    setup.report(1.0)
     judged: list[Judgement] = []
     numbers: dict[str, object] = {"runs": runs, "V": list(V), "uniform angle": UNIFORM[2 - line]}
     for i, t in enumerate(TIMES):

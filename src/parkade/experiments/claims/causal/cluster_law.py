@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,16 +17,13 @@ from parkade import theory
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
 from parkade.experiments.claims.common import plateau
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Setup
 from parkade.experiments.statistics import LEVEL, Exponent, fit_exponent, mean, worst
 from parkade.model.attention import Attention
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 @dataclass(frozen=True)
-class Series:
+class BetaSeries:
     """A value matrix, and the inverse temperatures at which its clusters are counted."""
 
     V: Sequence[float]
@@ -48,33 +44,33 @@ class Series:
         return theory.effective_exponent(np.diag(self.V))
 
 
-CIRCLE = Series([1, 1], (32, 64, 128, 256, 512))
-BALL = Series([1, 1, 1], (16, 32, 64, 128), runs=8)
+CIRCLE = BetaSeries([1, 1], (32, 64, 128, 256, 512))
+BALL = BetaSeries([1, 1, 1], (16, 32, 64, 128), runs=8)
 LEADING = (
-    Series([1, 1, 0.5, 0.5], (32, 64, 128, 256), runs=8),
-    Series([1, 1, 1, 0.5], (16, 32, 64, 128), runs=8),
+    BetaSeries([1, 1, 0.5, 0.5], (32, 64, 128, 256), runs=8),
+    BetaSeries([1, 1, 1, 0.5], (16, 32, 64, 128), runs=8),
 )
 
 
-def measure(series: Sequence[Series], effort: Effort) -> Evidence:
+def measure(series: Sequence[BetaSeries], setup: Setup) -> Evidence:
     """Count the clusters on the plateau for every β, and fit the exponent of each series."""
-    chosen = [effort.choose((s.betas[0], s.betas[-1]), s.betas) for s in series]
-    total = sum(len(betas) + (not effort.quick) for betas in chosen)
+    chosen = [setup.choose((s.betas[0], s.betas[-1]), s.betas) for s in series]
+    total = sum(len(betas) + (not setup.quick) for betas in chosen)
     probability = LEVEL / len(series)
     done = 0
     fits: list[Exponent] = []
     rows: list[dict[str, object]] = []
 
-    def count(s: Series, beta: float, n: int, stream: tuple[int, ...]) -> Array:
+    def count(s: BetaSeries, beta: float, n: int, stream: tuple[int, ...]) -> Array:
         nonlocal done
-        model, runs = Attention(V=s.V, beta=beta), effort.choose(8, s.runs)
-        found = plateau.count(model, n, runs, effort.generator(*stream))
+        model, runs = Attention(V=s.V, beta=beta), setup.choose(8, s.runs)
+        counts = plateau.count(model, n, runs, setup.generator(*stream))
         done += 1
-        effort.report(done / total)
-        return found
+        setup.report(done / total)
+        return counts
 
     for i, (s, betas) in enumerate(zip(series, chosen, strict=True)):
-        n = effort.choose(s.n // 2, s.n)
+        n = setup.choose(s.n // 2, s.n)
         counts = [count(s, beta, n, (i, int(beta))) for beta in betas]
         flat = plateau.find(counts)
         samples = [c[:, flat.middle] for c in counts]
@@ -100,7 +96,7 @@ def measure(series: Sequence[Series], effort: Effort) -> Evidence:
                 "fall": flat.fall,
             }
         )
-        if not effort.quick:
+        if not setup.quick:
             # If there are enough tokens, half of them give about the same number of clusters.
             half = count(s, betas[-1], n // 2, (i, 0))
             rows[-1]["clusters of half the tokens"] = list(mean(half[:, flat.middle]))
@@ -133,7 +129,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
         evidence.numbers["series"], (style.BLUE, style.VERMILLION), "os", strict=False
     ):
         beta = np.array(row["beta"])
-        series = Series(row["V"], row["beta"])
+        series = BetaSeries(row["V"], row["beta"])
         ax.errorbar(
             beta, row["clusters"], [1.96 * e for e in row["errors"]],
             fmt=marker, color=color, markersize=4, capsize=2, label=f"{series.label}: measured",
@@ -160,7 +156,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     ax.legend()
 
 
-def _claim(name: str, title: str, series: Sequence[Series], height: float = 2.7) -> Claim:
+def _claim(name: str, title: str, series: Sequence[BetaSeries], height: float = 2.7) -> Claim:
     return Claim(
         name=name,
         title=title,

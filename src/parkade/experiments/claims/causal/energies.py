@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from parkade import theory
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Setup
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 DIMENSIONS = {2: True, 3: True, 5: False}
 """The circle, as in the lemma, and spheres, on which the same holds; and whether to simulate."""
@@ -37,9 +32,9 @@ CLIMB = 1e-3
 _WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Compare velocities with gradients, then follow energies along the flow."""
-    tries = effort.choose(10, 50)
+    tries = setup.choose(10, 50)
     mismatch, climb = 0.0, 0.0
     rises: list[bool] = []
     shown: dict[str, tuple[Array, Array]] = {}
@@ -47,9 +42,9 @@ def measure(effort: Effort) -> Evidence:
     cases = [(d, k) for d in DIMENSIONS for k in range(tries)]
     for i, (d, k) in enumerate(cases):
         model = Attention(d=d, beta=BETA)
-        x = sphere.uniform(N, d, effort.generator(d, k))
+        x = sphere.uniform(N, d, setup.generator(d, k))
         mismatch = max(mismatch, *(descent_error(model, x, j) for j in range(1, N)))
-        effort.report((i + 1) / len(cases))
+        setup.report((i + 1) / len(cases))
         if not DIMENSIONS[d]:
             continue
         # The last token, first with the others frozen, then with all of them free.

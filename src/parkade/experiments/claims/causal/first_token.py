@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from parkade import theory
@@ -11,13 +9,10 @@ from parkade.base.errors import doubts_do_not_matter
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.common.ends import orthonormal
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Setup
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 D, TOKENS, TOL = 4, 3, 1e-9
 
@@ -56,15 +51,15 @@ def random_case(kind: str, rng: np.random.Generator) -> tuple[Array, Array, floa
             return V, start, gap
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Compare simulated first tokens with the formula, and fit the rates."""
-    samples = effort.choose(5, 30)
+    samples = setup.choose(5, 30)
     worst = 0.0
     ratio = dict.fromkeys(SPECTRA, 0.0)
     slopes: dict[str, list[float]] = {"symmetric": [], **{kind: [] for kind in JORDAN}}
     curves: dict[str, tuple[Array, Array]] = {}
     for i, (kind, t_end) in enumerate(SPECTRA.items()):
-        rng = effort.generator(i)
+        rng = setup.generator(i)
         times = np.geomspace(0.1, t_end, 100)
         for s in range(samples):
             V, start, gap = random_case(kind, rng)
@@ -89,7 +84,7 @@ def measure(effort: Effort) -> Evidence:
                 if late.sum() < 2:  # it does not come close
                     late = np.ones_like(late)
                 slopes[kind].append(float(np.polyfit(clock[late], np.log(off[late]), 1)[0]))
-            effort.report((i + (s + 1) / samples) / len(SPECTRA))
+            setup.report((i + (s + 1) / samples) / len(SPECTRA))
     steep = [s for values in slopes.values() for s in values]
     right = max(ratio.values()) <= 1 and max(abs(s + 1) for s in steep) < SLACK
     return Evidence(

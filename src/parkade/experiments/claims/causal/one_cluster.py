@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +10,11 @@ from parkade import theory
 from parkade.analysis.ending import rests
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.common.ends import random_attention
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Setup
 from parkade.experiments.statistics import least_success
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 DIMENSIONS = (2, 3, 8)
 BETAS = (1.0, 4.0, 16.0)
@@ -30,14 +27,14 @@ NEAR, AT = 1e-3, 1e-10
 """Distances from x_1(0): `NEAR` for measuring how long it takes, `AT` for having arrived."""
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Follow tokens for random Q and K until all are at x_1(0)."""
-    runs = effort.choose(9, 60)
+    runs = setup.choose(9, 60)
     exceptions: list[dict[str, Any]] = []
     waits: dict[float, list[float]] = {beta: [] for beta in BETAS}
     worst = 0.0
     for i, d in enumerate(DIMENSIONS):
-        rng = effort.generator(d)
+        rng = setup.generator(d)
         for run in range(runs):
             beta = BETAS[run % len(BETAS)]
             Q, K = random_attention(d, rng)
@@ -57,7 +54,7 @@ def measure(effort: Effort) -> Evidence:
                      "stable": rests(model, path.final),
                      "distances": sphere.distance(path.final[last], point).tolist()}
                 )  # fmt: skip
-            effort.report((i + (run + 1) / runs) / len(DIMENSIONS))
+            setup.report((i + (run + 1) / runs) / len(DIMENSIONS))
     total = runs * len(DIMENSIONS)
     reached = total - len(exceptions)
     stable = any(e["stable"] for e in exceptions)

@@ -8,7 +8,7 @@ do not help, and x leaves at the rate w_1 λ or w_2 (λ − λ').
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,10 @@ from parkade.analysis.ending import WITHIN
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.common.ends import follow, orthonormal, random_attention
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Setup
 from parkade.experiments.statistics import least_success
 from parkade.model import sphere
 from parkade.model.attention import Attention
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 DIMENSIONS = (3, 4, 8)
 BETAS = (1.0, 4.0, 16.0)
@@ -41,14 +38,14 @@ def value_matrix(d: int, rng: np.random.Generator) -> Array:
     return basis @ np.diag(spectrum) @ basis.T
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Follow tokens for random V, Q and K, and see which are not at the predicted point."""
-    runs = effort.choose(10, 60)
+    runs = setup.choose(10, 60)
     count = {"reached": 0, "stable elsewhere": 0, "moving": 0, "unfinished": 0}
     exceptions: list[dict[str, Any]] = []
     paths: dict[int, list[tuple[Array, Array]]] = {d: [] for d in DIMENSIONS}
     for i, d in enumerate(DIMENSIONS):
-        rng = effort.generator(d)
+        rng = setup.generator(d)
         for run in range(runs):
             V = value_matrix(d, rng)
             Q, K = random_attention(d, rng)
@@ -63,7 +60,7 @@ def measure(effort: Effort) -> Evidence:
                     {"d": d, "beta": beta, "run": run, "end": end.kind, "off": end.off,
                      "rate": end.rate, "eigenvalues": np.linalg.eigvalsh(V)[::-1].tolist()}
                 )  # fmt: skip
-            effort.report((i + (run + 1) / runs) / len(DIMENSIONS))
+            setup.report((i + (run + 1) / runs) / len(DIMENSIONS))
     total = runs * len(DIMENSIONS)
     others = count["stable elsewhere"] + count["moving"]
     finished = total - count["unfinished"]

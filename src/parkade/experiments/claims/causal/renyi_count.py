@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +10,10 @@ from numpy.typing import NDArray
 from parkade import theory
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Setup
 from parkade.experiments.statistics import LEVEL, allowed_sigmas, mean
 from parkade.model import sphere
 from parkade.theory.parking import renyi_centers
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 FIGURE_2 = 4 / 64**0.5
 """The separation of the paper's Figure 2: δ = 4β^{-1/2} with β = 64."""
@@ -29,18 +25,18 @@ TOKENS = 200
 still fits."""
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Add tokens until there is no place for another centre, and count the centres."""
-    samples = effort.choose(2000, 5000)
+    samples = setup.choose(2000, 5000)
     few = np.empty((len(DELTAS), samples))  # centres among the first TOKENS
     full = np.empty((len(DELTAS), samples))
     for i, delta in enumerate(DELTAS):
-        rng = effort.generator(i)
+        rng = setup.generator(i)
         starts = sphere.uniform(samples * TOKENS, 2, rng).reshape(samples, TOKENS, 2)
         for s, tokens in enumerate(starts):
             _, centers = saturate(tokens, delta, rng)
             full[i, s], few[i, s] = len(centers), np.searchsorted(centers, TOKENS)
-            effort.report((i + (s + 1) / samples) / len(DELTAS))
+            setup.report((i + (s + 1) / samples) / len(DELTAS))
     means = [mean(counts) for counts in full]
     expected = [float(theory.expected_renyi_centers(delta)) for delta in DELTAS]
     worst = max(m.sigmas(e) for m, e in zip(means, expected, strict=True))

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from parkade import theory
 from parkade.experiments.claim import Claim, Evidence
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Setup
 from parkade.experiments.statistics import LEVEL, Mean, allowed_sigmas, mean
 from parkade.model import sphere
 from parkade.theory.parking import strong_renyi_centers
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 DIMENSIONS = {2: 0.3, 3: 0.5, 5: 0.9}
 """The dimensions, each with an angle δ that gives about ten centres."""
@@ -22,21 +17,21 @@ DIMENSIONS = {2: 0.3, 3: 0.5, 5: 0.9}
 NUMBERS = (5, 20, 80, 320)
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Count the strong centres of uniform tokens."""
-    samples = effort.choose(2000, 5000)
+    samples = setup.choose(2000, 5000)
     counts: dict[int, list[Mean]] = {}
     expected: dict[int, list[float]] = {}
     worst = 0.0
     for i, (d, delta) in enumerate(DIMENSIONS.items()):
-        rng = effort.generator(d)
-        found = np.empty((samples, len(NUMBERS)))
+        rng = setup.generator(d)
+        sample = np.empty((samples, len(NUMBERS)))
         for s in range(samples):
             # The centres among the first n tokens are the centres below n.
             centers = strong_renyi_centers(sphere.uniform(NUMBERS[-1], d, rng), delta)
-            found[s] = np.searchsorted(centers, NUMBERS)
-            effort.report((i + s / samples) / len(DIMENSIONS))
-        counts[d] = [mean(column) for column in found.T]
+            sample[s] = np.searchsorted(centers, NUMBERS)
+            setup.report((i + s / samples) / len(DIMENSIONS))
+        counts[d] = [mean(column) for column in sample.T]
         expected[d] = [float(theory.expected_strong_centers(delta, d, n)) for n in NUMBERS]
         worst = max(worst, *(m.sigmas(e) for m, e in zip(counts[d], expected[d], strict=True)))
     allowed = allowed_sigmas(len(DIMENSIONS) * len(NUMBERS))

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from parkade import theory
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Setup
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.runs.trajectory import Trajectory
 from parkade.solve.simulate import simulate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 BETAS = (16.0, 64.0, 256.0)
 EPSILONS = (0.1, 0.5)
@@ -30,16 +25,16 @@ SHORT = 1e3
 least 1000 times as long. Only the guarantee decides which are compared, so there is no bias."""
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Follow every token to which the lemma applies."""
-    starts = effort.choose(2, 6)
+    starts = setup.choose(2, 6)
     runs = [(beta, n, s) for beta in BETAS for n in TOKENS for s in range(starts)]
     rows = []
     for i, (beta, n, s) in enumerate(runs):
-        start = sphere.uniform(n, 2, effort.generator(int(beta), n, s))
+        start = sphere.uniform(n, 2, setup.generator(int(beta), n, s))
         run = simulate(Attention(d=2, beta=beta), start, HORIZON)
         rows += [(beta, *row) for eps in EPSILONS for row in follow(run, eps)]
-        effort.report((i + 1) / len(runs))
+        setup.report((i + 1) / len(runs))
     beta_of, guaranteed, share, stayed = np.array(rows).T
     worst = float(share.max())
     short = guaranteed <= SHORT

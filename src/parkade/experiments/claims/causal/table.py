@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +10,11 @@ from parkade import theory
 from parkade.analysis.ending import as_predicted, rests
 from parkade.base.errors import doubts_do_not_matter
 from parkade.experiments.claim import Claim, Evidence
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort, Finding
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Finding, Setup
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate, simulate_many
 from parkade.theory.paper import FIGURE_1, TABLE_1
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LATE = 1e9
 
@@ -26,21 +23,21 @@ LATE = 1e9
 _kept: dict[tuple[bool, int], Evidence] = {}
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Compare the final configurations that theory predicts with simulated ones."""
-    key = effort.quick, effort.seed
+    key = setup.quick, setup.seed
     if key not in _kept:
-        _kept[key] = _measure(effort)
+        _kept[key] = _measure(setup)
     return _kept[key]
 
 
-def _measure(effort: Effort) -> Evidence:
-    runs = effort.choose(3, 20)
+def _measure(setup: Setup) -> Evidence:
+    runs = setup.choose(3, 20)
     rows: dict[str, dict[str, Any]] = {}
-    start = sphere.uniform(FIGURE_1.n, 3, effort.generator(len(TABLE_1)))
+    start = sphere.uniform(FIGURE_1.n, 3, setup.generator(len(TABLE_1)))
     shown = []
     for i, (name, V) in enumerate(TABLE_1.items()):
-        rng = effort.generator(i)
+        rng = setup.generator(i)
         starts = [sphere.uniform(FIGURE_1.n, 3, rng) for _ in range(runs)]
         model = Attention(V=V, beta=FIGURE_1.beta)
         final = theory.final_configuration(model.V)
@@ -63,7 +60,7 @@ def _measure(effort: Effort) -> Evidence:
             "exceptions": int((~right[:, 1]).sum()),
             "still on their way": sum(waiting),
         }
-        effort.report((i + 1) / len(TABLE_1))
+        setup.report((i + 1) / len(TABLE_1))
     wrong = sum(r["exceptions"] - r["still on their way"] for r in rows.values())
     whole = sum(r["share at t = 1e9"] == 1 for r in rows.values())
     early = [f"{r['share at t = 5000']:.0%}" for r in rows.values()]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +21,10 @@ from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.common.counterexample import counterexample, draw_counterexample
 from parkade.experiments.claims.common.ends import follow, orthonormal, random_attention
-from parkade.experiments.experiment import CAUSAL_CLUSTERING, Effort
+from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Setup
 from parkade.experiments.statistics import least_success
 from parkade.model import sphere
 from parkade.model.attention import Attention
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 DIMENSIONS = (2, 3, 8)
 BETAS = (1.0, 4.0, 16.0)
@@ -53,9 +50,9 @@ def value_matrix(d: int, family: str, rng: np.random.Generator) -> Array:
     return basis @ np.diag(spectrum) @ np.linalg.inv(basis)
 
 
-def measure(families: Sequence[str], effort: Effort) -> Evidence:
+def measure(families: Sequence[str], setup: Setup) -> Evidence:
     """Follow tokens for random V, and see which are not at ±ξ in the end."""
-    runs = effort.choose(8, 30)
+    runs = setup.choose(8, 30)
     count = {family: {"reached": 0, "stable elsewhere": 0, "moving": 0, "unfinished": 0}
              for family in families}  # fmt: skip
     both = dict.fromkeys(families, 0)
@@ -63,7 +60,7 @@ def measure(families: Sequence[str], effort: Effort) -> Evidence:
     off: dict[str, list[float]] = {family: [] for family in families}
     for i, family in enumerate(families):
         for j, d in enumerate(DIMENSIONS):
-            rng = effort.generator(list(FAMILIES).index(family), d)
+            rng = setup.generator(list(FAMILIES).index(family), d)
             for run in range(runs):
                 V = value_matrix(d, family, rng)
                 Q, K = random_attention(d, rng) if family != "identity" else (1.0, 1.0)
@@ -81,7 +78,7 @@ def measure(families: Sequence[str], effort: Effort) -> Evidence:
                          "eigenvalues": np.sort(np.linalg.eigvals(V).real)[::-1].tolist()}
                     )  # fmt: skip
                 done = (i * len(DIMENSIONS) + j) * runs + run + 1
-                effort.report(done / (len(families) * len(DIMENSIONS) * runs))
+                setup.report(done / (len(families) * len(DIMENSIONS) * runs))
     each = runs * len(DIMENSIONS)
     reached = [count[family]["reached"] for family in families]
     numbers: dict[str, Any] = {

@@ -23,7 +23,7 @@ EndKind = Literal["reached", "stable elsewhere", "moving", "unfinished"]
 
 
 @dataclass(frozen=True)
-class Ending:
+class RunEnd:
     """The end of a run.
 
     Attributes
@@ -48,7 +48,7 @@ class Ending:
     path: tuple[Array, Array]
 
 
-def follow(model: Attention, start: Array, points: Array, t_end: float) -> Ending:
+def follow(model: Attention, start: Array, points: Array, t_end: float) -> RunEnd:
     """Run until `t_end`, or to the end of `EARLY` if the tokens keep moving; see how it ends."""
     times = np.geomspace(1, t_end, 100)
     until = EARLY[-1]
@@ -59,7 +59,7 @@ def follow(model: Attention, start: Array, points: Array, t_end: float) -> Endin
     speeds = [float(np.linalg.norm(model.velocity(x), axis=1).max()) for x in late]
     if min(speeds) > FAST:
         seen = np.array([distance(x, points) for x in late])
-        return Ending("moving", float(seen[-1]), 0.0, first.final, (np.array(EARLY), seen))
+        return RunEnd("moving", float(seen[-1]), 0.0, first.final, (np.array(EARLY), seen))
     later = times[times > until]
     run = simulate(
         model, first.final, t_end - until, times=later - until, tol=TOL, method="implicit"
@@ -70,9 +70,9 @@ def follow(model: Attention, start: Array, points: Array, t_end: float) -> Endin
     )
     off = float(path[1][-1])
     if off <= WITHIN:
-        return Ending("reached", off, 0.0, run.final, path)
+        return RunEnd("reached", off, 0.0, run.final, path)
     kind: EndKind = "stable elsewhere" if rests(model, run.final) else "unfinished"
-    return Ending(kind, off, return_rate(model, run.final), run.final, path)
+    return RunEnd(kind, off, return_rate(model, run.final), run.final, path)
 
 
 def orthonormal(d: int, rng: np.random.Generator) -> Array:

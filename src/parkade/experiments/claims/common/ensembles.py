@@ -18,7 +18,7 @@ from parkade.base import forks
 from parkade.base.errors import doubts_do_not_matter
 from parkade.base.types import Array
 from parkade.engine.compile.threads import cores
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Setup
 from parkade.model import sphere
 from parkade.sweeps.ensemble import ensemble
 
@@ -33,21 +33,21 @@ _lock = threading.RLock()
 forks.wait_for(_lock)
 
 
-def simulated(effort: Effort) -> dict[float, Array]:
+def simulated(setup: Setup) -> dict[float, Array]:
     """When tokens arrive at an earlier one, (runs, n), for each β; infinite if never."""
-    runs = effort.runs or effort.choose(6, 60)
+    runs = setup.runs or setup.choose(6, 60)
     with _lock:
-        if (runs, effort.seed) not in _kept:
-            _kept[runs, effort.seed] = _simulate(runs, effort)
-        return _kept[runs, effort.seed]
+        if (runs, setup.seed) not in _kept:
+            _kept[runs, setup.seed] = _simulate(runs, setup)
+        return _kept[runs, setup.seed]
 
 
-def _simulate(runs: int, effort: Effort) -> dict[float, Array]:
-    store = f"lives-{runs}-runs-seed-{effort.seed}"
+def _simulate(runs: int, setup: Setup) -> dict[float, Array]:
+    store = f"lives-{runs}-runs-seed-{setup.seed}"
     data = ensemble(
-        d=2, n=N, beta=BETAS, runs=runs, t_end=END, seed=effort.seed, times=[0.0, END],
-        measure="merges", store=None if effort.folder is None else effort.folder / store,
-        report=effort.report,
+        d=2, n=N, beta=BETAS, runs=runs, t_end=END, seed=setup.seed, times=[0.0, END],
+        measure="merges", store=None if setup.folder is None else setup.folder / store,
+        report=setup.report,
     )  # fmt: skip
     arrival = data["arrival"].transpose("beta", "run", "token")
     return {beta: arrival.sel(beta=beta).values for beta in BETAS}
@@ -64,9 +64,9 @@ def _forecast_arrivals(start: Array, beta: float) -> Array:
         return theory.forecast(start, beta).arrivals
 
 
-def starts(effort: Effort, count: int, stream: int) -> list[Array]:
+def starts(setup: Setup, count: int, stream: int) -> list[Array]:
     """Independent uniform starts on the circle."""
-    rng = effort.generator(16, stream)
+    rng = setup.generator(16, stream)
     return [sphere.uniform(N, 2, rng) for _ in range(count)]
 
 

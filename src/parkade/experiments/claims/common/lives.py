@@ -17,7 +17,7 @@ import numpy as np
 
 from parkade.analysis.merging import merge_tree
 from parkade.base.types import Array
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Setup
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.runs.trajectory import Trajectory
@@ -40,14 +40,14 @@ _TOGETHER = 4  # runs held in memory at once
 
 
 @dataclass(frozen=True)
-class Series:
+class LifeSeries:
     """Uniform starts of n tokens in d dimensions, with this β."""
 
     d: int
     beta: float
     n: int
     few: int
-    """Number of starts with a quick effort."""
+    """Number of starts with a quick setup."""
     many: int
     """Number of starts otherwise."""
 
@@ -57,21 +57,21 @@ class Series:
         return f"{'circle' if self.d == 2 else 'S²'}, β = {self.beta:g}"
 
 
-def lives(series: Series, effort: Effort, stream: int) -> Iterator[tuple[Trajectory, MergeTree]]:
+def lives(series: LifeSeries, setup: Setup, stream: int) -> Iterator[tuple[Trajectory, MergeTree]]:
     """Simulate the starts of a series to t = 1e60, and find who merges when.
 
     Each claim has a `stream` of its own, so that no two are tested on the same starts.
     """
     model = Attention(d=series.d, beta=series.beta)
-    starts = effort.choose(series.few, series.many)
+    starts = setup.choose(series.few, series.many)
     for first in range(0, starts, _TOGETHER):
         some = range(first, min(starts, first + _TOGETHER))
         keys = [(stream, series.d, int(series.beta), s) for s in some]
-        tokens = [sphere.uniform(series.n, series.d, effort.generator(*key)) for key in keys]
+        tokens = [sphere.uniform(series.n, series.d, setup.generator(*key)) for key in keys]
         runs = simulate_many(model, tokens, END, times="steps", tol=TOL)
         for s, run in zip(some, runs, strict=True):
             yield run, merge_tree(run, halvings=15)
-            effort.report((s + 1) / starts)
+            setup.report((s + 1) / starts)
 
 
 class Fate(NamedTuple):
@@ -120,7 +120,7 @@ def _fate(start: Array, tree: MergeTree, event: Merge, beta: float) -> Fate:
     )
 
 
-class Fates(NamedTuple):
+class FateArrays(NamedTuple):
     """Many merges, as arrays: see `Fate`."""
 
     time: Array
@@ -131,9 +131,9 @@ class Fates(NamedTuple):
     share: Array
 
 
-def columns(found: Sequence[Fate]) -> Fates:
+def columns(merges: Sequence[Fate]) -> FateArrays:
     """The merges as arrays."""
-    return Fates(*np.array(found, dtype=np.float64).reshape(-1, len(Fate._fields)).T)
+    return FateArrays(*np.array(merges, dtype=np.float64).reshape(-1, len(Fate._fields)).T)
 
 
 def log_times(angle: Array, mass: Array, beta: float) -> Array:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parkade.analysis.clusters import cluster_labels
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Setup
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
@@ -46,12 +46,12 @@ class Wander(NamedTuple):
     """The angle between the first token and x_1(0) at the end."""
 
 
-def wander(kappa: float, s: int, effort: Effort, n: int, beta: float) -> Wander:
+def wander(kappa: float, s: int, setup: Setup, n: int, beta: float) -> Wander:
     """A run on the circle from the start number s."""
-    x = sphere.uniform(n, 2, effort.generator(1, s))
+    x = sphere.uniform(n, 2, setup.generator(1, s))
     times = kappa * np.concatenate([[EARLY], np.linspace(0.1, TIME, SAVED)])
     model = Attention(2, beta, noise=kappa)
-    run = simulate(model, x, times[-1], times=times, tol=TOL, seed=effort.generator(7, s))
+    run = simulate(model, x, times[-1], times=times, tol=TOL, seed=setup.generator(7, s))
     counts = [len(np.unique(cluster_labels(y, NEAR * kappa**-0.5))) for y in run.tokens]
     single = np.flatnonzero(np.array(counts) == 1)
     one = float(times[single[0]] / kappa) if len(single) else np.inf
@@ -59,27 +59,27 @@ def wander(kappa: float, s: int, effort: Effort, n: int, beta: float) -> Wander:
     return Wander(counts[0], counts[-1], one, away)
 
 
-def all_of(starts: int, effort: Effort, n: int, beta: float) -> dict[float, list[Wander]]:
+def all_of(starts: int, setup: Setup, n: int, beta: float) -> dict[float, list[Wander]]:
     """Runs for every κ, from the same starts."""
-    kappas = effort.choose(KAPPAS[:1], KAPPAS)  # time goes with κ
-    return {kappa: [wander(kappa, s, effort, n, beta) for s in range(starts)] for kappa in kappas}
+    kappas = setup.choose(KAPPAS[:1], KAPPAS)  # time goes with κ
+    return {kappa: [wander(kappa, s, setup, n, beta) for s in range(starts)] for kappa in kappas}
 
 
-def medians(found: dict[float, list[Wander]]) -> list[float]:
+def medians(by_kappa: dict[float, list[Wander]]) -> list[float]:
     """The median time until there is one cluster for each κ, in units of κ."""
-    return [_median([one.one for one in runs]) for runs in found.values()]
+    return [_median([one.one for one in runs]) for runs in by_kappa.values()]
 
 
-def is_lost(found: dict[float, list[Wander]]) -> bool:
+def is_lost(by_kappa: dict[float, list[Wander]]) -> bool:
     """Whether the end of the theorem is lost, and clusters live for a time of order κ."""
-    away = [one.away for runs in found.values() for one in runs]
-    return max(away) > 0.1 and all(CAPS[0] < m < CAPS[1] for m in medians(found))
+    away = [one.away for runs in by_kappa.values() for one in runs]
+    return max(away) > 0.1 and all(CAPS[0] < m < CAPS[1] for m in medians(by_kappa))
 
 
-def rows(found: dict[float, list[Wander]]) -> list[list[str]]:
+def rows(by_kappa: dict[float, list[Wander]]) -> list[list[str]]:
     """Rows of the table of variants."""
     table = []
-    for kappa, runs in found.items():
+    for kappa, runs in by_kappa.items():
         early, left = (np.mean([one[i] for one in runs]) for i in range(2))
         last = kappa * _median([one.one for one in runs])
         name = f"noise κ={kappa:g}"

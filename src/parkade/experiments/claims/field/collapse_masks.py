@@ -16,22 +16,17 @@ With a c > q^r there is one in the span of the first r axes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from parkade.analysis.ending import return_rate
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Figure, Setup
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.model.parts.mask import Mask, Window, read
 from parkade.model.transformer import Transformer
 from parkade.solve.forward import forward
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 D, BETA, STEP = 3, 1.0, 1.0
 CAP = 0.3
@@ -73,11 +68,11 @@ def spread(x: Array) -> Array:
 def derived(mask: Mask, start: Array, layers: int) -> Array:
     """The spread before each layer and after the last one, as linearised."""
     M, deviation = linear(mask, len(start)), start - start.mean(axis=0)
-    found = [float(spread(deviation))]
+    spreads = [float(spread(deviation))]
     for _ in range(layers):
         deviation = M @ deviation
-        found.append(float(spread(deviation)))
-    return np.array(found)
+        spreads.append(float(spread(deviation)))
+    return np.array(spreads)
 
 
 def factor(mask: Mask, n: int) -> float:
@@ -111,18 +106,18 @@ def equilibrium(rank: int) -> Array:
     return sphere.normalize(x)
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Pass tokens through layers under each mask, and compare with the linearisation."""
     rows: dict[int, dict[str, dict[str, float]]] = {}
     curves: dict[str, tuple[Array, Array]] = {}
-    tries = effort.choose(1, 4)
+    tries = setup.choose(1, 4)
     worst_count, worst_rate = 0.0, 0.0
     for n in NUMBERS:
         rows[n] = {}
         for name, mask in masks().items():
             counts = []
             for s in range(tries):
-                rng = effort.generator(n, s)
+                rng = setup.generator(n, s)
                 x = sphere.normalize([0, 0, 1] + CAP * rng.uniform(-1, 1, (n, D)))
                 expected = derived(mask, x, 40 * n)
                 depth = int(np.flatnonzero(expected < DOWN * expected[0])[0] * 1.2) + 5
@@ -141,18 +136,16 @@ def measure(effort: Effort) -> Evidence:
                 rows[n][name]["factor"] = float(np.exp(late))
             if n == NUMBERS[-1]:
                 curves[name] = seen / seen[0], expected[: len(seen)] / expected[0]
-        effort.report((NUMBERS.index(n) + 1) / len(NUMBERS))
+        setup.report((NUMBERS.index(n) + 1) / len(NUMBERS))
     resting, ranks, stable = _ranks()
-    found = rows[NUMBERS[-1]]
-    slower = all(
-        found[f"window of {w}"]["layers"] > found["causal"]["layers"] for w in WINDOWS[:-1]
-    )
+    last = rows[NUMBERS[-1]]
+    slower = all(last[f"window of {w}"]["layers"] > last["causal"]["layers"] for w in WINDOWS[:-1])
     good = worst_count < SHARE and worst_rate < RATE and slower
     good = good and resting < 1e-9 and ranks == list(range(1, RANK + 1))
     return Evidence(
         verdict="agrees" if good else "contradicts",
-        measured=f"layers: {found['full']['layers']:.0f}, {found['causal']['layers']:.0f}, windows "
-        f"{found['window of 16']['layers']:.0f}–{found['window of 2']['layers']:.0f}; "
+        measured=f"layers: {last['full']['layers']:.0f}, {last['causal']['layers']:.0f}, windows "
+        f"{last['window of 16']['layers']:.0f}–{last['window of 2']['layers']:.0f}; "
         f"ranks 1–{max(ranks)}",
         false_alarm=0.0,  # near one place, it is for all starts
         numbers={

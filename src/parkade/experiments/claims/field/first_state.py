@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +19,13 @@ from parkade.analysis.clusters import cluster_labels
 from parkade.base.errors import doubts_do_not_matter
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Figure, Setup
 from parkade.experiments.statistics import LEVEL
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.model.parts.head import Head
 from parkade.model.transformer import Transformer
 from parkade.solve.simulate import simulate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CLAIMED = {5.0: 3, 7.0: 4, 64.0: 11}
 """Clusters of the first state, by β."""
@@ -57,8 +53,8 @@ def rates(beta: float, softmax: bool = True) -> Array:
     from scipy.special import ive
 
     size = ive(MODES, beta) / (ive(0, beta) if softmax else math.exp(-beta))
-    found: Array = MODES**2 * size / beta
-    return found
+    result: Array = MODES**2 * size / beta
+    return result
 
 
 def measured_rates(beta: float, softmax: bool = True) -> Array:
@@ -66,7 +62,7 @@ def measured_rates(beta: float, softmax: bool = True) -> Array:
     kind = "softmax" if softmax else "unnormalised"
     model = Transformer([Head(d=2, beta=beta)], mask="full", attention=kind)
     phi = 2 * math.pi * np.arange(N) / N
-    found = np.empty(len(MODES))
+    result = np.empty(len(MODES))
     for i, k in enumerate(MODES):
         wave = np.cos(k * phi)
         slope = np.zeros(N)
@@ -74,14 +70,14 @@ def measured_rates(beta: float, softmax: bool = True) -> Array:
             angles = phi + sign * PUSH / k * wave
             v = model.velocity(sphere.from_angles(angles))
             slope += sign * (v[:, 1] * np.cos(angles) - v[:, 0] * np.sin(angles))
-        found[i] = slope @ wave / (2 * PUSH / k * (wave @ wave))
-    return found
+        result[i] = slope @ wave / (2 * PUSH / k * (wave @ wave))
+    return result
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Measure growth rates, then count the clusters of first states."""
-    betas = effort.choose([5.0, 7.0], list(CLAIMED))
-    runs = effort.choose(2, 12)
+    betas = setup.choose([5.0, 7.0], list(CLAIMED))
+    runs = setup.choose(2, 12)
     right, error = True, 0.0
     counts: dict[float, list[int]] = {}
     chances: dict[float, float] = {}
@@ -93,14 +89,14 @@ def measure(effort: Effort) -> Evidence:
             claimed = rates(beta, softmax)
             error = max(error, float(np.abs(measured[beta] - claimed).max() / claimed.max()))
             right &= int(MODES[np.argmax(measured[beta])]) == CLAIMED[beta]
-        chances[beta] = chance(beta, effort.generator(i))
+        chances[beta] = chance(beta, setup.generator(i))
         counts[beta] = []
         for run in range(runs):
-            times, angles = gather(beta, effort.generator(i, run))
+            times, angles = gather(beta, setup.generator(i, run))
             counts[beta].append(first_count(times, angles, beta))
             if beta == 7.0 and run == 0:
                 shown = times, angles
-            effort.report((i + (run + 1) / runs) / len(betas))
+            setup.report((i + (run + 1) / runs) / len(betas))
     hits = {beta: sum(c == CLAIMED[beta] for c in counts[beta]) for beta in betas}
     unlikely = {beta: probability(hits[beta], runs, chances[beta]) for beta in betas}
     sure = [beta for beta in betas if chances[beta] >= SURE]
@@ -182,9 +178,9 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     left, middle, right = figure.subplots(1, 3)
     betas = list(evidence.data["rates"])
     colors = dict(zip(betas, (style.BLUE, style.VERMILLION, style.GREEN), strict=False))
-    for beta, found in evidence.data["rates"].items():
+    for beta, measured in evidence.data["rates"].items():
         left.plot(MODES, rates(beta), color=colors[beta], linewidth=1)
-        left.plot(MODES, found, "o", color=colors[beta], markersize=2.5, label=f"β = {beta:g}")
+        left.plot(MODES, measured, "o", color=colors[beta], markersize=2.5, label=f"β = {beta:g}")
         best = CLAIMED[beta]
         left.plot(
             best, rates(beta)[best - 1], "o", color=colors[beta], markersize=6, fillstyle="none"

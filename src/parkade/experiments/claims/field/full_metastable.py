@@ -12,7 +12,7 @@ so they meet after T ≈ e^{β(1−cos φ)}/((a/b + b/a) β sin²φ).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,12 @@ from numpy.typing import NDArray
 from parkade.analysis.clusters import cluster_labels
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Figure, Setup
 from parkade.experiments.statistics import worst
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.runs.trajectory import Trajectory
 from parkade.solve.simulate import simulate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CENTERS, WIDTH, GROUPS = (0.0, 1.5, 3.6), 0.15, (6, 8, 7)
 """Places of the groups on a great circle, their half width, and their numbers of tokens."""
@@ -49,7 +46,7 @@ STAIRS = {"beta": 16.0, "tokens": 40, "share": 0.95}
 TOL = 1e-8
 
 
-class Life(NamedTuple):
+class GroupTimes(NamedTuple):
     """The times of one run."""
 
     beta: float
@@ -90,7 +87,7 @@ def groups(d: int, rng: np.random.Generator) -> tuple[Array, NDArray[np.int64]]:
     return sphere.normalize(centers[label] + away), label
 
 
-def live(beta: float, tokens: Array, label: NDArray[np.int64]) -> Life | None:
+def live(beta: float, tokens: Array, label: NDArray[np.int64]) -> GroupTimes | None:
     """Follow groups until two have met; None if rounding may move them."""
     model = Attention(d=tokens.shape[1], beta=beta, mask="full")
     early = simulate(model, tokens, 5 * beta, tol=TOL)
@@ -109,7 +106,7 @@ def live(beta: float, tokens: Array, label: NDArray[np.int64]) -> Life | None:
     if counts[merged] == len(GROUPS) or run.trusted_until < met:
         return None
     moved = sphere.distance(run.at(met / 10), run.tokens[0]).max()
-    return Life(beta, float(formed), met, derived, 1 - math.cos(phi), float(moved))
+    return GroupTimes(beta, float(formed), met, derived, 1 - math.cos(phi), float(moved))
 
 
 def spread(tokens: Array, label: NDArray[np.int64]) -> float:
@@ -128,20 +125,20 @@ def slope_of(x: list[float], y: list[float]) -> float:
     return float(np.polyfit(x, y, 1)[0])
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Time the formation and the meeting of clusters against β; follow an energy."""
-    betas = effort.choose(BETAS[::3], BETAS)
-    cases = [(d, k) for d in effort.choose((2,), (2, 3)) for k in range(effort.choose(1, 2))]
-    series: list[list[Life]] = []
+    betas = setup.choose(BETAS[::3], BETAS)
+    cases = [(d, k) for d in setup.choose((2,), (2, 3)) for k in range(setup.choose(1, 2))]
+    series: list[list[GroupTimes]] = []
     verdicts: list[Judgement] = []
     forming, staying, off, moved = [], [], 0.0, 0.0
     for i, (d, k) in enumerate(cases):
-        tokens, label = groups(d, effort.generator(d, k))
+        tokens, label = groups(d, setup.generator(d, k))
         lives = []
         for j, beta in enumerate(betas):
             life = live(beta, tokens, label)
             lives += [] if life is None else [life]
-            effort.report((i + (j + 1) / len(betas)) / (len(cases) + 1))
+            setup.report((i + (j + 1) / len(betas)) / (len(cases) + 1))
         verdicts.append("agrees" if len(lives) == len(betas) else "undecided")
         if len(lives) > 1:
             forming.append(slope_of([x.beta for x in lives], [x.formed for x in lives]) / NARROW)
@@ -151,7 +148,7 @@ def measure(effort: Effort) -> Evidence:
             off = max(off, *(abs(math.log(x.met / x.derived)) for x in lives))
             moved = max(moved, *(x.moved for x in lives))
         series.append(lives)
-    share, part, stairs = staircase(effort)
+    share, part, stairs = staircase(setup)
     errors = {
         "forming": max((abs(s - 1) for s in forming), default=0.0),
         "staying": max((abs(s - 1) for s in staying), default=0.0),
@@ -178,14 +175,14 @@ def measure(effort: Effort) -> Evidence:
     )
 
 
-def staircase(effort: Effort) -> tuple[float, float, tuple[Array, Array, NDArray[np.int64]]]:
+def staircase(setup: Setup) -> tuple[float, float, tuple[Array, Array, NDArray[np.int64]]]:
     """How much of the rise of the energy is within a factor of two of merges, and of ln t.
 
     From t = β on; also the times, the energy and the numbers of clusters.
     """
     beta, n = STAIRS["beta"], int(STAIRS["tokens"])
     model = Attention(d=2, beta=beta, mask="full")
-    x0 = sphere.uniform(n, 2, effort.generator(99))
+    x0 = sphere.uniform(n, 2, setup.generator(99))
     run = simulate(model, x0, math.exp(2.1 * beta), tol=1e-7)
     energy = np.array([np.exp(beta * (x @ x.T - 1)).sum() / n**2 for x in run.tokens])
     counts = cluster_counts(run, 0.2 / math.sqrt(beta))

@@ -7,17 +7,14 @@ of tokens, for which the inequality holds as well, so it leads for ever.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
-from parkade.experiments.experiment import Effort
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from parkade.experiments.experiment import Figure, Setup
 
 DIMENSIONS = (2, 3, 8)
 ALPHAS = (0.1, 1.0, 10.0)
@@ -31,7 +28,7 @@ AT = 1e-5
 """Distance at which a token has arrived: those that follow a follower take longer."""
 
 
-class Run(NamedTuple):
+class HardmaxRun(NamedTuple):
     """What a run shows."""
 
     path: Array
@@ -50,8 +47,8 @@ def attended(x: Array, tie: float = 0.0) -> NDArray[np.bool_]:
     """Which tokens each token attends to, (n, n): those with the largest product, up to `tie`."""
     scores = x @ x.T
     top = scores.max(axis=1, keepdims=True)
-    found: NDArray[np.bool_] = scores >= top - tie * (1 + np.abs(top))
-    return found
+    result: NDArray[np.bool_] = scores >= top - tie * (1 + np.abs(top))
+    return result
 
 
 def layer(x: Array, alpha: float) -> Array:
@@ -62,7 +59,7 @@ def layer(x: Array, alpha: float) -> Array:
     return moved
 
 
-def follow(x: Array, alpha: float, layers: int) -> Run:
+def follow(x: Array, alpha: float, layers: int) -> HardmaxRun:
     """Pass tokens through layers, and watch the leaders."""
     path = [x]
     led = np.zeros(len(x), dtype=np.bool_)
@@ -78,7 +75,7 @@ def follow(x: Array, alpha: float, layers: int) -> Run:
     whom = attended(x, AT) & led  # at the end rounding errors decide about ties
     means = whom @ x / np.maximum(whom.sum(axis=1, keepdims=True), 1)
     apart = np.linalg.norm(x - means, axis=1)
-    return Run(np.array(path), moved, gaps.min(axis=1, initial=np.inf), apart, led)
+    return HardmaxRun(np.array(path), moved, gaps.min(axis=1, initial=np.inf), apart, led)
 
 
 def _leads(x: Array) -> NDArray[np.bool_]:
@@ -96,22 +93,22 @@ def mirrored(d: int, rng: np.random.Generator) -> Array:
     return np.concatenate([half, half * np.append(np.ones(d - 1), -1.0), between])
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Run random tokens, and symmetric ones for which products are equal."""
-    tries = effort.choose(3, 30)
-    runs: dict[str, list[Run]] = {"random": [], "symmetric": []}
+    tries = setup.choose(3, 30)
+    runs: dict[str, list[HardmaxRun]] = {"random": [], "symmetric": []}
     cases = [(d, alpha, k) for d in DIMENSIONS for alpha in ALPHAS for k in range(tries)]
     for i, (d, alpha, k) in enumerate(cases):
-        rng = effort.generator(d, int(10 * alpha), k)
+        rng = setup.generator(d, int(10 * alpha), k)
         # Distances shrink by 1 + α in a layer. At 1e-16 followers would count as leaders.
         layers = int(30 / np.log1p(alpha)) + 2
         runs["random"].append(follow(rng.standard_normal((TOKENS, d)), alpha, layers))
         runs["symmetric"].append(follow(mirrored(d, rng), alpha, layers))
-        effort.report((i + 1) / len(cases))
-    moved = max(run.moved for found in runs.values() for run in found)
+        setup.report((i + 1) / len(cases))
+    moved = max(run.moved for group in runs.values() for run in group)
     at_leaders = {name: np.concatenate([r.off < AT for r in v]) for name, v in runs.items()}
     worst = max(
-        float(np.minimum(r.off, r.mean_off).max()) for found in runs.values() for r in found
+        float(np.minimum(r.off, r.mean_off).max()) for group in runs.values() for r in group
     )
     means = int(np.sum(~at_leaders["symmetric"]))
     counts = [len(np.unique(np.round(r.path[-1][r.leads], 6), axis=0)) for r in runs["random"]]

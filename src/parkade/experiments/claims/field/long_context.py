@@ -14,18 +14,14 @@ their mean is of the size n^{−1/2}, so they become one only for γ < 1/2.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.common.simplex import simplex
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Figure, Setup
 from parkade.model.attention import Attention
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 OVERLAPS = (0.2, 0.5, 0.8)
 BELOW, ABOVE = (0.3, 0.7), (1.4, 2.0)
@@ -79,29 +75,29 @@ def exponent(ratio: float) -> float:
     return -2 * (1 - ratio) if ratio < 1 else 1 - ratio
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Compute layers, compare them with the closed form, and this with the claim."""
     ratios = (*BELOW, 1.0, *ABOVE)
-    n = effort.choose(*SIZES)
+    n = setup.choose(*SIZES)
     error = distance = slope = 0.0
     table: list[dict[str, float]] = []
     dots: dict[float, list[float]] = {rho: [] for rho in OVERLAPS}
     for i, rho in enumerate(OVERLAPS):
         x = simplex(n, rho)
         for j, ratio in enumerate(ratios):
-            found = layer(x, ratio / (1 - rho) * math.log(n))
-            error = max(error, abs(found - cosine(n, rho, ratio)))
-            dots[rho].append(found)
+            computed = layer(x, ratio / (1 - rho) * math.log(n))
+            error = max(error, abs(computed - cosine(n, rho, ratio)))
+            dots[rho].append(computed)
             far = cosine(FAR, rho, ratio)
             distance = max(distance, abs(far - limit(rho, ratio)))
             table.append(
-                {"rho": rho, "gamma_ratio": ratio, "computed": found, "far": far,
+                {"rho": rho, "gamma_ratio": ratio, "computed": computed, "far": far,
                  "limit": limit(rho, ratio)}
             )  # fmt: skip
             if ratio != 1:
                 drop = math.log(gap(1e3 * FAR, rho, ratio) / gap(FAR, rho, ratio)) / math.log(1e3)
                 slope = max(slope, abs(drop - exponent(ratio)))
-            effort.report((i + (j + 1) / len(ratios)) / len(OVERLAPS))
+            setup.report((i + (j + 1) / len(ratios)) / len(OVERLAPS))
     good = error < ROUNDING and distance < NEAR["limit"] and slope < NEAR["exponent"]
     return Evidence(
         verdict="agrees" if good else "contradicts",

@@ -21,17 +21,12 @@ It grows without bound at s = 0, and rises towards s = 1 if τ < 2(1 − e^{−�
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Figure, Setup
 from parkade.experiments.statistics import LEVEL, Mean, allowed_sigmas, mean, worst
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 N, BETA, T = 48, 1.0, 1.0
 
@@ -96,18 +91,18 @@ def predicted(rate: float, t: float = T) -> Array:
     from scipy.linalg import expm
     from scipy.special import iv
 
-    found: Array = expm(t * float(iv(1, BETA)) / BETA * weights(rate))[-1, :-1]
-    return found
+    result: Array = expm(t * float(iv(1, BETA)) / BETA * weights(rate))[-1, :-1]
+    return result
 
 
-def profile(rate: float, effort: Effort, batches: int) -> list[Mean]:
+def profile(rate: float, setup: Setup, batches: int) -> list[Mean]:
     """The influence of each token but the last one, from random starts."""
     from scipy.special import iv
 
     A = weights(rate)
     rows = []
     for batch in range(batches):
-        rng = effort.generator(int(10 * rate), batch)
+        rng = setup.generator(int(10 * rate), batch)
         start = rng.uniform(-np.pi, np.pi, (BATCH, N))
         last, slope = influences(start, A, T)
         influence = slope * np.cos(last[:, None] - start)
@@ -119,22 +114,22 @@ def profile(rate: float, effort: Effort, batches: int) -> list[Mean]:
     return [mean(column) for column in np.concatenate(rows).T]
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Measure the profiles, and compare them with the closed form."""
-    batches = effort.choose(9, 60)
-    found: dict[float, list[Mean]] = {}
+    batches = setup.choose(9, 60)
+    profiles: dict[float, list[Mean]] = {}
     for i, rate in enumerate(RATES):
-        found[rate] = profile(rate, effort.part(i, len(RATES)), batches)
-        effort.report((i + 1) / len(RATES))
+        profiles[rate] = profile(rate, setup.part(i, len(RATES)), batches)
+        setup.report((i + 1) / len(RATES))
     allowed = allowed_sigmas(len(RATES) * (N + 1))
     off = {
         rate: max(
             (abs(m.value - e) - allowed * m.error) / e
-            for m, e in zip(found[rate], predicted(rate), strict=True)
+            for m, e in zip(profiles[rate], predicted(rate), strict=True)
         )
         for rate in RATES
     }
-    shaped, falling = found[RATES[0]], found[RATES[1]]
+    shaped, falling = profiles[RATES[0]], profiles[RATES[1]]
     low = int(np.argmin(predicted(RATES[0])))
     middle = (N - 1) // 2
     verdicts: list[Judgement] = [
@@ -153,8 +148,8 @@ def measure(effort: Effort) -> Evidence:
         false_alarm=LEVEL,
         numbers={
             "starts": batches * BATCH,
-            "n times influence": {str(r): [m.value * N for m in found[r]] for r in RATES},
-            "errors": {str(r): [m.error * N for m in found[r]] for r in RATES},
+            "n times influence": {str(r): [m.value * N for m in profiles[r]] for r in RATES},
+            "errors": {str(r): [m.error * N for m in profiles[r]] for r in RATES},
             "closed form": {str(r): (predicted(r) * N).tolist() for r in RATES},
             "relative deviation beyond chance": {str(r): off[r] for r in RATES},
             "lowest": low,

@@ -12,22 +12,17 @@ and one is between 1 and n/Z_k times the other, E falls.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from parkade.analysis.clusters import cluster_labels
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Figure, Setup
 from parkade.model import sphere
 from parkade.model.parts.head import Head
 from parkade.model.parts.mlp import MLP
 from parkade.model.transformer import Transformer
 from parkade.solve.simulate import simulate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 BETA, WIDTH = 3.0, 6
 DIMENSIONS = (2, 3)
@@ -94,18 +89,18 @@ def mismatch(model: Transformer, x: Array, signs: Array) -> float:
     return largest
 
 
-def opposed(name: str, effort: Effort) -> Array:
+def opposed(name: str, setup: Setup) -> Array:
     """Cosines of velocities under softmax with the gradient of E, in random states of 4 tokens."""
-    rng = effort.generator(7)
-    found = []
+    rng = setup.generator(7)
+    cosines = []
     for _ in range(20):
         network = None if "no MLP" in name else draw_mlp(2, rng)[0]
         x = sphere.uniform(400, 2, rng).reshape(100, 4, 2)
         up = transformer(network, 2, "unnormalised").velocity(x).reshape(100, 8)
         moved = transformer(network, 2, "softmax").velocity(x).reshape(100, 8)
         sizes = np.linalg.norm(up, axis=1) * np.linalg.norm(moved, axis=1)
-        found.append(np.sum(up * moved, axis=1) / sizes)
-    return np.concatenate(found)
+        cosines.append(np.sum(up * moved, axis=1) / sizes)
+    return np.concatenate(cosines)
 
 
 def fall(values: Array) -> float:
@@ -113,15 +108,15 @@ def fall(values: Array) -> float:
     return float(np.max(np.maximum.accumulate(values) - values))
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Compare velocities with gradients, then follow energies along runs."""
-    tries = effort.choose(1, 6)
+    tries = setup.choose(1, 6)
     cases = [(d, n, k) for d in DIMENSIONS for n in TOKENS for k in range(tries)]
     off, drops, softmax_drops, plain_drops = 0.0, [], [], []
     counts: dict[int, list[int]] = {n: [] for n in TOKENS}
     shown: list[tuple[Array, Array]] = []
     for i, (d, n, k) in enumerate(cases):
-        rng = effort.generator(d, k)
+        rng = setup.generator(d, k)
         network, signs = draw_mlp(d, rng)
         x = sphere.uniform(n, d, rng)
         model = transformer(network, d, "unnormalised")
@@ -135,10 +130,10 @@ def measure(effort: Effort) -> Evidence:
         plain = simulate(transformer(None, d, "softmax"), x, END, tol=TOL)
         plain_drops.append(fall(energy(plain.tokens, None, signs)))
         shown.append((run.times, values))
-        effort.report((i + 1) / len(cases))
-    cosines = {name: opposed(name, effort) for name in ("softmax", "softmax, no MLP")}
+        setup.report((i + 1) / len(cases))
+    cosines = {name: opposed(name, setup) for name in ("softmax", "softmax, no MLP")}
     means = {n: float(np.mean(counts[n])) for n in TOKENS}
-    most = max(max(found) for found in counts.values())
+    most = max(max(numbers) for numbers in counts.values())
     good = off < ROUNDING and max(drops + plain_drops) < DROP and most <= FEW
     good = good and cosines["softmax, no MLP"].min() > 0
     return Evidence(
@@ -154,7 +149,7 @@ def measure(effort: Effort) -> Evidence:
             "largest fall under softmax, MLP": max(softmax_drops),
             "share of softmax runs that fall": float(np.mean(np.array(softmax_drops) > DROP)),
             "share of random states in which it falls": {
-                name: float(np.mean(found < 0)) for name, found in cosines.items()
+                name: float(np.mean(values < 0)) for name, values in cosines.items()
             },
             "clusters": {str(n): counts[n] for n in TOKENS},
             "mean clusters": {str(n): means[n] for n in TOKENS},

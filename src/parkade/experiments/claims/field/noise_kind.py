@@ -27,19 +27,16 @@ follows the branch to large a, compares free energies, and looks for both states
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.ours.noise_threshold import attention, harmonic, threshold
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Figure, Setup
 from parkade.model import sphere
 from parkade.solve.simulate import simulate_many
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ASIDE = (-0.5, -0.1, 0.1, 0.5, 1.5)
 """Values of β, counted from the one where the kind changes."""
@@ -100,7 +97,7 @@ def branch(d: int, beta: float) -> Branch:
         shapes = np.array([eval_gegenbauer(k, d / 2 - 1, t) for k in degrees])
         shapes /= np.sqrt(shapes**2 @ mass)[:, None]
     weights = np.array([harmonic(int(k), d, beta) for k in degrees])
-    found = []
+    rows = []
     tilt = np.zeros(len(degrees))
     for a in TILTS:
         tilt[0] = a / math.sqrt(d)  # the first shape is √d t
@@ -117,30 +114,30 @@ def branch(d: int, beta: float) -> Branch:
         kappa = gamma * beta
         entropy = float(np.sum(law * np.log(law / mass)))
         energy = entropy / kappa - float(np.sum(weights * moments**2)) / (2 * beta)
-        found.append((kappa / threshold(d, beta), moments[0] / math.sqrt(d), energy))
-    return Branch(*np.array(found).T)
+        rows.append((kappa / threshold(d, beta), moments[0] / math.sqrt(d), energy))
+    return Branch(*np.array(rows).T)
 
 
-def is_sudden(found: Branch) -> bool:
+def is_sudden(curve: Branch) -> bool:
     """Whether order has less free energy than none before κ_c."""
-    return bool(((found.kappa < 1 - 1e-6) & (found.energy < 0)).any())
+    return bool(((curve.kappa < 1 - 1e-6) & (curve.energy < 0)).any())
 
 
-def is_gradual(found: Branch) -> bool:
+def is_gradual(curve: Branch) -> bool:
     """Whether there is no order before κ_c."""
-    return bool((found.kappa > 1 - 1e-9).all())
+    return bool((curve.kappa > 1 - 1e-9).all())
 
 
-def both_states(effort: Effort) -> tuple[float, float, float]:
+def both_states(setup: Setup) -> tuple[float, float, float]:
     """Simulate where order and disorder are stable: |mean| from a random start and from a point.
 
     The last number is the order of the stable branch.
     """
-    found = branch(2, BOTH)
-    upper = int(found.kappa.argmin())
-    order = float(np.interp(BETWEEN, found.kappa[upper:], found.order[upper:]))
+    curve = branch(2, BOTH)
+    upper = int(curve.kappa.argmin())
+    order = float(np.interp(BETWEEN, curve.kappa[upper:], curve.order[upper:]))
     critical = threshold(2, BOTH)
-    rng, runs = effort.generator(1), effort.choose(1, 4)
+    rng, runs = setup.generator(1), setup.choose(1, 4)
     starts = [sphere.uniform(N, 2, rng) for _ in range(runs)]
     points = [np.tile([1.0, 0.0], (N, 1))] * runs
     model = attention(2, BOTH, BETWEEN * critical)
@@ -149,19 +146,19 @@ def both_states(effort: Effort) -> tuple[float, float, float]:
     return float(np.median(sizes[:runs])), float(np.median(sizes[runs:])), order
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Follow branches on both sides of the change, and simulate both states."""
     branches, wrong, errors = {}, [], []
     for d in DIMENSIONS:
         change = changes_at(d)
-        for off in effort.choose(ASIDE[1:3], ASIDE):
+        for off in setup.choose(ASIDE[1:3], ASIDE):
             beta = change + off
-            found = branches[d, beta] = branch(d, beta)
-            errors.append(abs((found.kappa[0] - 1) / TILTS[0] ** 2 - slope(d, beta)))
-            if not (is_gradual(found) if off < 0 else is_sudden(found)):
+            curve = branches[d, beta] = branch(d, beta)
+            errors.append(abs((curve.kappa[0] - 1) / TILTS[0] ** 2 - slope(d, beta)))
+            if not (is_gradual(curve) if off < 0 else is_sudden(curve)):
                 wrong.append((d, beta))
-            effort.report(0.5 * len(branches) / (len(DIMENSIONS) * len(ASIDE)))
-    spread, gathered, order = both_states(effort)
+            setup.report(0.5 * len(branches) / (len(DIMENSIONS) * len(ASIDE)))
+    spread, gathered, order = both_states(setup)
     bistable = spread < 0.5 * order < gathered
     good = not wrong and max(errors) < EXACT
     stars = ", ".join(f"{changes_at(d):.2f}" for d in DIMENSIONS)
@@ -195,16 +192,16 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     axes = figure.subplots(1, len(DIMENSIONS) + 1)
     branches: dict[tuple[int, float], Branch] = evidence.data["branches"]
     for ax, d in zip(axes, DIMENSIONS, strict=False):
-        some = {beta: found for (e, beta), found in branches.items() if e == d}
-        for (beta, found), color in zip(some.items(), style.sequence(len(some)), strict=True):
-            ax.plot(found.kappa, found.order, color=color, label=f"β = {beta:.2f}")
+        some = {beta: curve for (e, beta), curve in branches.items() if e == d}
+        for (beta, curve), color in zip(some.items(), style.sequence(len(some)), strict=True):
+            ax.plot(curve.kappa, curve.order, color=color, label=f"β = {beta:.2f}")
         ax.set(xlim=(0.9, 1.2), ylim=(0, 1), xlabel="κ/κ$_c$", ylabel="⟨x, e⟩")
         ax.axvline(1, color=style.GREY, linewidth=0.6)
         ax.set_title(f"d = {d}, β* = {changes_at(d):.2f}", fontsize=8)
         ax.legend(fontsize=6)
-    found = branch(2, BOTH)
+    curve = branch(2, BOTH)
     spread, gathered = evidence.data["simulated"]
-    axes[-1].plot(found.kappa, found.order, color=style.BLACK, linewidth=1)
+    axes[-1].plot(curve.kappa, curve.order, color=style.BLACK, linewidth=1)
     axes[-1].plot([BETWEEN], [spread], "o", color=style.BLUE, label="from a random start")
     axes[-1].plot([BETWEEN], [gathered], "o", color=style.VERMILLION, label="from a point")
     axes[-1].axvline(1, color=style.GREY, linewidth=0.6)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Figure, Setup
 from parkade.model import sphere
 from parkade.model.parts.head import Head
 from parkade.model.parts.norm import NGPT, Mix, Norm, read
 from parkade.model.transformer import Transformer
 from parkade.solve.simulate import simulate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class Scheme(NamedTuple):
@@ -76,13 +73,13 @@ def variance(tokens: Array) -> Array:
     n = tokens.shape[-2]
     i, j = np.triu_indices(n, 1)
     gaps = tokens[..., i, :] - tokens[..., j, :]
-    found: Array = np.sum(gaps * gaps, axis=(-2, -1)) / n**2
-    return found
+    result: Array = np.sum(gaps * gaps, axis=(-2, -1)) / n**2
+    return result
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Fit the decay of the variance for every normalisation under both masks."""
-    sizes = SIZES[: effort.choose(1, len(SIZES))]
+    sizes = SIZES[: setup.choose(1, len(SIZES))]
     slopes: dict[str, dict[str, list[float]]] = {mask: {} for mask in EXPONENTS}
     curves: dict[str, dict[str, tuple[Array, Array]]] = {mask: {} for mask in EXPONENTS}
     cases = [(mask, scheme) for mask in EXPONENTS for scheme in SCHEMES]
@@ -90,17 +87,17 @@ def measure(effort: Effort) -> Evidence:
         first, last = WINDOWS[mask]
         clock = np.linspace(0.5, last, 100)
         late = clock >= first
-        found = slopes[mask].setdefault(scheme.label, [])
+        fitted = slopes[mask].setdefault(scheme.label, [])
         for k, (n, d, beta) in enumerate(sizes):
             model = Transformer([Head(d=d, beta=beta)], norm=scheme.norm, mask=mask)
             times = scheme.times(clock)
-            x0 = hemisphere(n, d, effort.generator(k))
+            x0 = hemisphere(n, d, setup.generator(k))
             # The clocks slow down or the run is short: no need for implicit steps.
             run = simulate(model, x0, times[-1], times=times, tol=TOL, method="explicit")
             spread = variance(run.tokens)
-            found.append(-float(np.polyfit(clock[late], np.log(spread[late]), 1)[0]))
+            fitted.append(-float(np.polyfit(clock[late], np.log(spread[late]), 1)[0]))
             curves[mask].setdefault(scheme.label, (clock, spread))
-        effort.report((i + 1) / len(cases))
+        setup.report((i + 1) / len(cases))
     off = {
         mask: max(abs(s / EXPONENTS[mask] - 1) for one in slopes[mask].values() for s in one)
         for mask in EXPONENTS

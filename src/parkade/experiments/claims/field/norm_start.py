@@ -10,22 +10,18 @@ n^{−1/2} + 1/d, and only the first part moves a token.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.common.simplex import simplex
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Figure, Setup
 from parkade.experiments.statistics import LEVEL, Mean, mean
 from parkade.model import sphere
 from parkade.model.parts.head import Head
 from parkade.model.parts.norm import NGPT, Mix, Norm, read
 from parkade.model.transformer import Transformer
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 BETA, ALPHA, RADIUS = 1.0, 0.5, 3.0
 """β, the α of nGPT, and the first length r_0 of tokens."""
@@ -56,8 +52,8 @@ def orthogonal_speed(norm: Norm, m: Array) -> Array:
         t * factor(norm, f)
         for t, f in zip(tangent / (e + others), force / (e + others), strict=True)
     ]
-    found: Array = np.array(speeds)
-    return found
+    result: Array = np.array(speeds)
+    return result
 
 
 def random_force(n: float, d: int) -> tuple[float, float]:
@@ -76,25 +72,25 @@ def random_force(n: float, d: int) -> tuple[float, float]:
     return float(tangent), float(tangent + radial**2)
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Compare first speeds of orthogonal tokens, exactly, and of random ones, on average."""
     exact = max(
         orthogonal_error(norm, n, mask)
         for norm in NORMS for n in ORTHOGONAL for mask in ("full", "causal")
     )  # fmt: skip
-    numbers = NUMBERS[: effort.choose(2, 4)]
+    numbers = NUMBERS[: setup.choose(2, 4)]
     cases = [(d, n) for d in DIMENSIONS for n in numbers]
     slow: dict[tuple[int, int], Mean] = {}
     fast: dict[tuple[int, int], Mean] = {}
     excess = 0.0
     for i, (d, n) in enumerate(cases):
-        slow[d, n], fast[d, n] = speeds(d, n, effort)
+        slow[d, n], fast[d, n] = speeds(d, n, setup)
         tangent, whole = random_force(n, d)
-        for found, claimed in ((slow[d, n], tangent), (fast[d, n], tangent / whole)):
+        for speed, claimed in ((slow[d, n], tangent), (fast[d, n], tangent / whole)):
             # Leading order: corrections of the relative size 1/d and 1/n are not derived.
-            gap = max(abs(found.value - claimed) - claimed * (1 / d + 1 / n), 0.0)
-            excess = max(excess, gap / found.error)
-        effort.report((i + 1) / len(cases))
+            gap = max(abs(speed.value - claimed) - claimed * (1 / d + 1 / n), 0.0)
+            excess = max(excess, gap / speed.error)
+        setup.report((i + 1) / len(cases))
     allowed = student(2 * len(cases))
     last = DIMENSIONS[-1], numbers[-1]
     return Evidence(
@@ -123,23 +119,23 @@ def orthogonal_error(norm: Norm, n: int, mask: str) -> float:
     """The largest difference of a first speed and the claimed one, for n orthogonal tokens."""
     model = Transformer([Head(d=n, beta=BETA)], norm=norm, mask=mask)
     radii = np.full(n, RADIUS) if norm.name in ("pre", "peri") else None
-    found = np.linalg.norm(model.velocity(simplex(n, 0.0), radii=radii), axis=1)
+    measured = np.linalg.norm(model.velocity(simplex(n, 0.0), radii=radii), axis=1)
     seen = np.full(n, float(n)) if mask == "full" else np.arange(1.0, n + 1)
-    return float(np.abs(found - orthogonal_speed(norm, seen)).max())
+    return float(np.abs(measured - orthogonal_speed(norm, seen)).max())
 
 
-def speeds(d: int, n: int, effort: Effort) -> tuple[Mean, Mean]:
+def speeds(d: int, n: int, setup: Setup) -> tuple[Mean, Mean]:
     """Mean squares of the first speeds of uniform tokens, with post-norm and nGPT (α = 1)."""
-    found = np.empty((SAMPLES, 2))
+    squares = np.empty((SAMPLES, 2))
     models = [
         Transformer([Head(d=d, beta=BETA)], norm=norm, mask="full")
         for norm in (read("post"), NGPT(alpha=1.0))
     ]
     for s in range(SAMPLES):
         # All tokens of a sample feel nearly the same force: samples are independent, tokens not.
-        x = sphere.uniform(n, d, effort.generator(d, n, s))
-        found[s] = [np.mean(np.sum(model.velocity(x) ** 2, axis=1)) for model in models]
-    return mean(found[:, 0]), mean(found[:, 1])
+        x = sphere.uniform(n, d, setup.generator(d, n, s))
+        squares[s] = [np.mean(np.sum(model.velocity(x) ** 2, axis=1)) for model in models]
+    return mean(squares[:, 0]), mean(squares[:, 1])
 
 
 def student(comparisons: int) -> float:

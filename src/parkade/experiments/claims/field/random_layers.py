@@ -18,18 +18,14 @@ and the mean square of their change is 2(1 − γ²)² s/d (over (1 + h²)² bec
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Figure, Setup
 from parkade.experiments.statistics import LEVEL, Mean, allowed_sigmas, mean
 from parkade.model.sphere import normalize
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 WIDE, N, FIRST = 256, 24, 0.2
 """Dimension, tokens, and the overlap γ at the start."""
@@ -59,8 +55,8 @@ def simplex(n: int, d: int, overlap: float) -> Array:
 def overlaps(x: Array) -> Array:
     """⟨x_i, x_j⟩ for all pairs i < j."""
     i, j = np.triu_indices(x.shape[-2], 1)
-    found: Array = (x @ x.swapaxes(-1, -2))[..., i, j]
-    return found
+    result: Array = (x @ x.swapaxes(-1, -2))[..., i, j]
+    return result
 
 
 def layer(x: Array, beta: float, rng: np.random.Generator) -> Array:
@@ -89,29 +85,29 @@ def pass_through(x: Array, beta: float, depth: int, rng: np.random.Generator) ->
 
 def recursion(n: int, beta: float, depth: int) -> Array:
     """γ before each layer and after the last one as derived, (depth + 1,)."""
-    found = [FIRST]
+    overlap = [FIRST]
     for _ in range(depth):
-        gamma = found[-1]
+        gamma = overlap[-1]
         other = math.exp(-beta * (1 - gamma))
         total = 1 + (n - 1) * other
         own, each = 1 / total, other / total
         f = own**2 + (n - 1) * each**2
         g = 2 * own * each + (n - 2) * each**2
         grown = gamma + STEP**2 * (gamma + (1 - gamma) * g)
-        found.append(grown / (1 + STEP**2 * (gamma + (1 - gamma) * f)))
-    return np.array(found)
+        overlap.append(grown / (1 + STEP**2 * (gamma + (1 - gamma) * f)))
+    return np.array(overlap)
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Compare mean overlaps with the recursion; then see how slowly cold ones move."""
-    runs = effort.choose(8, 60)
+    runs = setup.choose(8, 60)
     at = np.arange(0, DEPTH + 1, DEPTH // 5)[1:]
     seen: dict[float, Array] = {}
     for i, beta in enumerate(BETAS):
         starts = np.repeat(simplex(N, WIDE, FIRST)[None], runs, axis=0)
-        found = pass_through(starts, beta, DEPTH, effort.generator(1, i))
-        seen[beta] = found.mean(axis=2).T  # (runs, layers)
-        effort.report(0.8 * (i + 1) / len(BETAS))
+        passed = pass_through(starts, beta, DEPTH, setup.generator(1, i))
+        seen[beta] = passed.mean(axis=2).T  # (runs, layers)
+        setup.report(0.8 * (i + 1) / len(BETAS))
     allowed = allowed_sigmas(len(BETAS) * len(at) + len(DIMENSIONS))
     worst = 0.0
     for beta, rows in seen.items():
@@ -119,7 +115,7 @@ def measure(effort: Effort) -> Evidence:
             m = mean(rows[:, k])
             gap = abs(m.value - recursion(N, beta, DEPTH)[k]) - allowed * m.error
             worst = max(worst, gap)
-    frozen = {d: _frozen(d, effort) for d in DIMENSIONS}
+    frozen = {d: _frozen(d, setup) for d in DIMENSIONS}
     slow = max(abs(m.value - 1) - allowed * m.error for m in frozen.values())
     good = worst < NARROW and slow < NARROW
     ends = ", ".join(f"{seen[b][:, -1].mean():.3f}" for b in BETAS)
@@ -141,14 +137,14 @@ def measure(effort: Effort) -> Evidence:
     )
 
 
-def _frozen(d: int, effort: Effort) -> Mean:
+def _frozen(d: int, setup: Setup) -> Mean:
     """The mean square change of cold overlaps until s = d/200, over the derived one.
 
     Each run has one pair, so that the changes are independent.
     """
     depth = max(1, round(d / 200 / STEP**2))
-    starts = np.repeat(simplex(2, d, FIRST)[None], effort.choose(1000, 8000), axis=0)
-    moved = pass_through(starts, COLD, depth, effort.generator(2, d))[-1, :, 0] - FIRST
+    starts = np.repeat(simplex(2, d, FIRST)[None], setup.choose(1000, 8000), axis=0)
+    moved = pass_through(starts, COLD, depth, setup.generator(2, d))[-1, :, 0] - FIRST
     derived = 2 * ((1 - FIRST**2) / (1 + STEP**2)) ** 2 * STEP**2 * depth / d
     return mean(np.square(moved) / derived)
 
@@ -172,8 +168,8 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     hot.set(xlabel="s = h² · layers", ylabel="overlap γ", ylim=(0, 1))
     hot.set_title(f"d = {WIDE}, n = {N}; lines: derived for d → ∞")
     hot.legend()
-    found = numbers["cold: mean square over derived"]
-    values, errors = np.array([found[str(d)] for d in DIMENSIONS]).T
+    ratios = numbers["cold: mean square over derived"]
+    values, errors = np.array([ratios[str(d)] for d in DIMENSIONS]).T
     cold.errorbar(DIMENSIONS, values, 5 * errors, fmt="o", color=style.BLUE, markersize=3)
     cold.axhline(1, color=style.BLACK, linewidth=0.8)
     cold.set(xscale="log", xlabel="dimension d", ylim=(0, 2), xlim=(25, 165))

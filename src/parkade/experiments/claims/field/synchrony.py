@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Figure, Setup
 from parkade.experiments.statistics import least_success, worst
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SPHERES = (*((3, beta) for beta in (0.0, 1.0, 4.0, 9.0)), (8, 1.0), (8, 6.0))
 """Dimensions and values of β for the claim on spheres."""
@@ -119,17 +116,17 @@ def triangle(rng: np.random.Generator) -> Array:
 
 
 def runs_of(
-    cases: Sequence[tuple[int, float]], runs: int, effort: Effort
+    cases: Sequence[tuple[int, float]], runs: int, setup: Setup
 ) -> dict[tuple[int, float], list[End]]:
     """How runs from random starts end."""
-    found: dict[tuple[int, float], list[End]] = {}
+    ends: dict[tuple[int, float], list[End]] = {}
     for i, (d, beta) in enumerate(cases):
-        rng = effort.generator(d, i)
-        found[d, beta] = []
+        rng = setup.generator(d, i)
+        ends[d, beta] = []
         for run in range(runs):
-            found[d, beta].append(follow(d, beta, start(NUMBERS[d], d, rng)))
-            effort.report((i + (run + 1) / runs) / len(cases))
-    return found
+            ends[d, beta].append(follow(d, beta, start(NUMBERS[d], d, rng)))
+            setup.report((i + (run + 1) / runs) / len(cases))
+    return ends
 
 
 def judge(ends: Sequence[End]) -> Judgement:
@@ -140,25 +137,25 @@ def judge(ends: Sequence[End]) -> Judgement:
     )
 
 
-def measure_spheres(effort: Effort) -> Evidence:
+def measure_spheres(setup: Setup) -> Evidence:
     """Follow random tokens on spheres."""
-    cases = effort.choose(SPHERES[:4], SPHERES)
-    found = runs_of(cases, effort.choose(4, 20), effort)
-    ends = [end for group in found.values() for end in group]
+    cases = setup.choose(SPHERES[:4], SPHERES)
+    by_case = runs_of(cases, setup.choose(4, 20), setup)
+    ends = [end for group in by_case.values() for end in group]
     return Evidence(
         verdict=judge(ends),
         measured=summary(ends),
         false_alarm=0.0,  # the exceptional starts have probability 0
-        numbers=numbers_of(found),
-        data={"found": found},
+        numbers=numbers_of(by_case),
+        data={"by_case": by_case},
     )
 
 
-def measure_circle(effort: Effort) -> Evidence:
+def measure_circle(setup: Setup) -> Evidence:
     """Follow random tokens on the circle, and three clusters on both sides of β = −2/3."""
-    found = runs_of(CIRCLE, effort.choose(4, 20), effort.part(0, 2))
-    beyond = runs_of(OTHERS, effort.choose(4, 20), effort.part(1, 2))
-    ends = [end for group in found.values() for end in group]
+    by_case = runs_of(CIRCLE, setup.choose(4, 20), setup.part(0, 2))
+    beyond = runs_of(OTHERS, setup.choose(4, 20), setup.part(1, 2))
+    ends = [end for group in by_case.values() for end in group]
     error, points = 0.0, []
     three = sphere.from_angles(2 * math.pi / 3 * np.arange(3))
     for beta in np.linspace(-1.2, 0.4, 17):
@@ -168,7 +165,7 @@ def measure_circle(effort: Effort) -> Evidence:
         points.append((float(beta), float(rate)))
         error = max(error, abs(rate - triangle_rate(beta)))
     sides = {
-        beta: follow(2, beta, triangle(effort.generator(7, i))).kind
+        beta: follow(2, beta, triangle(setup.generator(7, i))).kind
         for i, beta in enumerate((CRITICAL - ASIDE, CRITICAL + ASIDE))
     }
     clear = list(sides.values()) == ["stable", "one"] and error < 1e-8
@@ -177,12 +174,12 @@ def measure_circle(effort: Effort) -> Evidence:
         measured=f"{summary(ends)}; three stay below −2/3",
         false_alarm=0.0,
         numbers={
-            **numbers_of(found),
+            **numbers_of(by_case),
             "others": numbers_of(beyond),
             "three_clusters": {f"{beta:.4f}": kind for beta, kind in sides.items()},
             "error_of_return_rates": error,
         },
-        data={"found": {**found, **beyond}, "rates": points},
+        data={"by_case": {**by_case, **beyond}, "rates": points},
     )
 
 
@@ -192,9 +189,9 @@ def summary(ends: Sequence[End]) -> str:
     return f"{sum(e.kind == 'one' for e in ends)}/{len(ends)} runs, by t ≈ {slowest:.0e}"
 
 
-def numbers_of(found: dict[tuple[int, float], list[End]]) -> dict[str, object]:
+def numbers_of(by_case: dict[tuple[int, float], list[End]]) -> dict[str, object]:
     """Numbers of runs and times for JSON."""
-    ends = [end for group in found.values() for end in group]
+    ends = [end for group in by_case.values() for end in group]
     one = sum(end.kind == "one" for end in ends)
     return {
         "runs": len(ends),
@@ -202,7 +199,7 @@ def numbers_of(found: dict[tuple[int, float], list[End]]) -> dict[str, object]:
         "least_success": least_success(one) if 0 < one == len(ends) else 0.0,
         "times": {
             f"d={d}, beta={beta:g}": sorted(e.time for e in group if e.kind == "one")
-            for (d, beta), group in found.items()
+            for (d, beta), group in by_case.items()
         },
     }
 
@@ -213,9 +210,9 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 
     rates = evidence.data.get("rates")
     axes = figure.subplots(1, 2 if rates else 1, squeeze=False)[0]
-    found = dict(sorted(evidence.data["found"].items()))
-    several = len({d for d, _ in found}) > 1
-    for ((d, beta), ends), color in zip(found.items(), style.sequence(len(found)), strict=True):
+    by_case = dict(sorted(evidence.data["by_case"].items()))
+    several = len({d for d, _ in by_case}) > 1
+    for ((d, beta), ends), color in zip(by_case.items(), style.sequence(len(by_case)), strict=True):
         times = sorted(end.time for end in ends)
         share = (np.arange(len(times)) + 1) / len(times)
         label = (f"d = {d}, " if several else "") + f"β = {beta:g}".replace("-", "−")

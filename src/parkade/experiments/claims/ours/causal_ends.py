@@ -20,7 +20,7 @@ fails with noise, and clusters live for a time of order κ then (`noisy_ends`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.common import noisy_ends
 from parkade.experiments.claims.common.variants import AT, VARIANTS, Variant, at_rest, mirror, mlp
-from parkade.experiments.experiment import OURS, Effort
+from parkade.experiments.experiment import OURS, Figure, Setup
 from parkade.experiments.output import Table
 from parkade.model import sphere
 from parkade.model.parts.head import Head
@@ -38,9 +38,6 @@ from parkade.model.transformer import Transformer
 from parkade.runs.path import Path
 from parkade.solve.simulate import simulate
 from parkade.theory.meeting import cluster_radius
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 BETA, N, D = 32.0, 64, 2
 """Of the runs in which clusters are counted."""
@@ -75,7 +72,7 @@ these are 0.003, and 4 to 15."""
 MIRRORED = "heads P, I−P"
 
 
-class Life(NamedTuple):
+class ClusterLife(NamedTuple):
     """What became of the clusters of a run."""
 
     arrivals: Array
@@ -88,20 +85,20 @@ class Life(NamedTuple):
     """The end of the run on the clock of post-norm."""
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Run every variant from the same starts, then MLPs of several sizes."""
-    starts = effort.choose(2, 8)
-    lives: dict[str, list[Life]] = {}
+    starts = setup.choose(2, 8)
+    lives: dict[str, list[ClusterLife]] = {}
     for i, variant in enumerate(VARIANTS):
-        lives[variant.name] = [life(variant, s, effort) for s in range(starts)]
-        effort.report(0.7 * (i + 1) / len(VARIANTS))
-    ends = {variant.name: _ends(variant, starts, effort) for variant in VARIANTS}
-    effort.report(0.9)
-    caps = {size: [_cap(size, s, effort) for s in range(starts)] for size in SIZES}
-    noisy = noisy_ends.all_of(starts, effort, N, BETA)
+        lives[variant.name] = [life(variant, s, setup) for s in range(starts)]
+        setup.report(0.7 * (i + 1) / len(VARIANTS))
+    ends = {variant.name: _ends(variant, starts, setup) for variant in VARIANTS}
+    setup.report(0.9)
+    caps = {size: [_cap(size, s, setup) for s in range(starts)] for size in SIZES}
+    noisy = noisy_ends.all_of(starts, setup, N, BETA)
     slow = _compare(lives)
     off = mirror(BETA)
-    kept = {
+    survives = {
         v.name: set(ends[v.name]) == {"x₁(0)"}
         and all(one.end != "elsewhere" for one in lives[v.name])
         for v in VARIANTS
@@ -117,11 +114,11 @@ def measure(effort: Effort) -> Evidence:
     wait = noisy_ends.medians(noisy)
     ratio = float(np.median(slow[:, 1] / slow[:, 0])) if len(slow) else 1.0
     products = [float(np.median(caps[size])) * size for size in SIZES]
-    good = all(kept.values()) and all(lost.values()) and abs(ratio - 1) < SAME
+    good = all(survives.values()) and all(lost.values()) and abs(ratio - 1) < SAME
     good &= CAPS[0] < min(products) and max(products) < CAPS[1]
     return Evidence(
         verdict="contradicts" if not good else "agrees" if len(slow) else "undecided",
-        measured=f"{sum(kept.values())} keep it, {sum(lost.values())} do not; "
+        measured=f"{sum(survives.values())} keep it, {sum(lost.values())} do not; "
         f"pre e^({ratio:.2f}t), MLP {min(products):.0f}–{max(products):.0f}/ε, "
         f"noise {max(wait):.1f}κ",
         false_alarm=0.0,  # it is for almost every start; bars are far from what is seen
@@ -147,18 +144,18 @@ def measure(effort: Effort) -> Evidence:
     )
 
 
-def life(variant: Variant, s: int, effort: Effort) -> Life:
+def life(variant: Variant, s: int, setup: Setup) -> ClusterLife:
     """A run from the start number s."""
-    x = sphere.uniform(N, D, effort.generator(1, s))
-    model = variant.build(D, BETA, effort.generator(2, s))
-    return _follow(model, x, cluster_radius(BETA), effort.quick)
+    x = sphere.uniform(N, D, setup.generator(1, s))
+    model = variant.build(D, BETA, setup.generator(2, s))
+    return _follow(model, x, cluster_radius(BETA), setup.quick)
 
 
-def _follow(model: Transformer, x: Array, radius: float, quick: bool = False) -> Life:
+def _follow(model: Transformer, x: Array, radius: float, quick: bool = False) -> ClusterLife:
     if np.abs(model.velocity(x)).max() < 1e-12:  # nothing will ever move
         labels = cluster_labels(x, radius)
         joined = np.where(labels == np.arange(len(x)), np.inf, 0.0)
-        return Life(joined, "elsewhere", len(np.unique(labels)), END)
+        return ClusterLife(joined, "elsewhere", len(np.unique(labels)), END)
     name = model.norm.name
     far = (END if quick else SLOW) if model.radii else LONG if name == "sqrt" else END
     horizon = TRUSTED if model.mlp else far
@@ -175,30 +172,30 @@ def _follow(model: Transformer, x: Array, radius: float, quick: bool = False) ->
     there = sphere.distance(run.final, x[0]).max() < AT
     stable = not (there or model.radii) and at_rest(model, run.final)
     left = len(np.unique(cluster_labels(run.final, radius)))
-    return Life(
+    return ClusterLife(
         arrivals, "x₁(0)" if there else "elsewhere" if stable else "unfinished", left, until
     )
 
 
-def _ends(variant: Variant, starts: int, effort: Effort) -> list[str]:
+def _ends(variant: Variant, starts: int, setup: Setup) -> list[str]:
     """The ends of runs with a small β, from other starts and in another dimension."""
     if not variant.survives:
         return []
     beta, d = WEAK
-    model = variant.build(d, beta, effort.generator(3))
-    tokens = [sphere.uniform(SMALL, d, effort.generator(4, s)) for s in range(starts)]
+    model = variant.build(d, beta, setup.generator(3))
+    tokens = [sphere.uniform(SMALL, d, setup.generator(4, s)) for s in range(starts)]
     return [_follow(model, x, cluster_radius(beta), quick=True).end for x in tokens]
 
 
-def _cap(size: float, s: int, effort: Effort) -> float:
+def _cap(size: float, s: int, setup: Setup) -> float:
     """The last merge with an MLP of this size."""
-    x = sphere.uniform(N, D, effort.generator(5, s))
-    network = mlp(D, effort.generator(6, s), size, symmetric=s % 2 == 0)
+    x = sphere.uniform(N, D, setup.generator(5, s))
+    network = mlp(D, setup.generator(6, s), size, symmetric=s % 2 == 0)
     model = Transformer([Head(d=D, beta=SHARP)], mlp=network)
     return _last(_follow(model, x, cluster_radius(SHARP))) or END
 
 
-def _compare(lives: dict[str, list[Life]]) -> Array:
+def _compare(lives: dict[str, list[ClusterLife]]) -> Array:
     """Times of the same merges under post-norm and, as ln(1 + t), under pre- or peri-norm."""
     pairs = [np.empty((0, 2))]
     for name in ("pre-norm", "peri-norm"):
@@ -209,33 +206,35 @@ def _compare(lives: dict[str, list[Life]]) -> Array:
     return np.concatenate(pairs)
 
 
-def _each(lives: dict[str, list[Life]], what: Callable[[Life], Any]) -> dict[str, list[Any]]:
-    return {name: [what(one) for one in found] for name, found in lives.items()}
+def _each(
+    lives: dict[str, list[ClusterLife]], what: Callable[[ClusterLife], Any]
+) -> dict[str, list[Any]]:
+    return {name: [what(one) for one in runs] for name, runs in lives.items()}
 
 
-def _count(one: Life, t: float) -> int:
+def _count(one: ClusterLife, t: float) -> int:
     return int(np.sum(one.arrivals > min(t, one.until)))
 
 
-def _last(one: Life) -> float | None:
+def _last(one: ClusterLife) -> float | None:
     """The last merge, if it was seen that no other follows."""
     if one.end == "unfinished":
         return None
     return float(np.max(one.arrivals[np.isfinite(one.arrivals)], initial=0.0))
 
 
-def _rows(lives: dict[str, list[Life]], ends: dict[str, list[str]]) -> list[list[str]]:
+def _rows(lives: dict[str, list[ClusterLife]], ends: dict[str, list[str]]) -> list[list[str]]:
     """A table of all variants."""
     heading = ["variant", "end at x1(0)", f"clusters at {PLATEAU:g}", "at the end", "last merge"]
     rows = [heading]
     for variant in VARIANTS:
-        found = lives[variant.name]
-        all_ends = [*(one.end for one in found if one.end != "unfinished"), *ends[variant.name]]
+        runs = lives[variant.name]
+        all_ends = [*(one.end for one in runs if one.end != "unfinished"), *ends[variant.name]]
         reached = sum(end == "x₁(0)" for end in all_ends)
-        last = [t for one in found if (t := _last(one)) is not None]
-        text = f"{np.median(last):.1e}" if any(last) else f"> {found[0].until:.3g}"
-        counts = [_count(one, PLATEAU) for one in found]
-        left = [one.left for one in found]
+        last = [t for one in runs if (t := _last(one)) is not None]
+        text = f"{np.median(last):.1e}" if any(last) else f"> {runs[0].until:.3g}"
+        counts = [_count(one, PLATEAU) for one in runs]
+        left = [one.left for one in runs]
         rows.append([
             variant.name, f"{reached}/{len(all_ends)}", f"{np.mean(counts):.1f}",
             f"{np.mean(left):.1f}", text,
@@ -247,7 +246,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     """Draw the number of clusters over time, the slow clocks, and the caps of MLPs."""
     from parkade.plots import style
 
-    lives: dict[str, list[Life]] = evidence.data["lives"]
+    lives: dict[str, list[ClusterLife]] = evidence.data["lives"]
     grid = figure.add_gridspec(2, 2, height_ratios=[1.15, 1])
     ax = figure.add_subplot(grid[0, :])
     t = np.geomspace(1, 1e30, 600)

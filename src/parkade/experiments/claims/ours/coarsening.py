@@ -10,8 +10,6 @@ that does not depend on δ, their number goes like δ^{−(d−1)} ~ (β/ln t)^{
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from parkade import theory
@@ -19,13 +17,10 @@ from parkade.analysis.centers import KINDS
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
 from parkade.experiments.claims.common import ensembles
-from parkade.experiments.experiment import OURS, Effort
+from parkade.experiments.experiment import OURS, Figure, Setup
 from parkade.experiments.output import Table
 from parkade.experiments.statistics import LEVEL, Mean, allowed_sigmas, mean, worst
 from parkade.model import sphere
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SCALED: Array = np.linspace(0.3, 1.9, 17)
 """v = ln t / β; at v = 2 the last tokens, opposite to each other, meet."""
@@ -34,18 +29,18 @@ LENGTHS: Array = np.geomspace(0.25, 0.5, 5)
 """Of cars, for the exponent: few enough to be far from each other, and much smaller than π."""
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Compare means of simulated lives with forecasts of others, and with cars and centres."""
-    arrivals = ensembles.simulated(effort.part(0, 2))
-    count = effort.choose(30, 150)
+    arrivals = ensembles.simulated(setup.part(0, 2))
+    count = setup.choose(30, 150)
     seen, expected, gaps = {}, {}, []
     for i, beta in enumerate(ensembles.BETAS):
         seen[beta] = _means(ensembles.counts(arrivals[beta], beta, SCALED))
-        other = ensembles.forecast(beta, ensembles.starts(effort, count, i))
+        other = ensembles.forecast(beta, ensembles.starts(setup, count, i))
         expected[beta] = _means(ensembles.counts(other, beta, SCALED))
         gaps += [_sigmas(a, b) for a, b in zip(seen[beta], expected[beta], strict=True)]
-        effort.report(0.5 + 0.3 * (i + 1) / len(ensembles.BETAS))
-    starts = ensembles.starts(effort, effort.choose(60, 400), 9)
+        setup.report(0.5 + 0.3 * (i + 1) / len(ensembles.BETAS))
+    starts = ensembles.starts(setup, setup.choose(60, 400), 9)
     delta = np.arccos(1 - SCALED)
     lengths = np.array([theory.growing_cars(x) for x in starts])
     curves = {"cars": _means((lengths[:, :, None] > delta).sum(axis=1))}
@@ -55,13 +50,13 @@ def measure(effort: Effort) -> Evidence:
         name: {beta: _distance(seen[beta], curve) for beta in seen}
         for name, curve in curves.items()
     }
-    exponents = {d: _exponent(d, effort) for d in (2, 3)}
+    exponents = {d: _exponent(d, setup) for d in (2, 3)}
     allowed = allowed_sigmas(len(gaps))
     sharp = ensembles.BETAS[-1]
     verdicts: list[Judgement] = [
         "agrees" if max(gaps) <= allowed else "contradicts",
         _closest({name: distance[name][sharp] for name in curves}),
-        *(_near(found, 1.0 - d) for d, found in exponents.items()),
+        *(_near(exponent, 1.0 - d) for d, exponent in exponents.items()),
     ]
     return Evidence(
         verdict=worst(verdicts),
@@ -73,13 +68,13 @@ def measure(effort: Effort) -> Evidence:
         numbers={
             "v": SCALED.tolist(),
             "runs": {f"{b:g}": len(a) for b, a in arrivals.items()},
-            "clusters": {f"{b:g}": [list(m) for m in found] for b, found in seen.items()},
-            "forecast": {f"{b:g}": [list(m) for m in found] for b, found in expected.items()},
+            "clusters": {f"{b:g}": [list(m) for m in means] for b, means in seen.items()},
+            "forecast": {f"{b:g}": [list(m) for m in means] for b, means in expected.items()},
             **{name: [list(m) for m in curve] for name, curve in curves.items()},
             "distance": {
                 name: {f"{b:g}": v for b, v in row.items()} for name, row in distance.items()
             },
-            "exponents": {f"{d}": list(found) for d, found in exponents.items()},
+            "exponents": {f"{d}": list(m) for d, m in exponents.items()},
         },
         tables=[Table(_rows(seen, curves), "coarsening.csv")],
     )
@@ -106,10 +101,10 @@ def _closest(distances: dict[str, float]) -> Judgement:
     return "agrees" if cars < min(distances.values()) else "contradicts"
 
 
-def _exponent(d: int, effort: Effort) -> Mean:
+def _exponent(d: int, setup: Setup) -> Mean:
     """The exponent of the number of cars as a function of their length, with standard error."""
-    n, draws = (400, effort.choose(20, 100)) if d == 2 else (2500, effort.choose(4, 20))
-    rng = effort.generator(17, d)
+    n, draws = (400, setup.choose(20, 100)) if d == 2 else (2500, setup.choose(4, 20))
+    rng = setup.generator(17, d)
     slopes = []
     for _ in range(draws):
         lengths = theory.growing_cars(sphere.uniform(n, d, rng))
@@ -118,16 +113,16 @@ def _exponent(d: int, effort: Effort) -> Mean:
     return mean(slopes)
 
 
-def _near(found: Mean, expected: float) -> Judgement:
+def _near(exponent: Mean, expected: float) -> Judgement:
     """Whether an exponent is what it should be; 0.1 is allowed for cars that are not small."""
-    return "agrees" if abs(found.value - expected) <= 0.1 + 5 * found.error else "contradicts"
+    return "agrees" if abs(exponent.value - expected) <= 0.1 + 5 * exponent.error else "contradicts"
 
 
 def _rows(seen: dict[float, list[Mean]], curves: dict[str, list[Mean]]) -> list[list[str]]:
     rows = [["v", *(f"β = {beta:g}" for beta in seen), *curves]]
     for i, v in enumerate(SCALED):
-        found = [*(column[i] for column in seen.values()), *(c[i] for c in curves.values())]
-        rows.append([f"{v:.2f}", *(m.text(".2f", ".2f") for m in found)])
+        means = [*(column[i] for column in seen.values()), *(c[i] for c in curves.values())]
+        rows.append([f"{v:.2f}", *(m.text(".2f", ".2f") for m in means)])
     return rows
 
 

@@ -13,7 +13,7 @@ series in 1/β is not needed for the test, which solves T(p, m) = (1−κ) T(φ,
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,28 +21,25 @@ from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
 from parkade.experiments.claims.common.lives import (
     Fate,
-    Fates,
-    Series,
+    FateArrays,
+    LifeSeries,
     columns,
     fates,
     lives,
     log_times,
 )
-from parkade.experiments.experiment import OURS, Effort
+from parkade.experiments.experiment import OURS, Figure, Setup
 from parkade.experiments.statistics import LEVEL, median_interval, worst
 from parkade.model import sphere
 from parkade.theory.meeting import cluster_radius
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 SERIES = (
-    Series(2, 16.0, 200, few=0, many=80),
-    Series(2, 32.0, 200, few=6, many=50),
-    Series(2, 64.0, 200, few=4, many=40),
-    Series(3, 16.0, 150, few=0, many=40),
-    Series(3, 32.0, 150, few=4, many=30),
-    Series(3, 64.0, 150, few=0, many=10),
+    LifeSeries(2, 16.0, 200, few=0, many=80),
+    LifeSeries(2, 32.0, 200, few=6, many=50),
+    LifeSeries(2, 64.0, 200, few=4, many=40),
+    LifeSeries(3, 16.0, 150, few=0, many=40),
+    LifeSeries(3, 32.0, 150, few=4, many=30),
+    LifeSeries(3, 64.0, 150, few=0, many=10),
 )
 
 SHARES = (0.5, 0.9)
@@ -55,8 +52,8 @@ TOLERANCE = 0.05
 class Moves(NamedTuple):
     """How far the leaders of a series had moved, (merges, shares)."""
 
-    series: Series
-    fates: Fates
+    series: LifeSeries
+    fates: FateArrays
     moved: Array
     derived: Array
 
@@ -69,11 +66,11 @@ class Moves(NamedTuple):
         return lead
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Look at leaders at half of their time and at nine tenths."""
-    chosen = [s for s in SERIES if effort.choose(s.few, s.many)]
-    found = [observe(s, effort.part(i, len(chosen))) for i, s in enumerate(chosen)]
-    ratios = np.concatenate([m.moved / m.derived for m in found])
+    chosen = [s for s in SERIES if setup.choose(s.few, s.many)]
+    moves = [observe(s, setup.part(i, len(chosen))) for i, s in enumerate(chosen)]
+    ratios = np.concatenate([m.moved / m.derived for m in moves])
     intervals = [median_interval(r, LEVEL / len(SHARES)) for r in ratios.T]
     medians = np.median(ratios, axis=0)
     return Evidence(
@@ -88,29 +85,29 @@ def measure(effort: Effort) -> Evidence:
             # None is infinite: there are too few merges.
             "intervals": [[x if math.isfinite(x) else None for x in i] for i in intervals],
             "within_5_percent": np.mean(np.abs(ratios - 1) < 0.05, axis=0).tolist(),
-            "series": [_row(m) for m in found],
+            "series": [_row(m) for m in moves],
             "exponents_of_beta": {
-                name: _exponent([m for m in found if m.series.d == d])
+                name: _exponent([m for m in moves if m.series.d == d])
                 for d, name in ((2, "circle"), (3, "S²"))
             },
         },
-        data={"moves": found},
+        data={"moves": moves},
     )
 
 
-def observe(series: Series, effort: Effort) -> Moves:
+def observe(series: LifeSeries, setup: Setup) -> Moves:
     """Simulate the starts of a series and look where leaders are before they merge."""
     merges: list[Fate] = []
     moved: list[Array] = []
-    for run, tree in lives(series, effort, stream=3):
+    for run, tree in lives(series, setup, stream=3):
         start = run.tokens[0]
         for fate in fates(start, tree, series.beta):
             place = run.at(fate.time * np.array(SHARES))[:, fate.leader]
             merges.append(fate)
             moved.append(sphere.distance(place, start[fate.leader]))
-    found = columns(merges)
-    derived = [displacement(found.angle, found.mass, series.beta, share) for share in SHARES]
-    return Moves(series, found, np.array(moved).reshape(-1, len(SHARES)), np.transpose(derived))
+    late = columns(merges)
+    derived = [displacement(late.angle, late.mass, series.beta, share) for share in SHARES]
+    return Moves(series, late, np.array(moved).reshape(-1, len(SHARES)), np.transpose(derived))
 
 
 def displacement(angle: Array, mass: Array, beta: float, share: float) -> Array:
@@ -147,12 +144,12 @@ def _row(m: Moves) -> dict[str, Any]:
     }
 
 
-def _exponent(found: list[Moves]) -> float | None:
+def _exponent(moves: list[Moves]) -> float | None:
     """The exponent of β of the median displacement at half the time, by least squares."""
-    if len(found) < 2:
+    if len(moves) < 2:
         return None
-    beta = np.log([m.series.beta for m in found])
-    return float(np.polyfit(beta, np.log([np.median(m.moved[:, 0]) for m in found]), 1)[0])
+    beta = np.log([m.series.beta for m in moves])
+    return float(np.polyfit(beta, np.log([np.median(m.moved[:, 0]) for m in moves]), 1)[0])
 
 
 def draw(evidence: Evidence, figure: Figure) -> None:
@@ -161,9 +158,9 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 
     each, fall = figure.subplots(1, 2)
     colors = (style.GREEN, style.BLUE, style.VERMILLION)
-    found: list[Moves] = evidence.data["moves"]
-    betas = sorted({m.series.beta for m in found})
-    for m in found:
+    moves: list[Moves] = evidence.data["moves"]
+    betas = sorted({m.series.beta for m in moves})
+    for m in moves:
         color, marker = colors[betas.index(m.series.beta) % 3], "o" if m.series.d == 2 else "^"
         each.scatter(
             m.derived[:, 0], m.moved[:, 0], s=8, marker=marker, facecolors="none",
@@ -174,7 +171,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
             fall.scatter(
                 m.series.beta, typical[k], s=22, marker=marker, facecolors=face, edgecolors=color
             )
-    way = np.concatenate([m.derived[:, 0] for m in found])
+    way = np.concatenate([m.derived[:, 0] for m in moves])
     reach = [way.min(), way.max()]
     each.plot(reach, reach, color=style.GREY, linewidth=0.8, zorder=0)
     each.set(xscale="log", yscale="log", xlabel="derived: φ − p", ylabel="moved at T/2")

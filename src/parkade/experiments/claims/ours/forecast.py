@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,26 +25,23 @@ from parkade.experiments.claims.common.lives import (
     CANCELLING,
     SINCE,
     Fate,
-    Fates,
-    Series,
+    FateArrays,
+    LifeSeries,
     columns,
     lives,
 )
 from parkade.experiments.claims.common.lives import fates as fates_of
-from parkade.experiments.experiment import OURS, Effort
+from parkade.experiments.experiment import OURS, Figure, Setup
 from parkade.experiments.statistics import LEVEL, worst
 from parkade.theory.merge_tree import Merge, MergeTree
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 SERIES = (
-    Series(2, 64.0, 200, few=4, many=200),
-    Series(3, 32.0, 150, few=2, many=100),
-    Series(2, 24.0, 200, few=3, many=40),
-    Series(2, 100.0, 200, few=0, many=25),
-    Series(3, 12.0, 150, few=3, many=40),
-    Series(3, 48.0, 150, few=0, many=16),
+    LifeSeries(2, 64.0, 200, few=4, many=200),
+    LifeSeries(3, 32.0, 150, few=2, many=100),
+    LifeSeries(2, 24.0, 200, few=3, many=40),
+    LifeSeries(2, 100.0, 200, few=0, many=25),
+    LifeSeries(3, 12.0, 150, few=3, many=40),
+    LifeSeries(3, 48.0, 150, few=0, many=16),
 )
 
 BARS = {2: (0.97, 0.3), 3: (0.92, 0.5)}
@@ -62,14 +59,14 @@ CONTROLS = 20
 class Tested:
     """The late merges of a series, and what was forecast of each."""
 
-    series: Series
+    series: LifeSeries
     right: NDArray[np.bool_]
     log_ratio: Array
     pairs_right: NDArray[np.bool_]
     pairs_log_ratio: Array
     control: NDArray[np.bool_]
     """Whether partners are right if the order of the tokens is shuffled for the forecast."""
-    fates: Fates
+    fates: FateArrays
 
     @property
     def errors(self) -> Array:
@@ -77,10 +74,10 @@ class Tested:
         return _errors(self.right, self.log_ratio)
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Compare simulated lives with forecasts from their starts."""
-    chosen = [s for s in SERIES if effort.choose(s.few, s.many)]
-    tested = [follow(s, effort.part(i, len(chosen))) for i, s in enumerate(chosen)]
+    chosen = [s for s in SERIES if setup.choose(s.few, s.many)]
+    tested = [follow(s, setup.part(i, len(chosen))) for i, s in enumerate(chosen)]
     circle, ball = ([t for t in tested if t.series.d == d] for d in (2, 3))
     return Evidence(
         verdict=worst(judge(t, LEVEL / len(tested)) for t in tested),
@@ -96,20 +93,20 @@ def measure(effort: Effort) -> Evidence:
     )
 
 
-def follow(series: Series, effort: Effort) -> Tested:
+def follow(series: LifeSeries, setup: Setup) -> Tested:
     """Simulate the starts of a series, and compare every late merge with the forecasts."""
     net, pairs, control = [], [], []
-    found: list[Fate] = []
-    for i, (run, tree) in enumerate(lives(series, effort, stream=1)):
+    merges: list[Fate] = []
+    for i, (run, tree) in enumerate(lives(series, setup, stream=1)):
         start = run.tokens[0]
         with doubts_do_not_matter():  # doubtful ones are tested as well
-            told = theory.forecast(start, series.beta)
+            tree_forecast = theory.forecast(start, series.beta)
             nearest = theory.forecast(start, series.beta, pull="nearest")
-        net.append(agreement(told, tree, SINCE))
+        net.append(agreement(tree_forecast, tree, SINCE))
         pairs.append(agreement(nearest, tree, SINCE))
-        found += fates_of(start, tree, series.beta)
+        merges += fates_of(start, tree, series.beta)
         if i < CONTROLS:
-            order = effort.generator(1, series.d, int(series.beta), i, 1).permutation(series.n)
+            order = setup.generator(1, series.d, int(series.beta), i, 1).permutation(series.n)
             control.append(agreement(shuffled(start, series.beta, order), tree, SINCE).right)
     return Tested(
         series,
@@ -118,7 +115,7 @@ def follow(series: Series, effort: Effort) -> Tested:
         np.concatenate([a.right for a in pairs]),
         np.concatenate([a.log_ratio for a in pairs]),
         np.concatenate(control),
-        columns(found),
+        columns(merges),
     )
 
 
@@ -184,7 +181,7 @@ def _row(tested: Tested) -> dict[str, Any]:
     }
 
 
-def _anatomy(fates: Fates, some: NDArray[np.bool_]) -> dict[str, int]:
+def _anatomy(fates: FateArrays, some: NDArray[np.bool_]) -> dict[str, int]:
     """How many of some merges there are, and how many have a possible reason for an error."""
     cancelling, early = fates.balance < CANCELLING, fates.time < EARLY
     return {

@@ -11,7 +11,7 @@ starts have the law that is tested.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,29 +19,26 @@ from parkade import theory
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
 from parkade.experiments.claims.common import ensembles
-from parkade.experiments.experiment import OURS, Effort
+from parkade.experiments.experiment import OURS, Figure, Setup
 from parkade.experiments.statistics import LEVEL, worst
 from parkade.theory.meeting import cluster_radius
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _GRID: Array = np.linspace(1e-4, math.pi - 1e-4, 20001)
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Test both laws by Kolmogorov's and Smirnov's tests, for each β."""
     from scipy.stats import ks_2samp, kstest
 
-    arrivals = ensembles.simulated(effort.part(0, 2))
-    count = effort.choose(40, 200)
+    arrivals = ensembles.simulated(setup.part(0, 2))
+    count = setup.choose(40, 200)
     level = LEVEL / (2 * len(ensembles.BETAS))
     verdicts: list[Judgement] = []
     rows: dict[str, dict[str, Any]] = {}
     samples, least = {}, 1.0
     for i, beta in enumerate(ensembles.BETAS):
         seen = np.log(ensembles.last(arrivals[beta])) / beta
-        starts = ensembles.starts(effort, count, 20 + i)
+        starts = ensembles.starts(setup, count, 20 + i)
         expected = np.log(ensembles.last(ensembles.forecast(beta, starts))) / beta
         second = arrivals[beta][:, 1]
         second = second[second > 0]  # tokens that start together have no time to measure
@@ -59,7 +56,7 @@ def measure(effort: Effort) -> Evidence:
             "p of the last merge": same,
             "p of the second token": uniform,
         }
-        effort.report(0.5 + 0.5 * (i + 1) / len(ensembles.BETAS))
+        setup.report(0.5 + 0.5 * (i + 1) / len(ensembles.BETAS))
     sharp = rows[f"{ensembles.BETAS[-1]:g}"]
     low, middle, high = sharp["quartiles"]
     return Evidence(

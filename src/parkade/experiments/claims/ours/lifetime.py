@@ -10,7 +10,7 @@ Not derived: that one cluster alone decides in a run of many. So this is what is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,24 +19,21 @@ from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
 from parkade.experiments.claims.common.lives import (
     Fate,
-    Fates,
-    Series,
+    FateArrays,
+    LifeSeries,
     columns,
     fates,
     lives,
     log_times,
 )
-from parkade.experiments.experiment import OURS, Effort
+from parkade.experiments.experiment import OURS, Figure, Setup
 from parkade.experiments.statistics import LEVEL, Mean, allowed_sigmas, fit_slope, worst
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 SERIES = (
-    Series(2, 16.0, 200, few=0, many=100),
-    Series(2, 32.0, 200, few=6, many=60),
-    Series(2, 64.0, 200, few=5, many=50),
-    Series(3, 32.0, 150, few=5, many=40),
+    LifeSeries(2, 16.0, 200, few=0, many=100),
+    LifeSeries(2, 32.0, 200, few=6, many=60),
+    LifeSeries(2, 64.0, 200, few=5, many=50),
+    LifeSeries(3, 32.0, 150, few=5, many=40),
 )
 
 TOLERANCE = 0.01
@@ -59,11 +56,11 @@ EARLY = 1e4
 leader, which the law of one pair does not know."""
 
 
-class Plateaus(NamedTuple):
+class LateMerges(NamedTuple):
     """The late merges of a series: what was seen, and three predictions of ln T."""
 
-    series: Series
-    fates: Fates
+    series: LifeSeries
+    fates: FateArrays
     seen: Array
     scale: Array
     """β(1−cos φ)."""
@@ -77,14 +74,14 @@ class Plateaus(NamedTuple):
         return fit_slope(self.scale, self.seen - (predicted - self.scale))
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Compare the ends of plateaus with the law."""
-    chosen = [s for s in SERIES if effort.choose(s.few, s.many)]
-    found = [observe(s, effort.part(i, len(chosen))) for i, s in enumerate(chosen)]
-    slopes = [p.slope(p.exact) for p in found]
-    allowed = allowed_sigmas(len(found))
-    raw = np.concatenate([p.seen - p.scale for p in found]).std()
-    rest = np.concatenate([p.seen - p.exact for p in found])
+    chosen = [s for s in SERIES if setup.choose(s.few, s.many)]
+    merges = [observe(s, setup.part(i, len(chosen))) for i, s in enumerate(chosen)]
+    slopes = [p.slope(p.exact) for p in merges]
+    allowed = allowed_sigmas(len(merges))
+    raw = np.concatenate([p.seen - p.scale for p in merges]).std()
+    rest = np.concatenate([p.seen - p.exact for p in merges])
     low, high = min(s.value for s in slopes), max(s.value for s in slopes)
     verdict = worst(judge(s, allowed) for s in slopes)
     if rest.std() >= raw and verdict == "agrees":
@@ -97,27 +94,27 @@ def measure(effort: Effort) -> Evidence:
             "allowed_sigmas": allowed,
             "tolerance": TOLERANCE,
             "median_error": float(np.median(np.abs(rest))),
-            "series": [_row(p) for p in found],
+            "series": [_row(p) for p in merges],
         },
-        data={"plateaus": found},
+        data={"merges": merges},
     )
 
 
-def observe(series: Series, effort: Effort) -> Plateaus:
+def observe(series: LifeSeries, setup: Setup) -> LateMerges:
     """Simulate the starts of a series and collect the late merges."""
     merges: list[Fate] = []
-    for run, tree in lives(series, effort, stream=2):
+    for run, tree in lives(series, setup, stream=2):
         merges += fates(run.tokens[0], tree, series.beta)
     return predicted(series, columns(merges))
 
 
-def predicted(series: Series, found: Fates) -> Plateaus:
+def predicted(series: LifeSeries, merges: FateArrays) -> LateMerges:
     """Put the predictions beside what was seen."""
-    beta, angle = series.beta, found.angle
+    beta, angle = series.beta, merges.angle
     scale = 2 * beta * np.sin(angle / 2) ** 2
-    short = scale - np.log(found.mass * beta * np.sin(angle) ** 2)
-    exact = log_times(angle, found.mass, beta)
-    return Plateaus(series, found, np.log(found.time), scale, short, exact)
+    short = scale - np.log(merges.mass * beta * np.sin(angle) ** 2)
+    exact = log_times(angle, merges.mass, beta)
+    return LateMerges(series, merges, np.log(merges.time), scale, short, exact)
 
 
 def judge(slope: Mean, allowed: float) -> Judgement:
@@ -128,9 +125,9 @@ def judge(slope: Mean, allowed: float) -> Judgement:
     return "agrees" if reach <= SHARP else "undecided"
 
 
-def _row(p: Plateaus) -> dict[str, Any]:
-    found, rest = p.fates, p.seen - p.exact
-    fit = p.series.beta * np.sin(found.angle) ** 2 >= SHORT
+def _row(p: LateMerges) -> dict[str, Any]:
+    fates, rest = p.fates, p.seen - p.exact
+    fit = p.series.beta * np.sin(fates.angle) ** 2 >= SHORT
     off = np.abs(rest) > LARGE
     return {
         "series": p.series.label,
@@ -146,16 +143,16 @@ def _row(p: Plateaus) -> dict[str, Any]:
             "merges": int(np.sum(~fit)),
             "sd_short_formula_elsewhere": float((p.seen - p.short)[fit].std()),
         },
-        "large_errors": _anatomy(found, off),
+        "large_errors": _anatomy(fates, off),
         # A reason explains errors only if it is rarer among all merges.
-        "all_merges": _anatomy(found, np.ones_like(off)),
+        "all_merges": _anatomy(fates, np.ones_like(off)),
         "share_of_errors_below_1_percent": float(np.mean(np.abs(rest) < 0.01)),
     }
 
 
-def _anatomy(found: Fates, some: NDArray[np.bool_]) -> dict[str, int]:
+def _anatomy(fates: FateArrays, some: NDArray[np.bool_]) -> dict[str, int]:
     """How many of some merges there are, and how many have a possible reason for an error."""
-    shared, early = found.share < ALONE, found.time < EARLY
+    shared, early = fates.share < ALONE, fates.time < EARLY
     return {
         "merges": int(some.sum()),
         "other_clusters_pull": int(np.sum(some & shared)),
@@ -170,9 +167,9 @@ def draw(evidence: Evidence, figure: Figure) -> None:
 
     line, rest = figure.subplots(1, 2)
     colors = (style.GREEN, style.BLUE, style.VERMILLION)
-    found = evidence.data["plateaus"]
-    betas = sorted({p.series.beta for p in found})
-    for p in found:
+    merges = evidence.data["merges"]
+    betas = sorted({p.series.beta for p in merges})
+    for p in merges:
         color = colors[betas.index(p.series.beta) % 3]
         marker = "o" if p.series.d == 2 else "^"
         look = {"s": 8, "marker": marker, "linewidths": 0.6, "rasterized": True}
@@ -181,7 +178,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
         )
         rest.scatter(p.scale, p.seen - p.scale, color=style.PALE, zorder=0, **look)
         rest.scatter(p.scale, p.seen - p.exact, facecolors="none", edgecolors=color, **look)
-    top = max(float(p.scale.max()) for p in found)
+    top = max(float(p.scale.max()) for p in merges)
     line.plot([0, top], [0, top], color=style.GREY, linewidth=0.8, zorder=0)
     line.set(xlabel="β(1 − cos φ)", ylabel="ln T, simulated")
     line.legend(loc="upper left")

@@ -21,20 +21,17 @@ as long as |a| is small. So each measured E|a|² gives an r, and with it a κ_c.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
-from parkade.experiments.experiment import OURS, Effort
+from parkade.experiments.experiment import OURS, Figure, Setup
 from parkade.model import sphere
 from parkade.model.parts.head import Head
 from parkade.model.transformer import Transformer
 from parkade.solve.simulate import simulate_many
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CASES = ((2, 1.0), (3, 1.0), (2, 4.0), (3, 3.0))
 """Dimensions and values of β."""
@@ -119,22 +116,22 @@ def chance(point: Point) -> float:
     return float(min(1.0, 2 * min(high, low)))
 
 
-def measure(effort: Effort) -> Evidence:
+def measure(setup: Setup) -> Evidence:
     """Start uniform tokens below and above the threshold."""
-    cases = effort.choose(CASES[:2], CASES)
-    runs = effort.choose(15, 300)
+    cases = setup.choose(CASES[:2], CASES)
+    runs = setup.choose(15, 300)
     points = []
     for i, (d, beta) in enumerate(cases):
         critical = threshold(d, beta)
         for j, factor in enumerate((BELOW, ABOVE)):
             t = CLOCK * critical / (d - 1)
-            rng = effort.generator(i, j)
+            rng = setup.generator(i, j)
             starts = [sphere.uniform(N, d, rng) for _ in range(runs)]
             model = attention(d, beta, factor * critical)
             ends = simulate_many(model, starts, t, tol=TOL, seed=rng)
             squares = np.array([N * np.sum(run.final.mean(axis=0) ** 2) for run in ends])
             points.append(Point(d, beta, factor * critical, t, squares))
-            effort.report((2 * i + j + 1) / (2 * len(cases)))
+            setup.report((2 * i + j + 1) / (2 * len(cases)))
     agrees = all(chance(point) > ALARM / len(points) for point in points)
     ratios = [estimate(point) / threshold(point.d, point.beta) for point in points]
     return Evidence(
@@ -166,8 +163,8 @@ def draw(evidence: Evidence, figure: Figure) -> None:
         left.plot(beta, [threshold(d, b) for b in beta], color=color, label=f"β/w₁, d = {d}")
         some = [p for p in points if p.d == d]
         for mark, side in (("v", 0), ("^", 1)):
-            found = [(p.beta, estimate(p)) for p in some[side::2]]
-            left.plot(*zip(*found, strict=True), mark, color=color, markersize=4)
+            estimates = [(p.beta, estimate(p)) for p in some[side::2]]
+            left.plot(*zip(*estimates, strict=True), mark, color=color, markersize=4)
         means = np.array([(expected(p), p.squares.mean()) for p in some])
         error = [2 * p.squares.std() / len(p.squares) ** 0.5 for p in some]
         right.errorbar(*means.T, yerr=error, fmt="o", color=color, markersize=3, label=f"d = {d}")

@@ -10,7 +10,7 @@ from parkade.analysis.ending import AT, distance
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
 from parkade.experiments.claims.trained.models import empty, on_models
-from parkade.experiments.experiment import TRAINED, Effort
+from parkade.experiments.experiment import TRAINED, Figure, Setup
 from parkade.model import sphere
 from parkade.model.parts.head import Head
 from parkade.model.transformer import Transformer
@@ -18,8 +18,6 @@ from parkade.solve.simulate import simulate
 from parkade.theory import final_configuration
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from parkade.trained.model import Trained
 
 N = 6
@@ -65,18 +63,18 @@ def follow(flow: Transformer, number: int, seed: int) -> dict[str, Any]:
     return {**about, "outcome": outcome, "off": off, "speed": speed}
 
 
-def measure(models: list[Trained], effort: Effort) -> Evidence:
+def measure(models: list[Trained], setup: Setup) -> Evidence:
     """Follow some heads of each model."""
     rows = []
     for i, model in enumerate(models):
-        layers = effort.choose((0,), (0,) if model.shape.distinct == 1 else (0, model.layers - 1))
+        layers = setup.choose((0,), (0,) if model.shape.distinct == 1 else (0, model.layers - 1))
         for layer in layers:
             flow = model.tied(layer)
-            heads = range(effort.choose(3, min(6, len(flow.heads))))
+            heads = range(setup.choose(3, min(6, len(flow.heads))))
             for h in heads:
-                found = follow(flow, h, effort.seed + h)
-                rows.append({"model": model.name, "layer": layer, "head": h, **found})
-                effort.report((i + (h + 1) / len(heads)) / len(models))
+                result = follow(flow, h, setup.seed + h)
+                rows.append({"model": model.name, "layer": layer, "head": h, **result})
+                setup.report((i + (h + 1) / len(heads)) / len(models))
     seen = [row["outcome"] for row in rows]
     right, wrong = seen.count("as predicted"), seen.count("elsewhere")
     verdict: Judgement = "contradicts" if wrong else "agrees" if right else "undecided"

@@ -21,15 +21,13 @@ from parkade.experiments.claims.trained.models import (
     states_of,
     texts_for,
 )
-from parkade.experiments.experiment import TRAINED, Effort
+from parkade.experiments.experiment import TRAINED, Figure, Setup
 from parkade.experiments.statistics import worst
 from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.solve.simulate import simulate
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from parkade.trained.model import Trained
 
 RUNS, N, D, BETA = 6, 120, 16, 8.0
@@ -45,8 +43,8 @@ def control(mask: str = "causal") -> float:
 
     model = Attention(D, BETA, mask=mask)
     runs = [simulate(model, sphere.uniform(N, D, i), 1.0, times=[0, 1]).tokens for i in range(RUNS)]
-    found = earlier_pull(runs)
-    return float((found.mean - found.null_mean("later")).mean())
+    pull = earlier_pull(runs)
+    return float((pull.mean - pull.null_mean("later")).mean())
 
 
 def judge(low: float, high: float, little: float) -> Judgement:
@@ -56,7 +54,7 @@ def judge(low: float, high: float, little: float) -> Judgement:
     return "agrees" if low > 0 else "undecided"
 
 
-def measure(models: list[Trained], effort: Effort) -> Evidence:
+def measure(models: list[Trained], setup: Setup) -> Evidence:
     """Compare the pull of earlier tokens with that of later ones; count centres as well."""
     from parkade.trained.measures import center_counts, earlier_pull
 
@@ -75,7 +73,7 @@ def measure(models: list[Trained], effort: Effort) -> Evidence:
             "pull": pull.to_dict(),
             "centers": centers.to_dict(),
         }
-        effort.report((i + 1) / len(models))
+        setup.report((i + 1) / len(models))
     bounds = [rows[model.name]["interval"] for model in causal]
     verdicts = [judge(low, high, little) for low, high in bounds]
     shown = causal or models
@@ -96,9 +94,9 @@ def draw(evidence: Evidence, figure: Figure) -> None:
         ax = figure.subplots()
         ax.text(0.5, 0.5, evidence.measured, ha="center", transform=ax.transAxes)
         return
-    found = evidence.numbers["models"]
-    axes = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
-    for ax, (name, row) in zip(axes, found.items(), strict=True):
+    rows = evidence.numbers["models"]
+    axes = figure.subplots(1, len(rows), sharey=True, squeeze=False)[0]
+    for ax, (name, row) in zip(axes, rows.items(), strict=True):
         curves = row["pull"]
         depth = np.arange(len(curves["mean"]))
         ax.fill_between(depth, *curves["band"], color=style.BLUE, alpha=0.25, linewidth=0)

@@ -8,26 +8,24 @@ import numpy as np
 
 from parkade.experiments.claim import Claim, Evidence, Judgement
 from parkade.experiments.claims.trained.models import ALARM, empty, interval, on_models, texts_for
-from parkade.experiments.experiment import TRAINED, Effort
+from parkade.experiments.experiment import TRAINED, Figure, Setup
 from parkade.experiments.statistics import worst
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from parkade.trained.model import Trained
 
 
-def measure(models: list[Trained], effort: Effort) -> Evidence:
+def measure(models: list[Trained], setup: Setup) -> Evidence:
     """Compare the centred mean cosine at the end with and without MLPs."""
     from parkade.trained.study import ablate
 
     rows: dict[str, Any] = {}
     verdicts: list[Judgement] = []
     for i, model in enumerate(models):
-        found = ablate(
-            model, texts_for(model), ["no-mlp"], report=effort.part(i, len(models)).report
+        ablated = ablate(
+            model, texts_for(model), ["no-mlp"], report=setup.part(i, len(models)).report
         )
-        one = found["no-mlp"]
+        one = ablated["no-mlp"]
         closer = (one.values - one.nulls["trained"])[:, -1]
         low, high = interval(closer, ALARM / len(models))
         verdicts.append("agrees" if low > 0 else "contradicts" if high < 0 else "undecided")
@@ -51,9 +49,9 @@ def draw(evidence: Evidence, figure: Figure) -> None:
         ax = figure.subplots()
         ax.text(0.5, 0.5, evidence.measured, ha="center", transform=ax.transAxes)
         return
-    found = evidence.numbers["models"]
-    axes = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
-    for ax, (name, row) in zip(axes, found.items(), strict=True):
+    rows = evidence.numbers["models"]
+    axes = figure.subplots(1, len(rows), sharey=True, squeeze=False)[0]
+    for ax, (name, row) in zip(axes, rows.items(), strict=True):
         depth = np.arange(len(row["mean"]))
         ax.fill_between(depth, *row["band"], color=style.VERMILLION, alpha=0.25, linewidth=0)
         ax.plot(depth, row["mean"], color=style.VERMILLION, label="without MLPs")

@@ -13,7 +13,7 @@ import numpy as np
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.experiments.claim import Evidence
-from parkade.experiments.experiment import Effort
+from parkade.experiments.experiment import Setup
 
 if TYPE_CHECKING:
     from parkade.trained.model import Trained
@@ -25,7 +25,7 @@ SMALL = ("ALBERT-rxn",)
 ALARM = 1e-3
 """The largest probability that such a claim is contradicted although it is true: texts are few."""
 
-Measure: TypeAlias = "Callable[[list[Trained], Effort], Evidence]"
+Measure: TypeAlias = "Callable[[list[Trained], Setup], Evidence]"
 
 
 def missing(names: Sequence[str]) -> list[str]:
@@ -43,14 +43,14 @@ def missing(names: Sequence[str]) -> list[str]:
 
 def on_models(
     measure: Measure, *, small: Sequence[str] = SMALL, all_: Sequence[str] = ALL
-) -> Callable[[Effort], Evidence]:
+) -> Callable[[Setup], Evidence]:
     """The experiment on these models, or the command that gets the first missing one."""
 
-    def run(effort: Effort) -> Evidence:
+    def run(setup: Setup) -> Evidence:
         from parkade.trained import load
         from parkade.trained.study.survey import one_thread
 
-        names = effort.choose(small, all_)
+        names = setup.choose(small, all_)
         absent = missing(names)
         if absent:
             return Evidence(
@@ -60,7 +60,7 @@ def on_models(
                 numbers={"missing": absent},
             )
         with one_thread():
-            return measure([load(name, dtype="float64") for name in names], effort)
+            return measure([load(name, dtype="float64") for name in names], setup)
 
     return run
 

@@ -8,20 +8,18 @@ import numpy as np
 
 from parkade.experiments.claim import Claim, Evidence, Judgement
 from parkade.experiments.claims.trained.models import SMALL, empty, on_models, texts_for
-from parkade.experiments.experiment import TRAINED, Effort
+from parkade.experiments.experiment import TRAINED, Figure, Setup
 from parkade.experiments.statistics import worst
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from parkade.trained.model import Trained
     from parkade.trained.study import Iterated
 
 
-def verdict_on(found: list[Iterated]) -> Judgement:
+def verdict_on(iterated: list[Iterated]) -> Judgement:
     """Whether every text is in at most n/2 points; undecided while their number still falls."""
     verdicts: list[Judgement] = []
-    for one in found:
+    for one in iterated:
         if one.ending is None:
             return "contradicts"
         counts = one.ending.counts
@@ -31,25 +29,25 @@ def verdict_on(found: list[Iterated]) -> Judgement:
     return worst(verdicts)
 
 
-def measure(models: list[Trained], effort: Effort) -> Evidence:
+def measure(models: list[Trained], setup: Setup) -> Evidence:
     """Iterate the layer on some reactions."""
     from parkade.trained.study import iterations
 
     (model,) = models
-    count, times = effort.choose((1, 1200), (6, 3000))
-    found = iterations(model, texts_for(model, count), times, report=effort.report)
-    ends = [one.ending for one in found if one.ending is not None]
+    count, times = setup.choose((1, 1200), (6, 3000))
+    iterated = iterations(model, texts_for(model, count), times, report=setup.report)
+    ends = [one.ending for one in iterated if one.ending is not None]
     clusters = sorted(len(end.clusters) for end in ends)
     periods = [end.period for end in ends]
     known = sorted({p for p in periods if p is not None})
     moving = periods.count(None)
     return Evidence(
-        verdict=verdict_on(found),
+        verdict=verdict_on(iterated),
         measured=f"{clusters[0]}–{clusters[-1]} points; {moving} of {len(ends)} texts move on"
         + (f", periods {', '.join(map(str, known))}" if known else ""),
         false_alarm=0.0,  # a map from a given start has one end
-        numbers={"times": times, "texts": [one.to_dict() for one in found]},
-        data={"found": found},
+        numbers={"times": times, "texts": [one.to_dict() for one in iterated]},
+        data={"iterated": iterated},
     )
 
 
@@ -59,7 +57,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     if empty(evidence):
         ax.text(0.5, 0.5, evidence.measured, ha="center", transform=ax.transAxes)
         return
-    for one in evidence.data["found"]:
+    for one in evidence.data["iterated"]:
         if one.ending is not None:
             steps = np.arange(len(one.ending.counts)) + 1
             ax.plot(steps, one.ending.counts, linewidth=1, label=f"reaction {one.text + 1}")

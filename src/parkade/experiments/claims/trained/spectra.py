@@ -8,26 +8,24 @@ import numpy as np
 
 from parkade.experiments.claim import Claim, Evidence, Judgement
 from parkade.experiments.claims.trained.models import ALARM, empty, on_models
-from parkade.experiments.experiment import TRAINED, Effort
+from parkade.experiments.experiment import TRAINED, Figure, Setup
 from parkade.experiments.statistics import worst
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from parkade.trained.model import Trained
 
 DRAWS = 4000
 """Random heads of each shape, at least."""
 
 
-def count(model: Trained, effort: Effort) -> dict[str, float]:
+def count(model: Trained, setup: Setup) -> dict[str, float]:
     """Heads by the sign and the kind of the leading eigenvalue, trained and random."""
     from parkade.trained.heads import table
 
     # So many that a head can be beyond chance after Holm's correction for all of them.
     different = (model.shape.distinct or model.layers) * model.head_count
     draws = max(DRAWS, 40 * different - 1)
-    heads = table(model, draws, effort.seed, False)
+    heads = table(model, draws, setup.seed, False)
     which = [model.shape.weights_of(i) for i in range(model.layers)]
     once = heads.isel(layer=[which.index(w) for w in sorted(set(which))])
     lead, kinds = once["spectrum"].values[..., 0], once["kind"].values
@@ -44,14 +42,14 @@ def count(model: Trained, effort: Effort) -> dict[str, float]:
     }
 
 
-def negative(models: list[Trained], effort: Effort) -> Evidence:
+def negative(models: list[Trained], setup: Setup) -> Evidence:
     """Whether heads have a leading eigenvalue with a negative real part, on the range of V."""
     from scipy.stats import fisher_exact
 
-    found = {}
+    counts = {}
     verdicts: list[Judgement] = []
     for i, model in enumerate(models):
-        found[model.name] = one = count(model, effort)
+        counts[model.name] = one = count(model, setup)
         table = [[one["negative"], one["heads"] - one["negative"]],
                  [one["random_negative"], one["random"] - one["random_negative"]]]  # fmt: skip
         one["p"] = float(fisher_exact(np.array(table), "greater").pvalue)
@@ -60,34 +58,34 @@ def negative(models: list[Trained], effort: Effort) -> Evidence:
         verdicts.append(
             "contradicts" if not one["negative"] else "agrees" if chance else "undecided"
         )
-        effort.report((i + 1) / len(models))
-    has = [name for name, one in found.items() if one["negative"]]
-    total = sum(int(one["random_negative"]) for one in found.values())
+        setup.report((i + 1) / len(models))
+    has = [name for name, one in counts.items() if one["negative"]]
+    total = sum(int(one["random_negative"]) for one in counts.values())
     return Evidence(
         verdict=worst(verdicts),
         measured=f"in {len(has)} of {len(models)} models; random: {total} of "
-        f"{sum(int(one['random']) for one in found.values())}",
+        f"{sum(int(one['random']) for one in counts.values())}",
         false_alarm=0.0,  # whether a model has such a head does not depend on chance
-        numbers={"models": found},
+        numbers={"models": counts},
         data={"what": "negative"},
     )
 
 
-def real(models: list[Trained], effort: Effort) -> Evidence:
+def real(models: list[Trained], setup: Setup) -> Evidence:
     """Whether the leading eigenvalue is real more often than in random heads."""
     from scipy.stats import fisher_exact
 
-    found = {}
+    counts = {}
     for i, model in enumerate(models):
-        found[model.name] = one = count(model, effort)
+        counts[model.name] = one = count(model, setup)
         one["share"], one["random_share"] = (
             one["real"] / one["heads"], one["random_real"] / one["random"]
         )  # fmt: skip
-        effort.report((i + 1) / len(models))
-    sums = {key: sum(one[key] for one in found.values()) for key in ("real", "heads")}
+        setup.report((i + 1) / len(models))
+    sums = {key: sum(one[key] for one in counts.values()) for key in ("real", "heads")}
     # Models have shares of their own: expect each head to be real like a random one of its shape.
-    expected = sum(one["random_share"] * one["heads"] for one in found.values()) / sums["heads"]
-    random = sum(one["random"] for one in found.values())
+    expected = sum(one["random_share"] * one["heads"] for one in counts.values()) / sums["heads"]
+    random = sum(one["random"] for one in counts.values())
     table = [[sums["real"], sums["heads"] - sums["real"]],
              [round(expected * random), round((1 - expected) * random)]]  # fmt: skip
     p = float(fisher_exact(np.array(table)).pvalue)
@@ -98,7 +96,7 @@ def real(models: list[Trained], effort: Effort) -> Evidence:
         verdict=verdict,
         measured=f"{share:.2f} of {sums['heads']:.0f} heads, random {expected:.2f}, p = {p:.1g}",
         false_alarm=ALARM,
-        numbers={"models": found, "p": p, "share": share, "expected": expected},
+        numbers={"models": counts, "p": p, "share": share, "expected": expected},
         data={"what": "real"},
     )
 
@@ -112,13 +110,13 @@ def draw(evidence: Evidence, figure: Figure) -> None:
         ax.text(0.5, 0.5, evidence.measured, ha="center", transform=ax.transAxes)
         return
     what = evidence.data["what"]
-    found = evidence.numbers["models"]
-    places = np.arange(len(found))
-    trained = [one[what] / one["heads"] for one in found.values()]
-    random = [one[f"random_{what}"] / one["random"] for one in found.values()]
+    counts = evidence.numbers["models"]
+    places = np.arange(len(counts))
+    trained = [one[what] / one["heads"] for one in counts.values()]
+    random = [one[f"random_{what}"] / one["random"] for one in counts.values()]
     ax.bar(places - 0.2, trained, 0.4, color=style.BLUE, label="trained")
     ax.bar(places + 0.2, random, 0.4, color=style.GREY, label="random")
-    ax.set_xticks(places, list(found))
+    ax.set_xticks(places, list(counts))
     ax.set_ylabel(f"share of heads with {'Re λ < 0' if what == 'negative' else 'real λ'}")
     ax.legend()
 
