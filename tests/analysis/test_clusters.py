@@ -3,6 +3,7 @@ import itertools
 import json
 import math
 import re
+from functools import partial
 
 import hypothesis.strategies as st
 import numpy as np
@@ -14,6 +15,7 @@ import parkade as pk
 from parkade.analysis import clusters
 from parkade.analysis.clusters import cluster_labels, consumption, default_radius, merge_tree
 from parkade.base import check
+from parkade.base.chunks import chunks
 from parkade.theory.merge_tree import Merge, MergeTree
 
 ANGLE = st.one_of(
@@ -95,7 +97,7 @@ def test_a_chain_is_one_cluster_and_breaks_at_its_widest_link(d):
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("radius", [0.0, 0.1, 0.3, 3.1, math.pi])
 def test_labels_of_many_states_are_those_of_each(monkeypatch, d, radius):
-    monkeypatch.setattr(clusters, "_CHUNK", 90)  # three states of 30 tokens at once
+    monkeypatch.setattr(clusters, "chunks", partial(chunks, most=90))  # three states at once
     states = pk.sphere.uniform(8 * 30, d, seed=2).reshape(8, 30, d)
     states[3] = states[3, 0]  # without a gap
     labels = clusters.linked(states, radius)

@@ -12,6 +12,7 @@ from parkade.analysis.agreement import Agreement, agreement, forecast_of
 from parkade.analysis.linkage import RadiusCounts, around, count_by_radius
 from parkade.analysis.merging import default_forming, default_radius, merge_tree
 from parkade.base import check
+from parkade.base.chunks import chunks
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.sphere import distance
@@ -29,8 +30,6 @@ __all__ = [
     "forecast_of",
     "merge_tree",
 ]
-
-_CHUNK = 2**21  # numbers of interpolated tokens held in memory at once
 
 
 def cluster_labels(tokens: ArrayLike, radius: float) -> NDArray[np.int64]:
@@ -70,16 +69,15 @@ def cluster_labels(tokens: ArrayLike, radius: float) -> NDArray[np.int64]:
 
 
 def linked(x: Array, r: float) -> NDArray[np.int64]:
-    """`cluster_labels` of unit vectors, (n, d), or of many such states, (T, n, d)."""
+    """`cluster_labels` of unit vectors, (n, d), or of several states, (T, n, d)."""
     n, d = x.shape[-2:]
     if r >= math.pi:
         return np.zeros(x.shape[:-1], dtype=np.int64)
     states = x.reshape(-1, n, d)
     labels = np.empty(states.shape[:2], dtype=np.int64)
     if d == 2:
-        some = max(1, _CHUNK // n)
-        for i in range(0, len(labels), some):
-            labels[i : i + some] = _linked_on_the_circle(states[i : i + some], r)
+        for piece in chunks(len(labels), n):
+            labels[piece] = _linked_on_the_circle(states[piece], r)
     else:
         from parkade.engine.search import neighbours
 
@@ -89,6 +87,7 @@ def linked(x: Array, r: float) -> NDArray[np.int64]:
 
 
 def _linked_on_the_circle(x: Array, r: float) -> NDArray[np.int64]:
+    """`linked` of states on the circle, (T, n, 2): only neighbours on it are compared."""
     moments, n = x.shape[:2]
     order, ring = around(x)
     # Whether the previous token on the circle (across ±π for the first) is too far away.
@@ -137,33 +136,32 @@ def consumption(
 
     need_path(run, "consumption")
     n = run.tokens.shape[1]
-    who = np.asarray(centers)
-    if who.ndim != 1 or (who.size and who.dtype.kind not in "iu"):
+    index = np.asarray(centers)
+    if index.ndim != 1 or (index.size and index.dtype.kind not in "iu"):
         raise InputError(
-            f"centers must be a list of token indices, got shape {who.shape} of {who.dtype}; "
+            f"centers must be a list of token indices, got shape {index.shape} of {index.dtype}; "
             "pass the result of parkade.renyi_centers"
         )
-    who = who.astype(np.int64)
-    if who.size and not 0 <= who.min() <= who.max() < n:
-        wrong = who[(who < 0) | (who >= n)][0]
+    index = index.astype(np.int64)
+    if index.size and not 0 <= index.min() <= index.max() < n:
+        wrong = index[(index < 0) | (index >= n)][0]
         raise InputError(f"centers must be token indices from 0 to {n - 1}, got {wrong}")
     r = _radius(radius)
     if times is None:
-        counts = neighbours.count_near(np.ascontiguousarray(run.tokens), who, r)
+        counts = neighbours.count_near(np.ascontiguousarray(run.tokens), index, r)
     else:
         wanted = np.atleast_1d(check.array("times", times))
         if wanted.ndim != 1:
             raise InputError(f"times must be a 1-D array, got shape {wanted.shape}")
-        some = max(1, _CHUNK // run.tokens[0].size)
-        pieces = [wanted[i : i + some] for i in range(0, wanted.size, some)]
-        counts = np.concatenate(
-            [np.empty(0), *(neighbours.count_near(run.at(t), who, r) for t in pieces)]
-        )
+        counts = np.empty(wanted.size, dtype=np.int64)
+        for piece in chunks(wanted.size, run.tokens[0].size):
+            counts[piece] = neighbours.count_near(run.at(wanted[piece]), index, r)
     share: Array = counts / n
     return share
 
 
 def _radius(value: Any) -> float:
+    """`value` as a distance of tokens: an angle from 0 to π."""
     r = check.number("radius", value)
     if not 0 <= r <= math.pi:
         raise InputError(f"radius must be an angle from 0 to π, got {r:g}")

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.base import check
+from parkade.base.chunks import chunks
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.model import Model
 from parkade.runs.path import Path, need_path
 from parkade.theory.meeting import FORMING_TIME, cluster_radius, thermal_radius
 from parkade.theory.merge_tree import Merge, MergeTree
-
-_CHUNK = 2**21  # numbers of interpolated tokens held in memory at once
 
 
 def default_radius(model: Model | None = None) -> float:
@@ -178,9 +177,8 @@ def _arrivals(
 
     when = run.times[last + 1]  # index 0 for tokens that are never alone
     nearest = np.empty(len(token), dtype=np.int64)
-    some = max(1, _CHUNK // run.tokens[0].size)
-    for begin in range(0, len(token), some):
-        piece = slice(begin, begin + some)
+    size = run.tokens[0].size
+    for piece in chunks(len(token), size):
         x = np.ascontiguousarray(run.tokens[last[piece] + 1])
         nearest[piece], _ = neighbours.nearest_earlier(x, token[piece])
     if run.dense is None:
@@ -194,8 +192,8 @@ def _arrivals(
         between = np.flatnonzero((before < middle) & (middle < when))
         if not between.size:
             break
-        for begin in range(0, len(between), some):
-            i = between[begin : begin + some]
+        for piece in chunks(len(between), size):
+            i = between[piece]
             near, square = neighbours.nearest_earlier(run.at(middle[i]), token[i])
             there = square <= chord
             when[i[there]] = middle[i[there]]

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from parkade.base.chunks import chunks
 from parkade.base.types import Array
 from parkade.model.sphere import distance
 from parkade.runs.path import Path
 
-_CHUNK = 2**22  # numbers held in memory at once
-
 
 def way(run: Path) -> Array:
-    """The largest move of any token in each step, summed up to each saved time, (T,)."""
+    """The largest moves of any token in all steps up to each saved time, added up, (T,)."""
     # In a rotating frame a step may include many turns, which its ends do not show.
     turned = np.linalg.norm(run.spin, 2) * np.diff(run.times)
     return np.concatenate([[0.0], np.cumsum(_longest_moves(run.tokens) + turned)])
 
 
 def _longest_moves(tokens: Array) -> Array:
-    """The largest move of any token in each step, (T-1,)."""
-    steps = len(tokens) - 1
-    result = np.empty(steps)
-    some = max(1, _CHUNK // tokens[0].size)
-    for i in range(0, steps, some):
-        piece = tokens[i : i + some + 1]
-        result[i : i + some] = distance(piece[1:], piece[:-1]).max(axis=1)
+    """The largest move of any token in each of the T−1 steps."""
+    result = np.empty(len(tokens) - 1)
+    for piece in chunks(len(result), tokens[0].size):
+        result[piece] = distance(tokens[1:][piece], tokens[:-1][piece]).max(axis=1)
     return result

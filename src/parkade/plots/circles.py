@@ -48,11 +48,11 @@ def circle(run: Path, t: float | None = None, ax: Axes | None = None) -> Axes:
     >>> run = pk.simulate(pk.Attention(d=2, beta=64), pk.sphere.uniform(50, 2, seed=1), 20.0)
     >>> plots.save(plots.circle(run, t=5.0).figure, "circle.pdf")  # doctest: +SKIP
     """
-    need_circle(run, "circle")
-    when = float(run.times[-1]) if t is None else check.number("t", t)
+    sampling.need_dimension(run, "circle", 2)
+    when = time_of(run, t)
     tokens = run.at(when)
     own, ax = ax is None, style.axes(ax)
-    ax.add_patch(Circle((0, 0), 1, fill=False, edgecolor=style.PALE, linewidth=0.8, zorder=1))
+    draw_circle(ax, 1.12)
     begin = sampling.start(run)
     if begin is not None and begin[0] != when:
         label = f"t = {style.number(begin[0])}"
@@ -62,8 +62,6 @@ def circle(run: Path, t: float | None = None, ax: Axes | None = None) -> Axes:
     label = f"t = {style.number(when)}"
     style.dots(ax, tokens, 16, style.TOKEN, alpha=0.8, zorder=4, label=label)
     style.mark_first(ax, tokens[0])
-    ax.set(xlim=(-1.12, 1.12), ylim=(-1.12, 1.12), aspect="equal")
-    ax.set_axis_off()
     if own:
         ax.legend(loc="center")
     return ax
@@ -95,7 +93,7 @@ def angles(run: Path, ax: Axes | None = None) -> Axes:
     >>> plots.angles(run).get_ylabel()
     'angle φ'
     """
-    need_circle(run, "angles")
+    sampling.need_dimension(run, "angles", 2)
     own, ax = ax is None, style.axes(ax, style.COLUMN, 2.6)
     times = sampling.path_times(run)
     first, last = float(times[0]), float(times[-1])
@@ -121,8 +119,7 @@ def angles(run: Path, ax: Axes | None = None) -> Axes:
         LineCollection(leader, colors=style.FIRST, linewidths=1.3, label="first token", zorder=3)
     )
     if run.dense is None and len(times) <= _FEW:
-        kept = np.broadcast_to(times[:, None], phi.shape)
-        points = np.column_stack([kept.ravel(), phi.ravel()])
+        points = np.column_stack([np.repeat(times, phi.shape[1]), phi.ravel()])
         style.dots(ax, points, 5, style.TOKEN, alpha=0.7)
 
     if log:
@@ -130,27 +127,38 @@ def angles(run: Path, ax: Axes | None = None) -> Axes:
         powers = _decades(last)
         ax.set_xticks([0.0, *(10.0**k for k in powers)], ["0", *(f"$10^{{{k}}}$" for k in powers)])
         ax.set_xticks([], minor=True)
-    ax.set_ylim(-math.pi, math.pi)
-    ax.set_yticks(
-        [-math.pi, -math.pi / 2, 0, math.pi / 2, math.pi], ["−π", "−π/2", "0", "π/2", "π"]
-    )
-    ax.set(xlabel="time t", ylabel="angle φ")
+    ax.set_xlabel("time t")
+    label_angles(ax)
     if own:
         ax.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.1)
     return ax
 
 
+def time_of(run: Path, t: float | None) -> float:
+    """The time to show: t, or the end of the run."""
+    return float(run.times[-1]) if t is None else check.number("t", t)
+
+
+def draw_circle(ax: Axes, limit: float) -> None:
+    """Draw the unit circle, on axes without lines that show coordinates up to `limit`."""
+    ax.add_patch(Circle((0, 0), 1, fill=False, edgecolor=style.PALE, linewidth=0.8, zorder=1))
+    ax.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal")
+    ax.set_axis_off()
+
+
+def label_angles(ax: Axes) -> None:
+    """Make the vertical axis one of angles from −π to π."""
+    ax.set_ylim(-math.pi, math.pi)
+    ax.set_yticks(
+        [-math.pi, -math.pi / 2, 0, math.pi / 2, math.pi], ["−π", "−π/2", "0", "π/2", "π"]
+    )
+    ax.set_ylabel("angle φ")
+
+
 def unbroken(times: Array, phi: Array) -> list[Array]:
-    """Pieces (m_i, 2) of the line of angle against time, cut where it crosses ±π."""
+    """The line of angle against time in pieces, (m_i, 2) each, cut where it crosses ±π."""
     cuts = np.flatnonzero(np.abs(np.diff(phi)) > math.pi) + 1
     return np.split(np.column_stack([times, phi]), cuts)
-
-
-def need_circle(run: Path, plot: str) -> None:
-    """Raise unless a run is on the circle."""
-    d = run.d if isinstance(run, Path) else 2
-    instead = "plots.sphere" if d == 3 else "plots.principal_axes"
-    sampling.need_dimension(run, plot, d == 2, "d=2", instead)
 
 
 def _decades(last: float) -> list[int]:

@@ -57,9 +57,7 @@ def sphere(
     >>> run = pk.simulate(pk.Attention(d=3, beta=9.0), x0, 20.0)
     >>> ax = plots.sphere(run, azimuth=30.0)
     """
-    d = run.d if isinstance(run, Path) else 3
-    instead = "plots.circle or plots.angles" if d == 2 else "plots.principal_axes"
-    sampling.need_dimension(run, "sphere", d == 3, "d=3", instead)
+    sampling.need_dimension(run, "sphere", 3)
     view = camera(azimuth, elevation)
     own, ax = ax is None, style.axes(ax, style.COLUMN, 3.7)
     _draw_ball(ax, view)
@@ -116,7 +114,7 @@ def hemispheres(path: Array) -> tuple[list[Array], list[Array]]:
 def draw_lines(
     ax: Axes, paths: list[Array], *, alpha: float = 1.0, zorder: float = 3, **look: Any
 ) -> None:
-    """Draw lines given in the camera's frame, fainter where they are behind.
+    """Draw lines in the camera's frame, fainter where they are behind.
 
     `look` is passed on to `LineCollection`.
     """
@@ -142,7 +140,7 @@ def draw_points(
     marker: str = "o",
     zorder: float = 5,
 ) -> None:
-    """Draw points given in the camera's frame, hollow where they are behind."""
+    """Draw points in the camera's frame, hollow where they are behind."""
     front = points[:, 2] >= 0
     behind = points[~front]
     style.dots(ax, behind, size, color, hollow=0.6, alpha=0.8, marker=marker, zorder=2.5)
@@ -150,7 +148,7 @@ def draw_points(
 
 
 def _draw_ball(ax: Axes, view: Array) -> None:
-    """The sphere itself: its outline, and meridians and parallels every 30°."""
+    """Draw the sphere itself: its outline, and meridians and parallels every 30°."""
     ax.add_patch(Circle((0, 0), 1, facecolor="#FAFAFA", edgecolor="none", zorder=0))
     turn = np.linspace(0, 2 * math.pi, 121)
     circle = np.stack([np.cos(turn), np.sin(turn), np.zeros_like(turn)], axis=1)

@@ -13,7 +13,7 @@ from parkade.base.types import Array
 from parkade.model import sphere
 from parkade.plots import sampling, style, time_axis
 from parkade.plots.caption import caption
-from parkade.plots.circles import MANY_VERTICES, unbroken
+from parkade.plots.circles import MANY_VERTICES, label_angles, unbroken
 from parkade.plots.stairs import staircase, tree_of
 from parkade.runs.path import Path
 from parkade.theory.merge_tree import MergeTree
@@ -114,9 +114,7 @@ def angle_life(run: Path, ax: Axes | None = None, tree: MergeTree | None = None)
     >>> plots.angle_life(run).get_ylabel()
     'angle φ'
     """
-    if isinstance(run, Path):
-        instead = "plots.merge_tree"
-        sampling.need_dimension(run, "angle_life", run.d == 2, "d=2", instead)
+    sampling.need_dimension(run, "angle_life", 2, instead="plots.merge_tree")
     life = tree_of(run, "angle_life") if tree is None else tree
     _, leaders = _first_state(life)
     color = _colors(leaders)
@@ -132,8 +130,8 @@ def angle_life(run: Path, ax: Axes | None = None, tree: MergeTree | None = None)
 
     seen = [e for e in life.events if e.time >= left]
     when = np.searchsorted(times, [e.time for e in seen])
-    goal = phi[when, [e.into for e in seen]]
-    end = {e.absorbed: (e.time, angle) for e, angle in zip(seen, goal, strict=True)}
+    joined = phi[when, [e.into for e in seen]]
+    end = {e.absorbed: (e.time, angle) for e, angle in zip(seen, joined, strict=True)}
     followers = np.setdiff1d(np.arange(life.n), leaders)
     ax.add_collection(
         LineCollection(
@@ -151,18 +149,10 @@ def angle_life(run: Path, ax: Axes | None = None, tree: MergeTree | None = None)
             line = np.append(line[0], end[j][0]), np.append(line[1], end[j][1])
         ax.add_collection(
             LineCollection(
-                unbroken(*line),
-                colors=color[j],
-                linewidths=1.6,
-                zorder=3,
-                capstyle="round",
+                unbroken(*line), colors=color[j], linewidths=1.6, capstyle="round", zorder=3
             )
         )
-    ax.set_ylim(-math.pi, math.pi)
-    ax.set_yticks(
-        [-math.pi, -math.pi / 2, 0, math.pi / 2, math.pi], ["−π", "−π/2", "0", "π/2", "π"]
-    )
-    ax.set_ylabel("angle φ")
+    label_angles(ax)
     time_axis.shade_untrusted(ax, life)
     time_axis.shade(ax, run.phase_known_until, life.end, "phase unknown")
     return ax
@@ -213,6 +203,7 @@ def _first_state(tree: MergeTree) -> tuple[float, tuple[int, ...]]:
 
 
 def _colors(leaders: tuple[int, ...]) -> dict[int, str]:
+    """A colour for each leader: black for the first token."""
     rest = [leader for leader in leaders if leader != 0]
     return {0: style.FIRST} | {k: PALETTE[i % len(PALETTE)] for i, k in enumerate(rest)}
 

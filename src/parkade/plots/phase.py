@@ -103,35 +103,35 @@ def _table(ds: xarray.Dataset, variable: str) -> tuple[Array, Array, Array]:
             f"the ensemble has no variable {check.brief(variable)}, only "
             f"{', '.join(map(str, ds.data_vars))}; add its measure"
         )
-    found = ds[variable]
+    values = ds[variable]
     for needed in ("beta", "time"):
-        if needed not in found.dims:
+        if needed not in values.dims:
             raise InputError(
                 f"a phase diagram needs {variable} over beta and time, but it has no dimension "
                 f"{needed!r}; sweep a list of beta, and choose a variable over time"
             )
-    others = [str(dim) for dim in found.dims if dim not in ("beta", "time", "run")]
+    others = [str(dim) for dim in values.dims if dim not in ("beta", "time", "run")]
     if others:
         choice = ", ".join(f"{dim}={ds[dim].values[0].item()!r}" for dim in others)
         raise InputError(
             f"{variable} depends on {', '.join(others)} as well; choose a point, for example "
             f"ds.sel({choice})"
         )
-    found = found.sortby("beta").transpose("beta", "time", ...)
-    if "run" in found.dims:
-        found = found.mean("run")
-    late = np.unique(found.time.values, return_index=True)[1]
-    late = late[found.time.values[late] > 0]
+    values = values.sortby("beta").transpose("beta", "time", ...)
+    if "run" in values.dims:
+        values = values.mean("run")
+    late = np.unique(values.time.values, return_index=True)[1]
+    late = late[values.time.values[late] > 0]
     if not len(late):
         raise InputError("a phase diagram needs times > 0, but the ensemble has t=0 only")
-    mean: Array = found.values[:, late].astype(np.float64)
+    mean: Array = values.values[:, late].astype(np.float64)
     if not np.isfinite(mean).any():
         raise InputError(f"{variable} has no values yet: no batch is done; run the ensemble")
-    return found.beta.values.astype(np.float64), found.time.values[late], mean
+    return values.beta.values.astype(np.float64), values.time.values[late], mean
 
 
 def _radius(ds: xarray.Dataset, variable: str) -> str:
-    """The radius of clusters, or its range, as a second line; nothing if it is not known."""
+    """The radius of clusters, or its range, as a second line of the label; empty if unknown."""
     if variable not in _LINKED or "cluster_radius" not in ds.coords:
         return ""
     radii = ds.cluster_radius.values

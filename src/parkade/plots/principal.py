@@ -41,8 +41,7 @@ def principal_axes(run: Path, ax: Axes | None = None) -> Axes:
     >>> plots.principal_axes(run).get_xlabel()
     'principal axis 1 (70 %)'
     """
-    d = run.d if isinstance(run, Path) else 3
-    sampling.need_dimension(run, "principal_axes", d >= 3, "d ≥ 3", "plots.circle or plots.angles")
+    sampling.need_dimension(run, "principal_axes", 3, or_more=True)
     own, ax = ax is None, style.axes(ax, style.COLUMN, 3.6)
     begin = sampling.start(run)
     axes, shares, variance = principal(run.final)

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from parkade.analysis.travel import way
+from parkade.base.chunks import chunks
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.plots import style
@@ -17,14 +18,19 @@ STEP = 0.04
 MOST = 2500
 """The maximum number of samples of a run: 100 radians of the fastest token."""
 
-_CHUNK = 2**22  # numbers held in memory at once
 
-
-def need_dimension(run: Path, plot: str, fits: bool, expected: str, instead: str) -> None:
-    """Raise unless `run` is a path whose dimension suits the plot."""
-    need_path(run, f"plots.{plot}")
-    if not fits:
-        raise InputError(f"plots.{plot} needs tokens in {expected}, got d={run.d}; use {instead}")
+def need_dimension(
+    run: Path, plot: str, d: int, *, or_more: bool = False, instead: str | None = None
+) -> None:
+    """Raise unless `run` is a path in dimension `d`; the error names a plot to use `instead`."""
+    actual = need_path(run, f"plots.{plot}").d
+    if actual == d or (or_more and actual > d):
+        return
+    if instead is None:
+        plots = {2: "plots.circle or plots.angles", 3: "plots.sphere"}
+        instead = plots.get(actual, "plots.principal_axes")
+    expected = f"d ≥ {d}" if or_more else f"d={d}"
+    raise InputError(f"plots.{plot} needs tokens in {expected}, got d={actual}; use {instead}")
 
 
 def path_times(run: Path) -> Array:
@@ -48,10 +54,9 @@ def positions(run: Path, times: Array, axes: Array) -> Array:
     """Tokens at `times` along the columns of `axes`, (m, n, k)."""
     _, n, d = run.tokens.shape
     result = np.empty((len(times), n, axes.shape[1]))
-    # In chunks: interpolation copies several arrays of all tokens for each time.
-    some = max(1, _CHUNK // (8 * n * d))
-    for i in range(0, len(times), some):
-        result[i : i + some] = run.at(times[i : i + some]) @ axes
+    # Interpolation copies several arrays of all tokens for each time.
+    for piece in chunks(len(times), 4 * n * d):
+        result[piece] = run.at(times[piece]) @ axes
     return result
 
 

@@ -82,13 +82,13 @@ def _draw_forecast(ax: Axes, forecast: MergeTree, left: float, end: float) -> No
             f"forecast must be a merge tree, got {type(forecast).__name__}; pass the result of "
             "parkade.theory.forecast"
         )
-    told = _steps(forecast, left, end)
-    ax.step(*told, where="post", label="forecast from the start", **style.FORECAST)
+    steps = _steps(forecast, left, end)
+    ax.step(*steps, where="post", label="forecast from the start", **style.FORECAST)
     ax.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0, ncols=2)
 
 
 def _steps(tree: MergeTree, left: float, end: float) -> tuple[Array, NDArray[np.int64]]:
-    """The times in [left, end] at which the number of clusters changes, and the number."""
+    """The times in [left, end] at which the number of clusters changes, and the new numbers."""
     arrivals = np.sort(tree.arrivals)
     times = np.unique([left, *arrivals[(arrivals > left) & (arrivals < end)], end])
     return times, tree.n - np.searchsorted(arrivals, times, side="right")

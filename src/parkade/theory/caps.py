@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from parkade.base import check
+from parkade.base.chunks import chunks
 from parkade.base.constants import SNAP
 from parkade.base.errors import InputError
 from parkade.base.types import Array
@@ -219,10 +220,8 @@ def _balls(x: Array, angle: float) -> Any:
     """For each chunk of rows: a slice, and which *other* tokens are within `angle`."""
     from scipy.spatial.distance import cdist
 
-    some = max(1, _CHUNK // len(x))
     chord = 2 * math.sin(angle / 2)
-    for begin in range(0, len(x), some):
-        rows = slice(begin, min(begin + some, len(x)))
+    for rows in chunks(len(x), len(x), _CHUNK):
         near: NDArray[np.bool_] = cdist(x[rows], x) <= chord
         near[np.arange(near.shape[0]), np.arange(rows.start, rows.stop)] = False
         yield rows, near
