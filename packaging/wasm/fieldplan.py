@@ -22,7 +22,7 @@ from slots import TABLE, floats, reader, write
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.steps import splitting
-from parkade.engine.steps.brownian import Noise
+from parkade.engine.steps.brownian import BrownianNoise
 from parkade.engine.system import LOG2E
 from parkade.explorer.settings.limits import Limits
 from parkade.explorer.settings.parts import MIX_TIME, STILL
@@ -281,7 +281,7 @@ def _set_noise(
     """Set the longest step, √(2/κ), the root, the first step and the key; as `solve.brownian`."""
     kappa = 1.0 / heat
     root, scale = _root_of(traits.rate, kappa), math.sqrt(2.0 / kappa)
-    noise = Noise(scale, False, root, words)
+    noise = BrownianNoise(scale, False, root, words)
     most = splitting.longest(d, noise, tol)
     out[0], out[1], out[2] = most, scale, root
     most = min(most, duration, _reach_within(traits.sharpness, traits.rate))

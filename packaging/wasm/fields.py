@@ -20,7 +20,7 @@ from slots import TABLE, count, floats, reader, write
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.field.field import Field
-from parkade.engine.steps.brownian import Noise
+from parkade.engine.steps.brownian import BrownianNoise
 from parkade.engine.steps.clock import STEP, TIME
 from parkade.engine.steps.integrator import Goal, Steps
 from parkade.engine.steps.methods import METHODS
@@ -47,7 +47,7 @@ class NoisyInput(NamedTuple):
     times: Array
     room: int
     field: Field
-    noise: Noise
+    noise: BrownianNoise
     wanted: Array  # increasing times at which steps are to end; the last is t_end
     step: float  # the first
 

@@ -25,7 +25,7 @@ FEATURES = ("simd128", "bulk-memory", "bulk-memory-opt", "nontrapping-fptoint", 
 """What a browser must know: all of them do since 2023."""
 
 
-class Library(lean.Library):
+class Library(lean.LinkedLibrary):
     """One function, with all that it calls, as Numba wrote it."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
@@ -36,7 +36,7 @@ class Library(lean.Library):
         return False
 
 
-class Codegen(lean.Codegen):
+class Codegen(lean.NativeCodegen):
     """A code generator whose machine is WebAssembly."""
 
     _library_class = Library
@@ -74,7 +74,7 @@ class Codegen(lean.Codegen):
         return bytes(self._tm.emit_object(module))
 
 
-class Context(lean.Context):
+class Context(lean.NativeContext):
     """How types and operations become code for WebAssembly."""
 
     def init(self) -> None:

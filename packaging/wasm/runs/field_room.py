@@ -13,29 +13,29 @@ from parkade.engine.compile.jit import njit
 from parkade.engine.compile.simd import WIDTH
 from parkade.engine.field.field import Field
 from parkade.engine.field.linear import Linear
-from parkade.engine.field.room import Room
+from parkade.engine.field.projections import Projections
 from parkade.engine.jacobian.linearization import padded
 from parkade.engine.steps import explicit, splitting
-from parkade.engine.steps.brownian import Noise
+from parkade.engine.steps.brownian import BrownianNoise
 from parkade.engine.steps.field_stages import FieldWork
 from parkade.engine.steps.stages import STAGES
 from parkade.engine.steps.trust import PLACE
 
 
 @njit()
-def _explicit(field: Field, n: int, columns: int) -> explicit.Work:
+def _explicit(field: Field, n: int, columns: int) -> explicit.ExplicitWork:
     clock, stages = floats((CLOCK.size,)), floats((7, n, columns))
     set_clock(clock)
     y, error = floats((n, columns)), floats((n, columns))
     watch = floats((n, PLACE + field.own_value.shape[0]))
-    return explicit.Work(clock, stages, y, error, watch)
+    return explicit.ExplicitWork(clock, stages, y, error, watch)
 
 
 @njit()
-def _room(field: Field, n: int) -> Room:
-    """As `field_room.make_room`."""
+def _projections(field: Field, n: int) -> Projections:
+    """As `projections.allocate_projections`."""
     count, ranks, width = field.keys.shape[0], field.values.shape[0], padded(n)
-    return Room(
+    return Projections(
         floats((n, field.own_value.shape[0])),
         floats((count, width)),
         floats((count, width)),
@@ -51,7 +51,7 @@ def _linear(field: Field, n: int, columns: int) -> Linear:
     for k in range(n):
         offsets[k + 1] = offsets[k] + k - max(0, k - field.window + 1)
     return Linear(
-        room=_room(field, n),
+        projections=_projections(field, n),
         weights=floats((heads * offsets[n],)),
         offsets=offsets,
         own=floats((n, heads)),
@@ -89,11 +89,13 @@ def _implicit(field: Field, n: int, columns: int) -> FieldWork:
 
 
 @njit()
-def splitting_room(n: int, columns: int, noise: Noise, wanted: Array) -> splitting.Work:
+def splitting_room(
+    n: int, columns: int, noise: BrownianNoise, wanted: Array
+) -> splitting.SplittingWork:
     """As `splitting.workspace`, for a run with this noise that is to stop at these times."""
     clock = floats((CLOCK.size,))
     set_clock(clock)
-    return splitting.Work(
+    return splitting.SplittingWork(
         clock,
         noise,
         wanted,
@@ -110,9 +112,9 @@ FIELD_ROOM: dict[str, Any] = {"explicit": _explicit, "implicit": _implicit}
 """Functions of a field, n and the columns of a state, by method."""
 
 _ONE, _TWO, _THREE, _WHOLE = np.empty(1), np.empty((1, 1)), np.empty((1, 1, 1)), np.empty(1, int)
-EXAMPLE_NOISE = Noise(0.0, False, 0.0, np.empty(1, np.uint64))
+EXAMPLE_NOISE = BrownianNoise(0.0, False, 0.0, np.empty(1, np.uint64))
 FIELD_WORK: dict[str, Any] = {
-    "explicit": explicit.Work(_ONE, _THREE, _TWO, _TWO, _TWO),
+    "explicit": explicit.ExplicitWork(_ONE, _THREE, _TWO, _TWO, _TWO),
     "implicit": FieldWork(
         clock=_ONE,
         growth=_ONE,
@@ -120,7 +122,7 @@ FIELD_WORK: dict[str, Any] = {
         noise=_ONE,
         watch=_TWO,
         lin=Linear(
-            room=Room(_TWO, _TWO, _TWO, _TWO),
+            projections=Projections(_TWO, _TWO, _TWO, _TWO),
             weights=_ONE,
             offsets=_WHOLE,
             own=_TWO,
@@ -141,6 +143,6 @@ FIELD_WORK: dict[str, Any] = {
         whole=None,
         inverses=_THREE,
     ),
-    "splitting": splitting.Work(_ONE, EXAMPLE_NOISE, _ONE, _ONE, *(_TWO,) * 5),
+    "splitting": splitting.SplittingWork(_ONE, EXAMPLE_NOISE, _ONE, _ONE, *(_TWO,) * 5),
 }
 """Examples of what these functions make: the types of their parts."""

@@ -17,7 +17,7 @@ from parkade.engine.compile.simd import WIDTH
 from parkade.engine.jacobian.linearization import Linearization, padded
 from parkade.engine.steps import explicit
 from parkade.engine.steps.clock import new_clock
-from parkade.engine.steps.stages import STAGES, Whole, Work
+from parkade.engine.steps.stages import STAGES, ImplicitWork, Whole
 from parkade.engine.steps.trust import PLACE
 
 CLOCK = new_clock()
@@ -32,11 +32,11 @@ def set_clock(clock: Array) -> None:
 
 
 @njit()
-def _explicit(n: int, d: int) -> explicit.Work:
+def _explicit(n: int, d: int) -> explicit.ExplicitWork:
     clock = floats((CLOCK.size,))
     set_clock(clock)
     y, error, watch = floats((n, d)), floats((n, d)), floats((n, PLACE + d))
-    return explicit.Work(clock, floats((7, n, d)), y, error, watch)
+    return explicit.ExplicitWork(clock, floats((7, n, d)), y, error, watch)
 
 
 @njit()
@@ -67,10 +67,10 @@ def _whole(size: int) -> Whole:
 
 
 @njit()
-def _implicit(n: int, d: int, lin: Linearization, whole: Any, blocks: int) -> Work:
+def _implicit(n: int, d: int, lin: Linearization, whole: Any, blocks: int) -> ImplicitWork:
     clock = floats((CLOCK.size,))
     set_clock(clock)
-    return Work(
+    return ImplicitWork(
         clock=clock,
         growth=floats((n,)),
         place=floats((n, d)),
@@ -86,17 +86,17 @@ def _implicit(n: int, d: int, lin: Linearization, whole: Any, blocks: int) -> Wo
 
 
 @njit()
-def _direct(n: int, d: int) -> Work:
+def _direct(n: int, d: int) -> ImplicitWork:
     return _implicit(n, d, _linearization(n, d, n, False), None, n)
 
 
 @njit()
-def _harmonic(n: int, d: int) -> Work:
+def _harmonic(n: int, d: int) -> ImplicitWork:
     return _implicit(n, d, _linearization(n, d, 0, False), None, n)
 
 
 @njit()
-def _full(n: int, d: int) -> Work:
+def _full(n: int, d: int) -> ImplicitWork:
     return _implicit(n, d, _linearization(n, d, n, True), _whole(n * (d - 1)), 0)
 
 

@@ -14,7 +14,7 @@ from scenes.run import Indices
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.search.balls import BLOCKED, by_scan
-from parkade.engine.search.leader_paths import Law, Paths, follow
+from parkade.engine.search.leader_paths import Law, LeaderPaths, follow
 from parkade.engine.search.leaders import Fates, Starts
 from parkade.explorer.scenes.forecast import LEAST, MOST_TOKENS, MOST_WORK, SINCE
 from parkade.theory.forecast import LATEST, MOST_LEADERS, PATH_POINTS, WIDEST_PARKING, path_room
@@ -152,7 +152,8 @@ def _by_paths(starts: Starts, law: Law) -> Fates:
     begin, length = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
     used, done = np.zeros(1, dtype=np.int64), 0
     while done < m:
-        done = follow(starts, law, fates, Paths(begin, length, times, places, used, room), done)
+        paths = LeaderPaths(begin, length, times, places, used, room)
+        done = follow(starts, law, fates, paths, done)
         if done < m:
             more, wider = np.empty(2 * times.size), np.empty((2 * times.size, d))
             for i in range(times.size):

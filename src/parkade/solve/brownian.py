@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from parkade.engine.compile.jit import interpreted
-from parkade.engine.steps.brownian import Noise
+from parkade.engine.steps.brownian import BrownianNoise
 from parkade.engine.steps.splitting import SHORTEST, cells_of, longest
 from parkade.engine.vectors import REACH
 from parkade.model.model import Model
@@ -37,11 +37,11 @@ def reach_within(sharpness: float, rate: float) -> float:
     return REACH / max(sharpness * rate, 1e-300)
 
 
-def noise_of(model: Model, seed: int, piece: int) -> Noise:
+def noise_of(model: Model, seed: int, piece: int) -> BrownianNoise:
     """The noise of a model, without a scale if it has none; each piece of a run has its own."""
     kappa = math.inf if model.noise is None else model.noise.kappa
     key = np.random.SeedSequence(seed, spawn_key=(piece,)).generate_state(2)
-    return Noise(
+    return BrownianNoise(
         scale=math.sqrt(2.0 / kappa),
         common=model.noise is not None and model.noise.common,
         root=root_of(model.rate, kappa),
@@ -49,7 +49,7 @@ def noise_of(model: Model, seed: int, piece: int) -> Noise:
     )
 
 
-def first_step(model: Model, noise: Noise, tol: float, t_end: float) -> float:
+def first_step(model: Model, noise: BrownianNoise, tol: float, t_end: float) -> float:
     """A step to begin with: no force moves a token far."""
     most = min(longest_step(model, tol), t_end, reach_within(model.sharpness, model.rate))
     return step_within(noise.root, most)

@@ -129,12 +129,12 @@ class Compiled:
 
     def end(self) -> object:
         """The tokens in the frame, the clock, and what was noted of rounding errors."""
-        watch = None if isinstance(self._work, splitting.Work) else self._work.watch
+        watch = None if isinstance(self._work, splitting.SplittingWork) else self._work.watch
         return _End(self._frame, self._system, self._x, self._work.clock, watch)
 
     def resume(self, end: object) -> None:
         """Take over the tokens as they are in the frame, the step, and what limits the trust."""
-        if not isinstance(end, _End) or isinstance(self._work, splitting.Work):
+        if not isinstance(end, _End) or isinstance(self._work, splitting.SplittingWork):
             return  # the noise of a model is its own, and so are its steps
         take_over(self._work.clock, end.clock, self._first_step(end))
         if np.array_equal(end.frame.basis, self._frame.basis):
@@ -188,7 +188,7 @@ class Compiled:
 
     def resting(self) -> int:
         """How many tokens, the first ones, were at rest at the start."""
-        if isinstance(self._work, splitting.Work):
+        if isinstance(self._work, splitting.SplittingWork):
             return 0
         noise = noise_speed(self._system.value, self._system.accuracy)
         count = resting(self._work.watch, noise, self._system.causal)

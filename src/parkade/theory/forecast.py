@@ -252,7 +252,7 @@ def _by_paths(problem: _Problem, starts: Any, fates: Any, radius: float, end: fl
     whole = np.zeros(m, np.int64), np.zeros(m, np.int64)
     used, done = np.zeros(1, np.int64), 0
     while done < m:
-        paths = leader_paths.Paths(*whole, times, places, used, room)
+        paths = leader_paths.LeaderPaths(*whole, times, places, used, room)
         done = leader_paths.follow(starts, law, fates, paths, done)
         times, places = np.resize(times, 2 * len(times)), np.resize(places, (2 * len(times), d))
 

@@ -16,7 +16,7 @@ from parkade.engine.compile.jit import interpreted
 from parkade.engine.field import linear as field_linear
 from parkade.engine.field import velocity as field_velocity
 from parkade.engine.field.narrow import is_narrow
-from parkade.engine.field.room import make_room
+from parkade.engine.field.projections import allocate_projections
 from parkade.engine.flow.velocity import tick
 from parkade.engine.system import SMALL_D, unrolled
 from parkade.model.sphere import normalize
@@ -88,7 +88,7 @@ def test_tiles_of_narrow_heads(mask, width):
     for position in (None, pk.Rope(base=100.0), pk.Alibi([0.0, 0.5])):
         model = pk.Transformer(heads, mask=mask, position=position)
         field, x = lowered(model), pk.sphere.uniform(41, d, seed=width)
-        assert interpreted(is_narrow)(field, make_room(field, 41), 0) == (width < 9)
+        assert interpreted(is_narrow)(field, allocate_projections(field, 41), 0) == (width < 9)
         assert worst(field_velocity.velocity(field, x), model.velocity(x)) < 1e-12
 
 

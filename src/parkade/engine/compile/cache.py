@@ -138,8 +138,8 @@ def _is_unused(directory: Path) -> bool:
     own, now = directory.lstat(), time.time()
     if not _is_ours(own, stat.S_ISDIR) or now - own.st_mtime < _UNUSED:
         return False
-    found = (path.lstat() for path in directory.iterdir())
-    return all(now - max(file.st_atime, file.st_mtime) > _UNUSED for file in found)
+    files = (path.lstat() for path in directory.iterdir())
+    return all(now - max(file.st_atime, file.st_mtime) > _UNUSED for file in files)
 
 
 def _digest(name: str, payload: bytes | memoryview) -> bytes:
@@ -155,11 +155,11 @@ def is_safe(directory: Path, owner: int) -> bool:
     return False
 
 
-def _is_ours(found: os.stat_result, kind: Callable[[int], bool], owner: int | None = None) -> bool:
+def _is_ours(status: os.stat_result, kind: Callable[[int], bool], owner: int | None = None) -> bool:
     """Whether this is of the right kind, and only this user, or the owner, can write it."""
-    if not kind(found.st_mode):
+    if not kind(status.st_mode):
         return False
     if not hasattr(os, "geteuid"):  # Windows, where the profile of a user is private
         return True
     user = os.geteuid() if owner is None else owner
-    return found.st_uid == user and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid == user and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -167,14 +167,14 @@ class _CheckedCache:
         """What files hold for a key: the one that came with the wheel, and ours."""
         prebuilt = _prebuilt()
         if prebuilt is not None:
-            found = files.read(self._path(prebuilt, key), prebuilt.stat().st_uid)
-            if found is not None:
-                yield found
+            payload = files.read(self._path(prebuilt, key), prebuilt.stat().st_uid)
+            if payload is not None:
+                yield payload
         directory = private_directory()
         if directory is not None:
-            found = files.read(self._path(directory, key))
-            if found is not None:
-                yield found
+            payload = files.read(self._path(directory, key))
+            if payload is not None:
+                yield payload
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled function, if that is possible."""

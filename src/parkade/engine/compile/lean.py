@@ -42,7 +42,7 @@ LEVEL = "x86-64-v3"
 _NEEDED = ["avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"]
 
 
-class Library(codegen.JITCodeLibrary):
+class LinkedLibrary(codegen.JITCodeLibrary):
     """One function, with all that it calls."""
 
     _linked = False  # here, and not loaded from a file
@@ -94,10 +94,10 @@ class Library(codegen.JITCodeLibrary):
         return self.name, "object", (self._get_compiled_object(), empty.as_bitcode())
 
 
-class Codegen(codegen.JITCPUCodegen):
+class NativeCodegen(codegen.JITCPUCodegen):
     """The code generator of the target, with an execution engine of its own."""
 
-    _library_class = Library
+    _library_class = LinkedLibrary
 
     def _get_host_cpu_name(self) -> str:
         chosen = super()._get_host_cpu_name()
@@ -115,13 +115,13 @@ def _has_level() -> bool:
     return all(features.get(name, False) for name in _NEEDED)
 
 
-class Context(cpu.CPUContext):
+class NativeContext(cpu.CPUContext):
     """How types and operations become code: as for every CPU."""
 
     def init(self) -> None:
         """Use our own code generator."""
         super().init()
-        self._internal_codegen = Codegen("parkade.exec")
+        self._internal_codegen = NativeCodegen("parkade.exec")
 
     def start_runtime(self) -> None:
         """Let the CPU target make Numba's runtime, whoever comes first."""
@@ -151,8 +151,8 @@ class Descriptor(registry.CPUTarget):
         super().__init__(NAME)
 
     @registry.cached_property
-    def _toplevel_target_context(self) -> Context:
-        return Context(self.typing_context, NAME)
+    def _toplevel_target_context(self) -> NativeContext:
+        return NativeContext(self.typing_context, NAME)
 
     @registry.cached_property
     def _toplevel_typing_context(self) -> typing.Context:
@@ -204,7 +204,7 @@ class Inner(dispatcher.Dispatcher):
         return super().get_call_template(args, kws)
 
 
-class Entry(Inner):
+class EntryPoint(Inner):
     """A function that Python calls. Compiled code calls `inner`, which is the same function."""
 
     def __init__(self, inner: Inner) -> None:
@@ -240,7 +240,7 @@ _APART: set[str] = set()  # how the symbols of functions begin that are not to b
 
 def entry(
     function: Callable[..., Any], *, allocates: bool, apart: bool, constants: bool, **options: Any
-) -> Entry:
+) -> EntryPoint:
     """Compile a function when Python calls it, or as part of others that call it.
 
     Without `allocates`, arrays are not counted: their owner is the caller, and stays. Code that is
@@ -253,7 +253,7 @@ def entry(
     njit: Any = numba.njit
     inner = njit(_target=NAME, nogil=True, _nrt=allocates, **options)(function)
     inner.constants = constants
-    return Entry(inner)
+    return EntryPoint(inner)
 
 
 target_extension.target_registry[NAME] = Target

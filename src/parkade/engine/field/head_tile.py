@@ -41,7 +41,7 @@ EDGES = 3
 
 HEAD, KEYS, VALUES, TOKEN, COLUMN, BOUNDS = range(6)
 PLAN = BOUNDS + 7
-"""A plan has so many numbers: the head, the components of its keys and values, the first query and
+"""Size of a plan: the head, the components of its keys and values, the first query and
 its column in `out`, and bounds."""
 
 AT_ONCE = 4
@@ -76,12 +76,12 @@ def _write(p: int, size: int, function: Any) -> None:
 
     def rows(base: Any, components: Any, total: Any) -> list[Any]:
         """Where the components of the head begin; if it has fewer than p, any others."""
-        found, most = [], builder.sub(total, number(1))
+        starts, most = [], builder.sub(total, number(1))
         for c in range(p):
             at = builder.add(builder.mul(head, components), number(c))
             at = builder.select(builder.icmp_signed("<", at, most), at, most)
-            found.append(builder.gep(base, [builder.mul(at, width)]))
-        return found
+            starts.append(builder.gep(base, [builder.mul(at, width)]))
+        return starts
 
     query_rows, key_rows = rows(queries, m, count), rows(keys, m, count)
     value_rows = rows(values, r, ranks)
@@ -177,26 +177,26 @@ def _indices(lanes: range) -> Any:
 
 @intrinsic
 def _tile(
-    typing_context: Any, room: Any, out: Any, edges: Any, plan: Any, reach: Any, dims: Any
+    typing_context: Any, projections: Any, out: Any, edges: Any, plan: Any, reach: Any, dims: Any
 ) -> Any:
     p = len(dims)
-    shown = [room.fields.index(name) for name in ("queries", "keys", "values")]
-    signature = types.boolean(room, out, edges, plan, types.float64, dims)
+    shown = [projections.fields.index(name) for name in ("queries", "keys", "values")]
+    signature = types.boolean(projections, out, edges, plan, types.float64, dims)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kinds = [*(room.types[i] for i in shown), out, edges, plan]
-        found = [*(builder.extract_value(args[0], i) for i in shown), *args[1:4]]
+        kinds = [*(projections.types[i] for i in shown), out, edges, plan]
+        parts = [*(builder.extract_value(args[0], i) for i in shown), *args[1:4]]
         arrays = [
             context.make_array(kind)(context, builder, value)
-            for kind, value in zip(kinds, found, strict=True)
+            for kind, value in zip(kinds, parts, strict=True)
         ]
         _, keys, values, target, *_ = (array.shape for array in arrays)
         sizes = [(keys, 1), (keys, 0), (values, 0), (target, 1)]
-        given = [array.data for array in arrays]
-        given += [args[4], *(builder.extract_value(shape, axis) for shape, axis in sizes)]
+        pointers = [array.data for array in arrays]
+        pointers += [args[4], *(builder.extract_value(shape, axis) for shape, axis in sizes)]
         if p > _IN_PAGES and str(builder.module.triple).startswith("wasm"):
             return ir.Constant(ir.IntType(1), 0)
-        return wide.call(builder, f"head{p}", _KIND, partial(_write, p), given)
+        return wide.call(builder, f"head{p}", _KIND, partial(_write, p), pointers)
 
     return signature, generate
 
@@ -204,8 +204,9 @@ def _tile(
 tile: Any = _tile
 """Set ν of a head for `LANES` tokens; False if their scores may be too large.
 
-Arguments: (room, out, edges, plan, reach, dims). `out` is (H r, columns), and `dims` a tuple of
-length p, which makes p a constant to the compiler; the head has no more components. The plan has
-seven bounds b: from b0 to b1, b2 to b3 and b4 to b5, keys are compared with the edges; from b1 to
-b2, b3 to b4 and b5 to b6, all queries see all keys. Each number of keys is a multiple of `AT_ONCE`.
+Arguments: (projections, out, edges, plan, reach, dims). `out` is (H r, columns), and `dims` a
+tuple of length p, which makes p a constant to the compiler; the head has no more components. The
+plan has seven bounds b: from b0 to b1, b2 to b3 and b4 to b5, keys are compared with the edges;
+from b1 to b2, b3 to b4 and b5 to b6, all queries see all keys. Each number of keys is a multiple
+of `AT_ONCE`.
 """

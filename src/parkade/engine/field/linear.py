@@ -29,7 +29,7 @@ from parkade.base.types import Array
 from parkade.engine.compile.jit import FUSED, SUMS, njit
 from parkade.engine.field.field import NGPT, PERI, PRE, Field
 from parkade.engine.field.mlp import activation_slopes, add_derivative
-from parkade.engine.field.room import Room, first_seen, make_room, project
+from parkade.engine.field.projections import Projections, allocate_projections, first_seen, project
 from parkade.engine.field.sums import weigh
 from parkade.engine.field.velocity import chunk, chunks, clock_of, forces
 from parkade.engine.jacobian.linearization import padded
@@ -44,7 +44,7 @@ LN2 = 1.0 / LOG2E
 class Linear(NamedTuple):
     """Everything about the state of linearisation that the stages of a step need."""
 
-    room: Room  # tokens, queries, keys and values
+    projections: Projections  # tokens, queries, keys and values
     weights: Array  # p_kj for j < k, row after row, for one head after the other
     offsets: NDArray[np.int64]  # (n + 1,): where the rows of a head begin
     own: Array  # (n, H): p_kk
@@ -71,7 +71,7 @@ def allocate(field: Field, n: int, columns: int) -> Linear:
         "use method='explicit', which stores no weights",
     )
     return Linear(
-        room=make_room(field, n),
+        projections=allocate_projections(field, n),
         weights=np.zeros(heads * int(offsets[-1])),
         offsets=offsets,
         own=np.empty((n, heads)),
@@ -121,12 +121,12 @@ def linearize(field: Field, x: Array, lin: Linear) -> None:
     n = x.shape[0]
     for i in range(chunks(n)):
         lo, hi = chunk(n, i)
-        project(field, x, lin.room, lo, hi)
+        project(field, x, lin.projections, lo, hi)
     lin.time[0] = field.now[0]
     scratch = _scratch(field, n)
     for i in range(chunks(n)):
         lo, hi = chunk(n, i)
-        _set_motion(field, x, forces(field, lin.room, lo, hi), lo, hi, lin)
+        _set_motion(field, x, forces(field, lin.projections, lo, hi), lo, hi, lin)
     slopes = np.empty(field.inner.shape[0])
     for k in range(n):
         for c in range(field.own_value.shape[0]):
@@ -136,7 +136,7 @@ def linearize(field: Field, x: Array, lin: Linear) -> None:
         for h in range(field.slopes.size):
             _add_head(field, h, k, lin, scratch)
         if slopes.size > 0:
-            activation_slopes(field, lin.room.tokens[k], slopes)
+            activation_slopes(field, lin.projections.tokens[k], slopes)
             add_derivative(field, slopes, scratch.matrix)
         _set_block(field, x, k, lin, scratch)
 
@@ -148,7 +148,7 @@ def _set_motion(field: Field, x: Array, force: Array, lo: int, hi: int, lin: Lin
     grows = columns > d and (field.norm == PRE or field.norm == PERI)
     for k in range(lo, hi):
         f = force[k - lo]
-        lin.axes[k] = axis(lin.room.tokens[k])
+        lin.axes[k] = axis(lin.projections.tokens[k])
         radial = 0.0
         for c in range(d):
             radial += f[c] * x[k, c]
@@ -219,14 +219,14 @@ def _turned(turns: Array, k: int, matrix: Array, scale: float, out: Array) -> No
 @njit(error_model="numpy")
 def _add_head(field: Field, h: int, k: int, lin: Linear, scratch: _Scratch) -> None:
     """Set the weights and ν_k of a head, and add what the head adds to the change by u_k."""
-    room, heads = lin.room, field.slopes.size
-    m, r = room.keys.shape[0] // heads, room.values.shape[0] // heads
+    projections, heads = lin.projections, field.slopes.size
+    m, r = projections.keys.shape[0] // heads, projections.values.shape[0] // heads
     d, first = field.own_value.shape[0], first_seen(field, k)
     begin, end = row_of(lin, h, k)
     row = lin.weights[begin:end]
-    query, mean = room.queries[h * m : (h + 1) * m, k], lin.mean[k, h * r : (h + 1) * r]
+    query, mean = projections.queries[h * m : (h + 1) * m, k], lin.mean[k, h * r : (h + 1) * r]
     with_own = scratch.terms[0][: row.size + 1]
-    scores(room.keys, h * m, first, query, with_own)
+    scores(projections.keys, h * m, first, query, with_own)
     own = weigh(field, h, k, query, with_own, first)
     total = fast_sum(with_own)
     for j in range(row.size):
@@ -235,10 +235,10 @@ def _add_head(field: Field, h: int, k: int, lin: Linear, scratch: _Scratch) -> N
     lin.own[k, h] = own
     lin.shares[1, k] = max(lin.shares[1, k], others)
     for c in range(r):
-        values = room.values[h * r + c][first:k]
-        mean[c] = _spread(row, values, room.values[h * r + c, k], scratch.terms[c][: row.size])
+        values, value = projections.values[h * r + c][first:k], projections.values[h * r + c, k]
+        mean[c] = _spread(row, values, value, scratch.terms[c][: row.size])
     for e in range(m):
-        keys, key = room.keys[h * m + e][first:k], room.keys[h * m + e, k]
+        keys, key = projections.keys[h * m + e][first:k], projections.keys[h * m + e, k]
         gamma = fast_dot(row, keys) - others * key
         for c in range(r):
             moment = fast_dot(scratch.terms[c][: row.size], keys) - mean[c] * key
@@ -266,7 +266,7 @@ def _add_head(field: Field, h: int, k: int, lin: Linear, scratch: _Scratch) -> N
 @njit()
 def _set_block(field: Field, x: Array, k: int, lin: Linear, scratch: _Scratch) -> None:
     """Set the block of token k from the change of its force by u_k, a matrix D."""
-    matrix, token, block = scratch.matrix, lin.room.tokens[k], lin.blocks[k]
+    matrix, token, block = scratch.matrix, lin.projections.tokens[k], lin.blocks[k]
     d = token.size
     inverse, radial, by_force, grows = lin.factors[k]
     along, tangent, row, w, left, z = scratch.vectors

@@ -23,7 +23,7 @@ from parkade.engine.field.head_tile import (
     VALUES,
     tile,
 )
-from parkade.engine.field.room import Room, end_seen, first_seen
+from parkade.engine.field.projections import Projections, end_seen, first_seen
 
 Plan = NDArray[np.int64]
 
@@ -49,26 +49,29 @@ def plan_tile(field: Field, n: int, lo: int, k: int, hi: int, edges: Array, plan
 
 
 @njit()
-def is_narrow(field: Field, room: Room, h: int) -> bool:
+def is_narrow(field: Field, projections: Projections, h: int) -> bool:
     """Whether there are tiles for a head."""
     most = NARROW * field.slopes.size
-    return max(room.keys.shape[0], room.values.shape[0]) <= most and bool(field.slopes[h] == 0.0)
+    rows = max(projections.keys.shape[0], projections.values.shape[0])
+    return rows <= most and bool(field.slopes[h] == 0.0)
 
 
 @njit()
-def narrow_means(field: Field, room: Room, h: int, edges: Array, plan: Plan, out: Array) -> bool:
+def narrow_means(
+    field: Field, projections: Projections, h: int, edges: Array, plan: Plan, out: Array
+) -> bool:
     """ν of a head for the tokens of a plan, by a tile; False if that does not apply."""
-    if not is_narrow(field, room, h):
+    if not is_narrow(field, projections, h):
         return False
     heads, reach = field.slopes.size, field.reach[h]
-    m, r = room.keys.shape[0] // heads, room.values.shape[0] // heads
+    m, r = projections.keys.shape[0] // heads, projections.values.shape[0] // heads
     plan[HEAD], plan[KEYS], plan[VALUES] = h, m, r
     if max(m, r) == 1:
-        return bool(tile(room, out, edges, plan, reach, (None,)))
+        return bool(tile(projections, out, edges, plan, reach, (None,)))
     if max(m, r) == 2:
-        return bool(tile(room, out, edges, plan, reach, (None, None)))
+        return bool(tile(projections, out, edges, plan, reach, (None, None)))
     if max(m, r) == 3:
-        return bool(tile(room, out, edges, plan, reach, (None, None, None)))
+        return bool(tile(projections, out, edges, plan, reach, (None, None, None)))
     if max(m, r) == 4:
-        return bool(tile(room, out, edges, plan, reach, (None, None, None, None)))
-    return bool(tile(room, out, edges, plan, reach, _EIGHT))
+        return bool(tile(projections, out, edges, plan, reach, (None, None, None, None)))
+    return bool(tile(projections, out, edges, plan, reach, _EIGHT))

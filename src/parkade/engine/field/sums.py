@@ -12,7 +12,7 @@ from parkade.engine.compile.simd import LANES, MAX_SCORE, exp2
 from parkade.engine.field.field import Field
 from parkade.engine.field.head_tile import EDGES, PLAN
 from parkade.engine.field.narrow import narrow_means, plan_tile
-from parkade.engine.field.room import Room, end_seen, first_seen
+from parkade.engine.field.projections import Projections, end_seen, first_seen
 
 # Two queries share the loads of keys and values, and up to four components those of scores and
 # weights: with more of either, there are not enough registers. Rows of keys and values are taken
@@ -150,9 +150,9 @@ def _blank(scores: Array, lo: int, hi: int) -> None:
 
 
 @njit(allocates=True)
-def means(field: Field, room: Room, lo: int, hi: int, out: Array) -> None:
+def means(field: Field, projections: Projections, lo: int, hi: int, out: Array) -> None:
     """Set ν_k of all heads for the tokens lo ≤ k < hi, (H r, hi − lo or more)."""
-    n = room.tokens.shape[0]
+    n = projections.tokens.shape[0]
     scores = np.empty(n), np.empty(n)
     edges, plan = np.empty((EDGES, LANES)), np.empty(PLAN, np.int64)
     end = lo
@@ -161,34 +161,40 @@ def means(field: Field, room: Room, lo: int, hi: int, out: Array) -> None:
         k, end = end, end + ((hi - end) % LANES or LANES)
         plan_tile(field, n, lo, k, end, edges, plan)
         for h in range(field.slopes.size):
-            if not narrow_means(field, room, h, edges, plan, out):
-                _set_means(field, room, h, k, end, scores, out.T[k - lo : end - lo])
+            if not narrow_means(field, projections, h, edges, plan, out):
+                _set_means(field, projections, h, k, end, scores, out.T[k - lo : end - lo])
 
 
 # The error model of NumPy: what is not finite stays so, and its step is rejected.
 @njit(error_model="numpy")
 def _set_means(
-    field: Field, room: Room, h: int, lo: int, hi: int, scores: tuple[Array, Array], out: Array
+    field: Field,
+    projections: Projections,
+    h: int,
+    lo: int,
+    hi: int,
+    scores: tuple[Array, Array],
+    out: Array,
 ) -> None:
     """ν of a head for the tokens lo ≤ k < hi, two at a time."""
-    n, heads = room.tokens.shape[0], field.slopes.size
-    m, r = room.keys.shape[0] // heads, room.values.shape[0] // heads
-    queries = room.queries.T[:, h * m : (h + 1) * m]
+    n, heads = projections.tokens.shape[0], field.slopes.size
+    m, r = projections.keys.shape[0] // heads, projections.values.shape[0] // heads
+    queries = projections.queries.T[:, h * m : (h + 1) * m]
     means = out[:, h * r : (h + 1) * r]
     for k in range(lo, hi, 2):
         other = min(k + 1, hi - 1)  # at an odd end the same token twice
         first = first_seen(field, k)
         end = max(end_seen(field, k, n), end_seen(field, other, n))
         one, two = scores[0][: end - first], scores[1][: end - first]
-        _score_two(room.keys, h * m, first, queries[k], queries[other], one, two)
+        _score_two(projections.keys, h * m, first, queries[k], queries[other], one, two)
         own = _weigh_row(field, h, k, n, first, queries[k], one)
         other_own = _weigh_row(field, h, other, n, first, queries[other], two)
         total, other_total = _value_sums(
-            one, two, room.values, h * r, first, means[k - lo], means[other - lo]
+            one, two, projections.values, h * r, first, means[k - lo], means[other - lo]
         )
-        _center(total, own, room.values, h * r, k, means[k - lo])
+        _center(total, own, projections.values, h * r, k, means[k - lo])
         if other > k:
-            _center(other_total, other_own, room.values, h * r, other, means[other - lo])
+            _center(other_total, other_own, projections.values, h * r, other, means[other - lo])
 
 
 @njit()

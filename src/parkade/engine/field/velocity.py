@@ -14,7 +14,14 @@ from parkade.engine.compile.simd import LANES
 from parkade.engine.compile.threads import cores, share_out
 from parkade.engine.field.field import NGPT, PERI, POST, PRE, SQRT, Field
 from parkade.engine.field.mlp import add_network
-from parkade.engine.field.room import FEW, Room, make_room, multiply_few, project, to_columns
+from parkade.engine.field.projections import (
+    FEW,
+    Projections,
+    allocate_projections,
+    multiply_few,
+    project,
+    to_columns,
+)
 from parkade.engine.field.sums import means
 
 CHUNK = 128
@@ -38,11 +45,11 @@ def chunk(n: int, i: int) -> tuple[int, int]:
 
 
 @njit(allocates=True)
-def forces(field: Field, room: Room, lo: int, hi: int) -> Array:
+def forces(field: Field, projections: Projections, lo: int, hi: int) -> Array:
     """f_k for the tokens lo ≤ k < hi."""
-    x = room.tokens[lo:hi]
-    mean = np.empty((room.values.shape[0], max(hi - lo, LANES)))
-    means(field, room, lo, hi, mean)
+    x = projections.tokens[lo:hi]
+    mean = np.empty((projections.values.shape[0], max(hi - lo, LANES)))
+    means(field, projections, lo, hi, mean)
     if x.shape[1] <= FEW:
         force = _forces_few(field, x, mean)
     else:
@@ -107,59 +114,59 @@ def _move(field: Field, x: Array, force: Array, lo: int, hi: int, out: Array) ->
 
 
 @njit(allocates=True, apart=True)
-def rows(field: Field, x: Array, room: Room, lo: int, hi: int, out: Array) -> None:
+def rows(field: Field, x: Array, projections: Projections, lo: int, hi: int, out: Array) -> None:
     """Set d/dt of the state of the tokens lo ≤ k < hi, after `project` for all tokens."""
-    _move(field, x, forces(field, room, lo, hi), lo, hi, out)
+    _move(field, x, forces(field, projections, lo, hi), lo, hi, out)
 
 
 @njit(allocates=True)
-def projected(field: Field, x: Array) -> Room:
-    """A new room, after `project` for all tokens."""
+def projected(field: Field, x: Array) -> Projections:
+    """New projections, after `project` for all tokens."""
     n = x.shape[0]
-    room = make_room(field, n)
+    projections = allocate_projections(field, n)
     for i in range(chunks(n)):
         lo, hi = chunk(n, i)
-        project(field, x, room, lo, hi)
-    return room
+        project(field, x, projections, lo, hi)
+    return projections
 
 
 @njit(allocates=True)
 def whole(field: Field, x: Array, out: Array) -> None:
     """Set d/dt of the state of all tokens."""
-    n, room = x.shape[0], projected(field, x)
+    n, projections = x.shape[0], projected(field, x)
     for i in range(chunks(n)):
         lo, hi = chunk(n, i)
-        rows(field, x, room, lo, hi, out)
+        rows(field, x, projections, lo, hi, out)
 
 
-_spare: deque[Room] = deque(maxlen=1)
-"""The room of the last call: new memory from the system costs a tenth of the time."""
+_spare: deque[Projections] = deque(maxlen=1)
+"""The arrays of the last call: new memory from the system costs a tenth of the time."""
 
 _LARGEST = 2**24  # bytes that are kept
 
 
-def _take_room(field: Field, n: int) -> Room:
-    """The room of the last call if it fits, or a new one."""
+def _take_projections(field: Field, n: int) -> Projections:
+    """The projections of the last call if they fit, or new ones."""
     try:
-        room = _spare.pop()
+        projections = _spare.pop()
     except IndexError:
-        return make_room(field, n)
+        return allocate_projections(field, n)
     shapes = (n, field.own_value.shape[0]), len(field.keys), len(field.values)
-    if shapes == (room.tokens.shape, len(room.keys), len(room.values)):
-        return room
-    return make_room(field, n)
+    if shapes == (projections.tokens.shape, len(projections.keys), len(projections.values)):
+        return projections
+    return allocate_projections(field, n)
 
 
 def shared(field: Field, x: Array, out: Array, threads: int | None = None) -> None:
     """`whole`, shared out to all cores or to `threads` threads, with the same bits."""
     n = len(x)
-    room = _take_room(field, n)
+    projections = _take_projections(field, n)
     spans = [chunk(n, i) for i in range(chunks(n))]
-    share_out(((project, field, x, room, *span) for span in spans), threads)
+    share_out(((project, field, x, projections, *span) for span in spans), threads)
     # The last first: under a causal mask they cost most.
-    share_out(((rows, field, x, room, *span, out) for span in spans[::-1]), threads)
-    if sum(part.nbytes for part in room) <= _LARGEST:
-        _spare.append(room)
+    share_out(((rows, field, x, projections, *span, out) for span in spans[::-1]), threads)
+    if sum(part.nbytes for part in projections) <= _LARGEST:
+        _spare.append(projections)
 
 
 @njit()

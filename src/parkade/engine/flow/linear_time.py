@@ -20,7 +20,7 @@ from parkade.engine.jacobian import general_linear, harmonic_linear
 from parkade.engine.jacobian.linearization import Linearization, set_blocks, set_keys
 from parkade.engine.sums import general, harmonic
 from parkade.engine.sums.pairwise import velocity_rows
-from parkade.engine.sums.running import GROUP, Group, close_group
+from parkade.engine.sums.running import GROUP, TokenGroup, close_group
 from parkade.engine.system import Dims, System
 
 
@@ -61,14 +61,14 @@ def whole(system: System, dims: Dims, x: Array, out: Array) -> None:
     transposed = np.ascontiguousarray(x.T)
     ledger = harmonic.begin_ledger(system, dims)
     for lo in range(0, n, GROUP):
-        group = Group(lo, min(n, lo + GROUP), ledger)
+        group = TokenGroup(lo, min(n, lo + GROUP), ledger)
         if system.causal:
             sums(system).rows(system, dims, x, transposed, group, out)
         else:
             harmonic.group_sums(system, dims, x, group)
         close_group(ledger)
     if not system.causal:
-        sums(system).rows(system, dims, x, transposed, Group(0, n, ledger), out)
+        sums(system).rows(system, dims, x, transposed, TokenGroup(0, n, ledger), out)
 
 
 def shared(system: System, dims: Dims, x: Array, out: Array, threads: int | None = None) -> None:
@@ -102,7 +102,7 @@ def linearize(system: System, dims: Dims, beta_query: Array, x: Array, lin: Line
     set_keys(x, lin)
     ledger = harmonic.begin_ledger(system, dims)
     for lo in range(0, n, GROUP):
-        group = Group(lo, min(n, lo + GROUP), ledger)
+        group = TokenGroup(lo, min(n, lo + GROUP), ledger)
         jacobians(system).linearize_rows(system, dims, beta_query, x, lin, group)
         close_group(ledger)
     set_blocks(system, beta_query, x, lin)

@@ -27,14 +27,14 @@ from parkade.engine.sums.queries import (
     safe_shift,
     set_queries,
 )
-from parkade.engine.sums.running import CHUNK, FOLD, Chunk, Group, fold
+from parkade.engine.sums.running import CHUNK, FOLD, Chunk, TokenGroup, fold
 from parkade.engine.system import Dims, System
 from parkade.engine.vectors import scalar, total
 
 
 @njit(allocates=True, apart=True)
 def linearize_rows(
-    system: System, dims: Dims, beta_query: Array, x: Array, lin: Linearization, group: Group
+    system: System, dims: Dims, beta_query: Array, x: Array, lin: Linearization, group: TokenGroup
 ) -> None:
     """What `linearize` does before `set_blocks`, for a group of tokens; see `rows`."""
     d = len(dims)

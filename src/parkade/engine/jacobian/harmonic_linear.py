@@ -20,8 +20,16 @@ from parkade.engine.compile.jit import SUMS, njit
 from parkade.engine.jacobian.linearization import Linearization
 from parkade.engine.jacobian.substitution import Equations, finish, finish_room
 from parkade.engine.sums.basis import basis
-from parkade.engine.sums.harmonic import Keys, Room, begin_sums, dot, is_lone, make_room, weigh
-from parkade.engine.sums.running import CHUNK, FOLD, Chunk, Group, Running, fold
+from parkade.engine.sums.harmonic import (
+    Keys,
+    SumBuffers,
+    begin_sums,
+    dot,
+    is_lone,
+    make_room,
+    weigh,
+)
+from parkade.engine.sums.running import CHUNK, FOLD, Chunk, Running, TokenGroup, fold
 from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.vectors import scalar, total
 
@@ -53,24 +61,24 @@ def _add_second(
 
 @njit(allocates=True, apart=True)
 def linearize_rows(
-    system: System, dims: Dims, beta_query: Array, x: Array, lin: Linearization, group: Group
+    system: System, dims: Dims, beta_query: Array, x: Array, lin: Linearization, group: TokenGroup
 ) -> None:
     """What `linearize` does before `set_blocks`, for a group of tokens; see `rows`."""
     d = len(dims)
     keys = Keys(system.query[0, 0], lin.keys, np.empty(0))
     fixed = Keys(keys.rate, np.ascontiguousarray(system.frozen.T), system.frozen_weights)
-    first = Room(keys, fixed, make_room(d), np.empty((CHUNK, 2 + d)), np.empty(1 + d))
-    room = _Moments(first, np.empty((CHUNK, d, d)), np.empty((d, d)))
-    _set_moments(system, dims, x, lin, group, begin_sums(system, dims), room)
+    first = SumBuffers(keys, fixed, make_room(d), np.empty((CHUNK, 2 + d)), np.empty(1 + d))
+    buffers = _MomentBuffers(first, np.empty((CHUNK, d, d)), np.empty((d, d)))
+    _set_moments(system, dims, x, lin, group, begin_sums(system, dims), buffers)
     for k in range(group.lo, group.hi):
         for c in range(d):
             lin.queries[k, c] = beta_query[0, 0] * x[k, c]
 
 
-class _Moments(NamedTuple):
+class _MomentBuffers(NamedTuple):
     """What `linearize_rows` works with."""
 
-    first: Room
+    first: SumBuffers
     far: Array  # (CHUNK, d, d): second moments by harmonic sums
     second: Array  # (d, d): those of one token
 
@@ -81,14 +89,14 @@ def _set_moments(
     dims: Dims,
     x: Array,
     lin: Linearization,
-    group: Group,
+    group: TokenGroup,
     running: Running,
-    room: _Moments,
+    buffers: _MomentBuffers,
 ) -> None:
     """Set the means, shares and moments of a group of tokens."""
     d = len(dims)
     lo, hi, ledger = group
-    (keys, fixed, weighed, far, sums), far_moment, second = room
+    (keys, fixed, weighed, far, sums), far_moment, second = buffers
     frozen = total(system.frozen_weights)
     near = basis(dims).LEAVES_NEAR
     for k0 in range(lo, hi, CHUNK):
@@ -190,12 +198,12 @@ def solve_rows(
     keys = Keys(system.query[0, 0], equations.lin.keys, np.empty(0))
     far, sums, pushed = np.empty((CHUNK, 2 + d)), np.empty(1 + d), np.empty(d)
     work = finish_room(d, equations.inverses)
-    room = _Room(keys, make_room(d), far, sums, pushed, work)
-    group = Group(lo, hi, changes.ledger)
-    _substitute(system, dims, x, equations, group, changes.running, room)
+    buffers = _SubstitutionBuffers(keys, make_room(d), far, sums, pushed, work)
+    group = TokenGroup(lo, hi, changes.ledger)
+    _substitute(system, dims, x, equations, group, changes.running, buffers)
 
 
-class _Room(NamedTuple):
+class _SubstitutionBuffers(NamedTuple):
     """What `solve_rows` works with."""
 
     keys: Keys
@@ -212,13 +220,13 @@ def _substitute(
     dims: Dims,
     x: Array,
     equations: Equations,
-    group: Group,
+    group: TokenGroup,
     running: Running,
-    room: _Room,
+    buffers: _SubstitutionBuffers,
 ) -> None:
     d = len(dims)
     lin, u = equations.lin, equations.u
-    keys, weighed, far, sums, pushed, work = room
+    keys, weighed, far, sums, pushed, work = buffers
     near = basis(dims).LEAVES_NEAR
     chunk = CHUNK if near else 1
     lo, hi, ledger = group

@@ -85,12 +85,12 @@ def linearize(system: System, beta_query: Array, x: Array, lin: Linearization) -
     held = np.empty(fixed.shape[1])
     delta, fixed_delta = np.empty_like(lin.keys), np.empty_like(fixed)
     terms = np.empty(max(lin.keys.shape[1], held.size))
-    room = _Room(fixed, held, delta, fixed_delta, terms, np.empty((d, d)))
-    _set_moments(system, beta_query, x, lin, room)
+    buffers = _DirectBuffers(fixed, held, delta, fixed_delta, terms, np.empty((d, d)))
+    _set_moments(system, beta_query, x, lin, buffers)
     set_blocks(system, beta_query, x, lin)
 
 
-class _Room(NamedTuple):
+class _DirectBuffers(NamedTuple):
     """What `linearize` works with: frozen tokens as keys and their weights, differences, terms."""
 
     fixed: Array
@@ -103,12 +103,12 @@ class _Room(NamedTuple):
 
 @njit()
 def _set_moments(
-    system: System, beta_query: Array, x: Array, lin: Linearization, room: _Room
+    system: System, beta_query: Array, x: Array, lin: Linearization, buffers: _DirectBuffers
 ) -> None:
     """Set what `set_blocks` needs."""
     n, d = x.shape
     m = len(system.frozen_weights)
-    fixed, held, delta, fixed_delta, terms, moment = room
+    fixed, held, delta, fixed_delta, terms, moment = buffers
     for j in range(m):
         for c in range(d):
             fixed[c, j] = system.frozen[j, c]

@@ -65,13 +65,13 @@ def by_scan(x: Array, sign: float, bound: float, strong: bool) -> tuple[NDArray[
         k = waiting[0]
         fate[k] = CENTER
         looked += left
-        kept = 0
+        remaining = 0
         for i in range(left):
             j = waiting[i]
             if not _within(x[k], x[j], sign, bound):
-                waiting[kept] = j
-                kept += 1
-        left = kept
+                waiting[remaining] = j
+                remaining += 1
+        left = remaining
         if strong:
             j = 0
             while j < k and not _within(x[k], x[j], sign, bound):

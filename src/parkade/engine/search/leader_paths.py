@@ -27,7 +27,7 @@ _TRIES = 60
 _LEAST = -1e4  # a force below e^-10000 is none: leaders at rest
 
 
-class Paths(NamedTuple):
+class LeaderPaths(NamedTuple):
     """Where leaders are over time: points between which they move evenly."""
 
     begin: Indices  # (m,): the first point of each
@@ -75,7 +75,7 @@ def _normalize(y: Array) -> None:
 
 
 @njit()
-def _place(paths: Paths, u: int, now: float, cursor: int, out: Array) -> int:
+def _place(paths: LeaderPaths, u: int, now: float, cursor: int, out: Array) -> int:
     """Set `out` to where leader u is; returns the last point of its path that is past."""
     first, count = paths.begin[u], paths.length[u]
     while cursor + 1 < count and paths.times[first + cursor + 1] <= now:
@@ -168,7 +168,7 @@ def _alive(view: View, seen: int) -> int:
 
 
 @njit()
-def _keep(paths: Paths, s: int, now: float, y: Array) -> None:
+def _keep(paths: LeaderPaths, s: int, now: float, y: Array) -> None:
     """Add a point to the path of leader s."""
     at = paths.used[0]
     paths.times[at] = now
@@ -188,7 +188,7 @@ def _look(fates: Fates, view: View, s: int) -> None:
 
 
 @njit()
-def _nearest(paths: Paths, view: View, count: int, now: float, y: Array) -> tuple[int, float]:
+def _nearest(paths: LeaderPaths, view: View, count: int, now: float, y: Array) -> tuple[int, float]:
     """Set the places of all that lead now; the nearest to y, and the square of its chord."""
     nearest, least = -1, np.inf
     for i in range(count):
@@ -203,7 +203,7 @@ def _nearest(paths: Paths, view: View, count: int, now: float, y: Array) -> tupl
 
 
 @njit(allocates=True)
-def follow(starts: Starts, law: Law, fates: Fates, paths: Paths, first: int) -> int:
+def follow(starts: Starts, law: Law, fates: Fates, paths: LeaderPaths, first: int) -> int:
     """Move the leaders from number `first` on, as long as there is room for another path.
 
     Returns the number of the leader that comes next.
@@ -228,7 +228,7 @@ def follow(starts: Starts, law: Law, fates: Fates, paths: Paths, first: int) -> 
 
 @njit()
 def _follow_one(
-    starts: Starts, law: Law, fates: Fates, paths: Paths, view: View, s: int, work: Array
+    starts: Starts, law: Law, fates: Fates, paths: LeaderPaths, view: View, s: int, work: Array
 ) -> None:
     """Move leader s until it joins another, rests, or the time ends."""
     d = starts.places.shape[1]

@@ -112,21 +112,21 @@ def last_alone(times: Array, tokens: Array, chord: float, persistence: float) ->
         guess = 0
         i = steps - 1
         while i >= 0 and last[j] < 0:
-            found = _companion(tokens[i], j, chord, guess)
-            if found >= 0:
-                guess = found
+            companion = _companion(tokens[i], j, chord, guess)
+            if companion >= 0:
+                guess = companion
                 i -= 1
                 continue
             end = i
             back = times[min(end + 1, steps - 1)]
-            while found < 0 and last[j] < 0:
+            while companion < 0 and last[j] < 0:
                 if i == 0 or times[i] * persistence <= back:
                     last[j] = end
                 else:
                     i -= 1
-                    found = _companion(tokens[i], j, chord, guess)
-            if found >= 0 and not _returns(
-                times, tokens, j, found, end + 1, persistence * back, chord
+                    companion = _companion(tokens[i], j, chord, guess)
+            if companion >= 0 and not _returns(
+                times, tokens, j, companion, end + 1, persistence * back, chord
             ):
                 last[j] = end
     return last

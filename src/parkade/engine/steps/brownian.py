@@ -39,7 +39,7 @@ EVERYONE = 2**32 - 1
 """The token whose path all tokens have in common."""
 
 
-class Noise(NamedTuple):
+class BrownianNoise(NamedTuple):
     """The noise of a run."""
 
     scale: float  # √(2/κ)
@@ -73,7 +73,9 @@ def philox(words: Words, key: Words) -> None:
 
 
 @njit()
-def normals(noise: Noise, token: int, depth: int, place: int, words: Words, out: Array) -> None:
+def normals(
+    noise: BrownianNoise, token: int, depth: int, place: int, words: Words, out: Array
+) -> None:
     """Set `out` to the independent normal numbers of a place in the tree; `words` is room."""
     for first in range(0, out.size, 4):
         words[0] = np.uint64(token)
@@ -91,7 +93,7 @@ def normals(noise: Noise, token: int, depth: int, place: int, words: Words, out:
 
 @njit()
 def increments(
-    noise: Noise, token: int, span: Span, words: Words, normal: Array, out: Array
+    noise: BrownianNoise, token: int, span: Span, words: Words, normal: Array, out: Array
 ) -> None:
     """Set rows of `out` to the increments of a path over all cells of a span, (cells, d)."""
     d = out.shape[1]
@@ -144,7 +146,7 @@ def _follow(x: Array, step: Array, scale: float) -> None:
 
 
 @njit(allocates=True, apart=True)
-def scatter_rows(noise: Noise, x: Array, d: int, span: Span, lo: int, hi: int) -> None:
+def scatter_rows(noise: BrownianNoise, x: Array, d: int, span: Span, lo: int, hi: int) -> None:
     """Move the tokens lo ≤ k < hi of a state by the noise of a span."""
     if noise.scale == 0.0 or (span.first >= span.last and span.part == 0.0):
         return

@@ -51,7 +51,7 @@ LAND = 0.999
 """The longest step after one that ended too far behind a kink, relative to it."""
 
 
-class Work(NamedTuple):
+class ExplicitWork(NamedTuple):
     """The clock of a run between calls, and the arrays it works in."""
 
     clock: Array
@@ -61,10 +61,10 @@ class Work(NamedTuple):
     watch: Array  # see `trust`
 
 
-def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
+def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> ExplicitWork:
     """Room for a run of n tokens in dimension d."""
     y, error = np.empty((2, n, d))
-    return Work(new_clock(), np.empty((7, n, d)), y, error, new_watch(n, d))
+    return ExplicitWork(new_clock(), np.empty((7, n, d)), y, error, new_watch(n, d))
 
 
 @njit()
@@ -106,7 +106,7 @@ def _dense(h: float, x: Array, y: Array, stages: Array, out: Array) -> None:
 
 
 @register_jitable
-def _start(system: System, dims: Dims, x: Array, work: Work, goal: Goal) -> None:
+def _start(system: System, dims: Dims, x: Array, work: ExplicitWork, goal: Goal) -> None:
     """Set the first stage to the velocity, and the first step if the clock has none."""
     t_end, tol, _ = goal
     v, w = work.stages[0], work.stages[1]
@@ -129,7 +129,9 @@ def _start(system: System, dims: Dims, x: Array, work: Work, goal: Goal) -> None
 
 
 @njit()
-def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps: Steps) -> int:
+def advance(
+    system: System, dims: Dims, x: Array, work: ExplicitWork, goal: Goal, steps: Steps
+) -> int:
     """Take steps from `x`, which is updated, until t_end or until `steps` is full.
 
     The return value says how many were taken, or -1 if the step size collapsed.

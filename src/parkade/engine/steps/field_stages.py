@@ -11,7 +11,7 @@ from parkade.engine.compile.jit import SUMS, njit
 from parkade.engine.compile.simd import WIDTH
 from parkade.engine.field.field import SQRT, Field
 from parkade.engine.field.linear import LN2, Linear, allocate, row_of, scores
-from parkade.engine.field.room import first_seen, turn
+from parkade.engine.field.projections import first_seen, turn
 from parkade.engine.field.velocity import whole
 from parkade.engine.jacobian.linearization import padded
 from parkade.engine.jacobian.small_matrices import apply, invert
@@ -33,7 +33,7 @@ _NODES = _A @ _AGES
 
 
 class FieldWork(NamedTuple):
-    """The state of a run between calls, and the arrays it works in; as `stages.Work`."""
+    """The state of a run between calls, and the arrays it works in; as `stages.ImplicitWork`."""
 
     clock: Array
     growth: Array  # (n,)
@@ -89,17 +89,17 @@ def _weigh_changes(row: Array, eta: Array) -> float:
 @njit()
 def _pushed(field: Field, lin: Linear, k: int, eta: Array, pushed: Array) -> None:
     """Set the change of all Σ_j p_kj w_j by the tokens before k, (H r,)."""
-    heads, first, room = field.slopes.size, first_seen(field, k), lin.room
+    heads, first, projections = field.slopes.size, first_seen(field, k), lin.projections
     m, r = lin.keys.shape[0] // max(1, heads), lin.values.shape[0] // max(1, heads)
     for h in range(heads):
         begin, end = row_of(lin, h, k)
         row = lin.weights[begin:end]
         some = eta[: row.size]
-        scores(lin.keys, h * m, first, room.queries[h * m : (h + 1) * m, k], some)
+        scores(lin.keys, h * m, first, projections.queries[h * m : (h + 1) * m, k], some)
         total = _weigh_changes(row, some)
         for i in range(h * r, (h + 1) * r):
-            center = room.values[i, k] + lin.mean[k, i]
-            du, values = lin.values[i][first:k], room.values[i][first:k]
+            center = projections.values[i, k] + lin.mean[k, i]
+            du, values = lin.values[i][first:k], projections.values[i][first:k]
             pushed[i] = _push(row, some, du, values, center, total)
 
 
@@ -109,8 +109,8 @@ def solve(field: Field, lin: Linear, inverses: Array, right: Array, u: Array) ->
     d, columns = lin.force.shape[1], right.shape[1]
     eta, pushed = np.empty(right.shape[0]), np.empty(lin.values.shape[0])
     shown = np.empty(lin.keys.shape[0])
-    room = (np.empty(d), shown, np.empty(columns - 1), np.empty(inverses.shape[2]))
-    _substitute(field, lin, inverses, right, u, (eta, pushed), room)
+    buffers = (np.empty(d), shown, np.empty(columns - 1), np.empty(inverses.shape[2]))
+    _substitute(field, lin, inverses, right, u, (eta, pushed), buffers)
 
 
 @njit()
@@ -121,13 +121,13 @@ def _substitute(
     right: Array,
     u: Array,
     sums: tuple[Array, Array],
-    room: tuple[Array, Array, Array, Array],
+    buffers: tuple[Array, Array, Array, Array],
 ) -> None:
     n, d = lin.force.shape
     eta, pushed = sums
-    df, shown, z, solution = room
+    df, shown, z, solution = buffers
     for k in range(n):
-        token = lin.room.tokens[k]
+        token = lin.projections.tokens[k]
         inverse, radial, by_force, grows = lin.factors[k]
         _pushed(field, lin, k, eta, pushed)
         along, up = 0.0, 0.0

@@ -39,7 +39,7 @@ from parkade.engine.steps.chart import combine
 from parkade.engine.steps.clock import ERROR, OLD_STEP, REJECTED, STARTED, STEP, TIME
 from parkade.engine.steps.integrator import Goal, Integrator, Steps
 from parkade.engine.steps.lost_forces import doubt, find_noise, note
-from parkade.engine.steps.stages import STAGES, Work, stages, workspace
+from parkade.engine.steps.stages import STAGES, ImplicitWork, stages, workspace
 from parkade.engine.steps.tableau import RODAS4P
 from parkade.engine.steps.trust import ROUNDING
 from parkade.engine.system import LOG2E, Dims, System
@@ -60,7 +60,7 @@ _PLACE = 0.05  # how far a token may drift and still stay in its place
 
 
 @njit()
-def _start(system: System, x: Array, work: Work, goal: Goal) -> None:
+def _start(system: System, x: Array, work: ImplicitWork, goal: Goal) -> None:
     """Note where the tokens are, and set a cautious first step if the clock has none."""
     t_end, tol, _ = goal
     for k in range(x.shape[0]):
@@ -76,7 +76,7 @@ def _start(system: System, x: Array, work: Work, goal: Goal) -> None:
 
 
 @njit()
-def _limit(system: System, work: Work, h: float, rates: Array) -> float:
+def _limit(system: System, work: ImplicitWork, h: float, rates: Array) -> float:
     """The step that keeps the growth of every bound token below e; `rates` gets its rates.
 
     Where the motion is a power of time, it is also not much longer than the time passed.
@@ -86,7 +86,7 @@ def _limit(system: System, work: Work, h: float, rates: Array) -> float:
     return _resolving(work, h, rates)
 
 
-def _resolving(work: Work, h: float, rates: Array) -> float:
+def _resolving(work: ImplicitWork, h: float, rates: Array) -> float:
     """The longest step up to h that resolves the growth of every bound token."""
     raise TypeError("_resolving is called from compiled code only")
 
@@ -119,7 +119,7 @@ def _choose_resolving(work: Any, h: Any, rates: Any) -> Any:
 
 
 @njit()
-def _settle(work: Work, h: float, rates: Array) -> None:
+def _settle(work: ImplicitWork, h: float, rates: Array) -> None:
     """Count the growth of tokens that stay in their place, now that a step is taken."""
     n, d = work.place.shape
     for k in range(n):
@@ -150,7 +150,9 @@ def _longest(u: Array, n: int) -> float:
 
 
 @njit(allocates=True)
-def advance(system: System, dims: Dims, x: Array, work: Work, goal: Goal, steps: Steps) -> int:
+def advance(
+    system: System, dims: Dims, x: Array, work: ImplicitWork, goal: Goal, steps: Steps
+) -> int:
     """Take steps from `x` until t_end or until `steps` is full; see `explicit.advance`.
 
     Steps may be too short to change t: at t = 1e50 a merge still takes a time of order one.

@@ -12,14 +12,14 @@ from parkade.engine.compile.jit import lacks, njit
 from parkade.engine.jacobian.small_matrices import abscissa
 from parkade.engine.steps.chart import quieten
 from parkade.engine.steps.clock import TRUSTED
-from parkade.engine.steps.stages import Work
+from parkade.engine.steps.stages import ImplicitWork
 from parkade.engine.steps.trust import DOUBT, ROUNDING, drift_speed, note_growth, note_rest
 from parkade.engine.system import System
 from parkade.engine.vectors import frobenius, largest, noise_speed
 
 
 @njit()
-def find_noise(system: System, x: Array, work: Work) -> None:
+def find_noise(system: System, x: Array, work: ImplicitWork) -> None:
     """Set the speed that rounding may give each token, and velocities below it to zero."""
     size = 2.0 * frobenius(system.value)
     for k in range(x.shape[0]):
@@ -34,7 +34,7 @@ def find_noise(system: System, x: Array, work: Work) -> None:
 
 
 @njit()
-def doubt(work: Work, t: float, h: float, tol: float) -> None:
+def doubt(work: ImplicitWork, t: float, h: float, tol: float) -> None:
     """Count how far lost forces may have moved tokens that nothing holds in their place."""
     for k in range(work.noise.size):
         noise = work.noise[k]
@@ -51,7 +51,7 @@ def doubt(work: Work, t: float, h: float, tol: float) -> None:
 
 
 @njit()
-def note(system: System, x: Array, work: Work, end: float, tol: float) -> None:
+def note(system: System, x: Array, work: ImplicitWork, end: float, tol: float) -> None:
     """Note what rounding may do in a step until `end`; see `trust`."""
     velocity, error = work.lin.velocity, max(ROUNDING, system.accuracy)
     note_growth(work.clock, work.watch, x, velocity, error, tol, system.causal)
@@ -61,7 +61,7 @@ def note(system: System, x: Array, work: Work, end: float, tol: float) -> None:
         note_rest(work.clock, end, speed, drift, tol)
 
 
-def _held(work: Work, least: float) -> bool:
+def _held(work: ImplicitWork, least: float) -> bool:
     """Whether every token returns to its place at this rate or faster, if rounding moves it."""
     raise TypeError("_held is called from compiled code only")
 

@@ -32,7 +32,7 @@ from parkade.engine.compile.jit import interpreted, njit
 from parkade.engine.compile.threads import share_out
 from parkade.engine.field.field import Field
 from parkade.engine.flow.velocity import evaluate, retract, tick
-from parkade.engine.steps.brownian import Noise, Span, scatter_rows
+from parkade.engine.steps.brownian import BrownianNoise, Span, scatter_rows
 from parkade.engine.steps.clock import REJECTED, STEP, TIME, new_clock
 from parkade.engine.steps.integrator import Goal, Integrator, Steps
 from parkade.engine.system import Dims
@@ -51,14 +51,14 @@ GROW = 0.2
 """The error, relative to tol, below which the next step is twice as long."""
 
 _CHUNK = 128  # tokens per task
-_NEXT, _READY = 0, 1  # places in `Work.state`
+_NEXT, _READY = 0, 1  # places in `SplittingWork.state`
 
 
-class Work(NamedTuple):
+class SplittingWork(NamedTuple):
     """The clock of a run between calls, its noise, and the arrays it works in."""
 
     clock: Array
-    noise: Noise
+    noise: BrownianNoise
     wanted: Array  # increasing times at which steps are to end; the last is t_end
     state: Array  # (2,): the number of the next one, and whether `fine` is the next step
     slope: Array  # (n, columns)
@@ -68,17 +68,17 @@ class Work(NamedTuple):
     fine: Array
 
 
-def workspace(n: int, d: int, *, causal: bool = True, stores: bool = True) -> Work:
+def workspace(n: int, d: int, *, causal: bool = True, stores: bool = True) -> SplittingWork:
     """Room for a run of n tokens with d columns, without noise and with no wanted times.
 
     A run sets these, and the first step on the clock.
     """
-    still = Noise(0.0, False, 1.0, np.zeros(2, dtype=np.uint64))
+    still = BrownianNoise(0.0, False, 1.0, np.zeros(2, dtype=np.uint64))
     room = (np.empty((n, d)) for _ in range(5))
-    return Work(new_clock(), still, np.array([np.inf]), np.zeros(2), *room)
+    return SplittingWork(new_clock(), still, np.array([np.inf]), np.zeros(2), *room)
 
 
-def scatter(noise: Noise, x: Array, d: int, span: Span) -> None:
+def scatter(noise: BrownianNoise, x: Array, d: int, span: Span) -> None:
     """Move all tokens by noise: on all cores from the interpreter, on one in compiled code."""
     n = len(x)
     share_out(
@@ -104,7 +104,7 @@ def _ahead(x: Array, slope: Array, h: float, out: Array) -> None:
 
 
 @register_jitable
-def _drift(field: Field, dims: Dims, x: Array, t: float, h: float, work: Work) -> None:
+def _drift(field: Field, dims: Dims, x: Array, t: float, h: float, work: SplittingWork) -> None:
     """The midpoint rule, in place."""
     tick(field, t)
     evaluate(field, dims, x, work.slope)
@@ -117,7 +117,9 @@ def _drift(field: Field, dims: Dims, x: Array, t: float, h: float, work: Work) -
 
 
 @register_jitable
-def _whole(field: Field, dims: Dims, x: Array, t: float, h: float, cells: int, work: Work) -> None:
+def _whole(
+    field: Field, dims: Dims, x: Array, t: float, h: float, cells: int, work: SplittingWork
+) -> None:
     """A step of length h with so many cells, in place."""
     d, half = field.own_value.shape[0], cells // 2
     scatter(work.noise, x, d, Span(t, 0.5 * h, half, 0, half, 0.0))
@@ -126,7 +128,7 @@ def _whole(field: Field, dims: Dims, x: Array, t: float, h: float, cells: int, w
 
 
 @njit()
-def cells_of(h: float, d: int, noise: Noise, tol: float) -> int:
+def cells_of(h: float, d: int, noise: BrownianNoise, tol: float) -> int:
     """The number of cells of a step."""
     count, needed = FEWEST, 0.5 * (d - 1) * (h * noise.scale * noise.scale / tol) ** 2
     while count < needed and count < CELLS:
@@ -135,7 +137,7 @@ def cells_of(h: float, d: int, noise: Noise, tol: float) -> int:
 
 
 @njit()
-def longest(d: int, noise: Noise, tol: float) -> float:
+def longest(d: int, noise: BrownianNoise, tol: float) -> float:
     """The longest step for which CELLS are enough."""
     square = noise.scale * noise.scale
     if square == 0.0:
@@ -144,7 +146,9 @@ def longest(d: int, noise: Noise, tol: float) -> float:
 
 
 @register_jitable
-def _aside(field: Field, dims: Dims, x: Array, until: float, work: Work, goal: Goal) -> None:
+def _aside(
+    field: Field, dims: Dims, x: Array, until: float, work: SplittingWork, goal: Goal
+) -> None:
     """A step that ends before the one on the clock does, in place."""
     t, h, d = work.clock[TIME], work.clock[STEP], field.own_value.shape[0]
     cells = cells_of(h, d, work.noise, goal.tol)
@@ -157,7 +161,7 @@ def _aside(field: Field, dims: Dims, x: Array, until: float, work: Work, goal: G
 
 
 @register_jitable
-def _find(field: Field, dims: Dims, x: Array, work: Work, goal: Goal) -> float:
+def _find(field: Field, dims: Dims, x: Array, work: SplittingWork, goal: Goal) -> float:
     """Set `fine` to the end of a step whose error, relative to tol, is returned; -1 if none is."""
     clock, d, t = work.clock, field.own_value.shape[0], work.clock[TIME]
     h, known = clock[STEP], False
@@ -189,7 +193,9 @@ def _find(field: Field, dims: Dims, x: Array, work: Work, goal: Goal) -> float:
 
 
 @njit()
-def advance(field: Field, dims: Dims, x: Array, work: Work, goal: Goal, steps: Steps) -> int:
+def advance(
+    field: Field, dims: Dims, x: Array, work: SplittingWork, goal: Goal, steps: Steps
+) -> int:
     """Take steps from `x`, which is updated, until t_end or until `steps` is full.
 
     The return value says how many were taken, or -1 if the step size collapsed. As Python runs

@@ -30,7 +30,7 @@ from parkade.engine.steps.clock import new_clock
 from parkade.engine.steps.tableau import RODAS4P
 from parkade.engine.steps.trust import new_watch
 from parkade.engine.sums import harmonic, pairwise
-from parkade.engine.sums.running import GROUP, Group, close_group
+from parkade.engine.sums.running import GROUP, TokenGroup, close_group
 from parkade.engine.system import Dims, System
 from parkade.engine.vectors import copy, normalize
 
@@ -49,7 +49,7 @@ class Whole(NamedTuple):
     pivots: Array  # (N,)
 
 
-class Work(NamedTuple):
+class ImplicitWork(NamedTuple):
     """The state of a run between calls, and the arrays it works in."""
 
     clock: Array
@@ -73,7 +73,7 @@ def workspace_bytes(n: int, d: int, *, causal: bool, stores: bool = True) -> flo
     return (weights if stores else 0.0) + whole + 8.0 * n * d * (4 * d + 20 + STAGES)
 
 
-def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
+def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> ImplicitWork:
     """Room for a run of n tokens in dimension d, with direct sums (which it stores) or without."""
     check.fits_in_memory(
         workspace_bytes(n, d, causal=causal, stores=stores),
@@ -81,7 +81,7 @@ def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
         "use method='explicit', which stores no weights",
     )
     size = d - 1
-    return Work(
+    return ImplicitWork(
         clock=new_clock(),
         growth=np.zeros(n),
         place=np.zeros((n, d)),
@@ -118,7 +118,7 @@ def _lane(system: System, dims: Dims, n: int, stage: int) -> Lane:
 
 @njit(apart=True)
 def _block(
-    system: System, dims: Dims, x: Array, work: Work, h: float, lane: Lane, block: int
+    system: System, dims: Dims, x: Array, work: ImplicitWork, h: float, lane: Lane, block: int
 ) -> None:
     """The stage of a lane for a block of tokens, with harmonic sums, after the blocks before it."""
     s, y, slope = lane.stage, work.y, work.slope
@@ -132,7 +132,7 @@ def _block(
         for c in range(len(dims)):
             for k in range(lo, hi):
                 lane.transposed[c, k] = y[k, c]
-        group = Group(lo, hi, lane.ledger)
+        group = TokenGroup(lo, hi, lane.ledger)
         linear_time.sums(system).rows(system, dims, y, lane.transposed, group, slope)
         if system.floor > 0.0:
             quieten(work.noise, slope, lo, hi)
@@ -146,7 +146,7 @@ def _block(
 
 
 @njit(allocates=True)
-def _by_blocks(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
+def _by_blocks(system: System, dims: Dims, x: Array, work: ImplicitWork, h: float) -> None:
     n = x.shape[0]
     invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
     for s in range(STAGES):
@@ -156,7 +156,7 @@ def _by_blocks(system: System, dims: Dims, x: Array, work: Work, h: float) -> No
 
 
 @njit()
-def _slope(system: System, dims: Dims, x: Array, work: Work, h: float, s: int) -> None:
+def _slope(system: System, dims: Dims, x: Array, work: ImplicitWork, h: float, s: int) -> None:
     """The right-hand side of stage s, with direct sums."""
     n = x.shape[0]
     if s == 0:
@@ -172,7 +172,7 @@ def _slope(system: System, dims: Dims, x: Array, work: Work, h: float, s: int) -
 
 
 @njit(apart=True)
-def _directly(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
+def _directly(system: System, dims: Dims, x: Array, work: ImplicitWork, h: float) -> None:
     invert(work.lin.blocks, 1.0 / (_GAMMA * h), work.inverses)
     for s in range(STAGES):
         _slope(system, dims, x, work, h, s)
@@ -180,7 +180,7 @@ def _directly(system: System, dims: Dims, x: Array, work: Work, h: float) -> Non
 
 
 @njit(apart=True)
-def _together(system: System, dims: Dims, x: Array, work: Work, h: float) -> None:
+def _together(system: System, dims: Dims, x: Array, work: ImplicitWork, h: float) -> None:
     """With full attention, where all tokens depend on each other."""
     jacobian, factors, pivots = work.whole
     factorize(jacobian, 1.0 / (_GAMMA * h), factors, pivots)

@@ -34,7 +34,7 @@ from parkade.engine.sums.queries import (
     safe_shift,
     set_queries,
 )
-from parkade.engine.sums.running import CHUNK, FOLD, Chunk, Group, fold
+from parkade.engine.sums.running import CHUNK, FOLD, Chunk, TokenGroup, fold
 from parkade.engine.system import Dims, System
 from parkade.engine.vectors import total
 
@@ -57,7 +57,9 @@ def _at_queries(dims: Any) -> Any:
 
 
 @njit(allocates=True, apart=True)
-def rows(system: System, dims: Dims, x: Array, transposed: Array, group: Group, out: Array) -> None:
+def rows(
+    system: System, dims: Dims, x: Array, transposed: Array, group: TokenGroup, out: Array
+) -> None:
     """Velocities of a group of tokens; see `harmonic.rows`."""
     n, d = x.shape[0], len(dims)
     lo, hi, ledger = group

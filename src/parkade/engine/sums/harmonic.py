@@ -24,7 +24,16 @@ from parkade.engine.compile.simd import exp2
 from parkade.engine.compile.threads import share_out
 from parkade.engine.sums.basis import basis
 from parkade.engine.sums.pairwise import project
-from parkade.engine.sums.running import CHUNK, FOLD, GROUP, Chunk, Group, Running, close_group, fold
+from parkade.engine.sums.running import (
+    CHUNK,
+    FOLD,
+    GROUP,
+    Chunk,
+    Running,
+    TokenGroup,
+    close_group,
+    fold,
+)
 from parkade.engine.system import Dims, System
 from parkade.engine.vectors import scalar, total
 
@@ -120,7 +129,7 @@ def is_lone(other: float, mass: float, accuracy: float) -> bool:
     return not other >= LONE or ROUNDING * mass > accuracy * (1.0 + other)
 
 
-class Room(NamedTuple):
+class SumBuffers(NamedTuple):
     """What `rows` works with."""
 
     keys: Keys
@@ -131,7 +140,9 @@ class Room(NamedTuple):
 
 
 @njit(allocates=True, apart=True)
-def rows(system: System, dims: Dims, x: Array, transposed: Array, group: Group, out: Array) -> None:
+def rows(
+    system: System, dims: Dims, x: Array, transposed: Array, group: TokenGroup, out: Array
+) -> None:
     """Velocities of a group of tokens; `transposed` is the transpose of x.
 
     Under the causal mask the ledger has the tokens before the group, and receives its sums.
@@ -140,19 +151,25 @@ def rows(system: System, dims: Dims, x: Array, transposed: Array, group: Group, 
     d = len(dims)
     keys = Keys(system.query[0, 0], transposed, np.empty(0))
     fixed = Keys(keys.rate, np.ascontiguousarray(system.frozen.T), system.frozen_weights)
-    room = Room(keys, fixed, make_room(d), np.empty((CHUNK, 2 + d)), np.empty(1 + d))
-    _set_means(system, dims, x, group, begin_sums(system, dims), room, out)
+    buffers = SumBuffers(keys, fixed, make_room(d), np.empty((CHUNK, 2 + d)), np.empty(1 + d))
+    _set_means(system, dims, x, group, begin_sums(system, dims), buffers, out)
     project(system, dims, x, group.lo, group.hi, out)
 
 
 @njit()
 def _set_means(
-    system: System, dims: Dims, x: Array, group: Group, running: Running, room: Room, out: Array
+    system: System,
+    dims: Dims,
+    x: Array,
+    group: TokenGroup,
+    running: Running,
+    buffers: SumBuffers,
+    out: Array,
 ) -> None:
     """Set `out` to the means μ_k of a group of tokens."""
     n, d = x.shape[0], len(dims)
     lo, hi, ledger = group
-    keys, fixed, weighed, far, sums = room
+    keys, fixed, weighed, far, sums = buffers
     frozen = total(system.frozen_weights)
     radial = scalar(system.value) == 0.0  # otherwise what is radial is projected away
     empty = system.causal and lo == 0 and len(system.frozen_weights) == 0
@@ -186,7 +203,7 @@ def _set_means(
 
 
 @njit(allocates=True, apart=True)
-def group_sums(system: System, dims: Dims, x: Array, group: Group) -> None:
+def group_sums(system: System, dims: Dims, x: Array, group: TokenGroup) -> None:
     """Enter the sums of a group of tokens in its ledger."""
     running, mass = begin_sums(system, dims), np.ones(FOLD)
     for k0 in range(group.lo, group.hi, FOLD):
@@ -195,11 +212,11 @@ def group_sums(system: System, dims: Dims, x: Array, group: Group) -> None:
         fold(running.state, group.ledger)
 
 
-def groups(system: System, dims: Dims, x: Array, threads: int | None = None) -> list[Group]:
+def groups(system: System, dims: Dims, x: Array, threads: int | None = None) -> list[TokenGroup]:
     """The groups of the tokens, each with a ledger as `rows` needs it."""
     n = len(x)
     parts = [
-        Group(lo, min(n, lo + GROUP), np.zeros((8, system.table.shape[1])))
+        TokenGroup(lo, min(n, lo + GROUP), np.zeros((8, system.table.shape[1])))
         for lo in range(0, n, GROUP)
     ]
     if len(parts) > 1 or not system.causal:

@@ -221,16 +221,16 @@ def _set_first(running: Running, chunk: Chunk, out: Array) -> None:
     x, lo, hi = chunk
     beta, flat = running.table[3, 0], running.scratch
     for i in range(hi - lo):
-        y, found = x[lo + i], flat[_OUT + i :: CHUNK]  # W, –, R, –, ∇W, –, ∇R, –, H
+        y, values = x[lo + i], flat[_OUT + i :: CHUNK]  # W, –, R, –, ∇W, –, ∇R, –, H
         for g in (8, 4):  # from ∇ to P∇/β, and in the idle place after it ⟨∇, x⟩
-            level = y[0] * found[g] + y[1] * found[g + 1]
-            found[g + 3] = level + y[2] * found[g + 2]
-            found[g] = (found[g] - y[0] * found[g + 3]) / beta
-            found[g + 1] = (found[g + 1] - y[1] * found[g + 3]) / beta
+            level = y[0] * values[g] + y[1] * values[g + 1]
+            values[g + 3] = level + y[2] * values[g + 2]
+            values[g] = (values[g] - y[0] * values[g + 3]) / beta
+            values[g + 1] = (values[g + 1] - y[1] * values[g + 3]) / beta
             # Near a pole ∂W/∂z is large, so 1 − z² must not be a difference.
-            found[g + 2] = (found[g + 2] * (y[0] * y[0] + y[1] * y[1]) - y[2] * level) / beta
-        out[i, 0], out[i, 1] = found[0], found[2]
-        out[i, 2], out[i, 3], out[i, 4] = found[4], found[5], found[6]
+            values[g + 2] = (values[g + 2] * (y[0] * y[0] + y[1] * y[1]) - y[2] * level) / beta
+        out[i, 0], out[i, 1] = values[0], values[2]
+        out[i, 2], out[i, 3], out[i, 4] = values[4], values[5], values[6]
 
 
 @njit(fastmath=FUSED)
@@ -239,9 +239,9 @@ def _set_second(running: Running, chunk: Chunk, second: Array) -> None:
     x, lo, hi = chunk
     beta, flat = running.table[3, 0], running.scratch
     for i in range(hi - lo):
-        y, found = x[lo + i], flat[_OUT + i :: CHUNK]
-        trace = beta * (found[0] + found[2]) - found[7]
-        p, q, r, s, t = found[12], found[13], found[14], found[15], found[16]
+        y, values = x[lo + i], flat[_OUT + i :: CHUNK]
+        trace = beta * (values[0] + values[2]) - values[7]
+        p, q, r, s, t = values[12], values[13], values[14], values[15], values[16]
         H = ((p + trace, q, r), (q, trace - p, s), (r, s, t + trace))
         h0 = H[0][0] * y[0] + H[0][1] * y[1] + H[0][2] * y[2]
         h1 = H[1][0] * y[0] + H[1][1] * y[1] + H[1][2] * y[2]
@@ -251,7 +251,7 @@ def _set_second(running: Running, chunk: Chunk, second: Array) -> None:
         for a in range(3):
             for b in range(3):
                 inner = H[a][b] - y[a] * Hx[b] - Hx[a] * y[b] + radial * y[a] * y[b]
-                second[i, a, b] = inner / beta**2 + y[a] * (found[8 + b] - found[4 + b] / beta)
+                second[i, a, b] = inner / beta**2 + y[a] * (values[8 + b] - values[4 + b] / beta)
 
 
 @njit(allocates=True)

@@ -42,8 +42,8 @@ def _bessel(r: float, count: int, half: bool) -> list[Decimal]:
 
 def _fourier_columns(r: float, size: int) -> list[float]:
     """e^{−r} I_m for m = −2 … size + 1: the series of `fourier` are differences of these."""
-    found = _bessel(r, size + 2, half=False)
-    return [float(found[abs(m)]) for m in range(-2, size + 2)]
+    values = _bessel(r, size + 2, half=False)
+    return [float(values[abs(m)]) for m in range(-2, size + 2)]
 
 
 def _legendre_columns(r: float, top: int) -> list[float]:

@@ -24,7 +24,7 @@ SHORTEST = 0.0
 """Queries shorter than this have no second moments; none are."""
 
 
-class Series(NamedTuple):
+class Modes(NamedTuple):
     """What is needed of one query at a time."""
 
     lengths: Array
@@ -32,12 +32,12 @@ class Series(NamedTuple):
 
 
 @njit(allocates=True)
-def make_series(table: Array, lengths: Array) -> Series:
+def make_series(table: Array, lengths: Array) -> Modes:
     """Room for the coefficients of a query."""
     own = np.zeros((2, lengths.shape[2]))
     for m in range(own.shape[1]):
         own[1, m] = m
-    return Series(lengths, own)
+    return Modes(lengths, own)
 
 
 @njit(inline="always")
@@ -50,7 +50,7 @@ def _count_once(own: Array, state: Array, sums: Array) -> None:
 
 @njit()
 def far_sums(
-    running: Running, series: Series, queries: Queries, chunk: Chunk, out: Array, join: bool
+    running: Running, series: Modes, queries: Queries, chunk: Chunk, out: Array, join: bool
 ) -> None:
     """Sums over the tokens in the state, for the queries of a chunk one by one.
 
@@ -73,7 +73,7 @@ def far_sums(
 
 @njit()
 def far_second(
-    running: Running, series: Series, queries: Queries, chunk: Chunk, out: Array, second: Array
+    running: Running, series: Modes, queries: Queries, chunk: Chunk, out: Array, second: Array
 ) -> None:
     """`far_sums` with joining, and in `second` the matrices Σ w (x_j − y)(x_j − y)ᵀ."""
     table, state, scratch = running
@@ -98,7 +98,7 @@ def far_second(
 
 @njit()
 def far_changes(
-    running: Running, series: Series, queries: Queries, chunk: Chunk, u: Array, out: Array
+    running: Running, series: Modes, queries: Queries, chunk: Chunk, u: Array, out: Array
 ) -> None:
     """How the sums of the query of token lo = hi − 1 change if tokens j before it move by u[:, j].
 

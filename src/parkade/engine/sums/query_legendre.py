@@ -40,7 +40,7 @@ _BY_G, _BY_R, _BY_B = (_SCALED + 4 * CHUNK * row for row in range(3))
 _HERE, _SLOPE, _BEND = 0, 2, 4
 
 
-class Series(NamedTuple):
+class Degrees(NamedTuple):
     """What is needed of the queries of a chunk."""
 
     lengths: Array
@@ -50,11 +50,11 @@ class Series(NamedTuple):
 
 
 @njit(allocates=True)
-def make_series(table: Array, lengths: Array) -> Series:
+def make_series(table: Array, lengths: Array) -> Degrees:
     """Room for the coefficients of a chunk of queries."""
     columns, stride = lengths.shape[2], degree(table.shape[1]) + 4
     # Four degrees are taken at once, so the last rows are followed by some that count nothing.
-    return Series(
+    return Degrees(
         lengths,
         np.empty(columns),
         np.zeros((columns + 3, CHUNK)),
@@ -104,7 +104,7 @@ def _collect(flat: Array, down: int, factor: float, which: int, result: int) -> 
 
 
 @njit()
-def _set_series(series: Series, queries: Queries, count: int) -> None:
+def _set_series(series: Degrees, queries: Queries, count: int) -> None:
     """Set the coefficients of the first `count` queries."""
     lengths, column, coefficients, _ = series
     for i in range(count):
@@ -114,7 +114,7 @@ def _set_series(series: Series, queries: Queries, count: int) -> None:
 
 
 @njit(fastmath=FUSED)
-def _sum_all(running: Running, series: Series, full: bool) -> None:
+def _sum_all(running: Running, series: Degrees, full: bool) -> None:
     """Sum over all (l, m), for the queries loaded; `full` is for second moments."""
     table, state, _ = running
     coefficients, flat = series.coefficients, series.flat
@@ -159,7 +159,7 @@ def _sum_all(running: Running, series: Series, full: bool) -> None:
 
 @njit(fastmath=FUSED, error_model="numpy")
 def _evaluate(
-    running: Running, series: Series, queries: Queries, count: int, out: Array, second: Array
+    running: Running, series: Degrees, queries: Queries, count: int, out: Array, second: Array
 ) -> None:
     """Set out (CHUNK, 5) to W, R and N, and second (CHUNK, 3, 3), unless empty, as `far_second`."""
     coefficients, flat = series.coefficients, series.flat
@@ -168,27 +168,27 @@ def _evaluate(
     _set_series(series, queries, count)
     _sum_all(running, series, full)
     for i in range(count):
-        y, found = queries.directions[i], flat[_OUT + i :: CHUNK]  # G, –, R, –, ∇G, –, ∇B, –, H
+        y, values = queries.directions[i], flat[_OUT + i :: CHUNK]  # G, –, R, –, ∇G, –, ∇B, –, H
         for g in (8, 4):  # from ∇ to P∇, and in the idle place after it ⟨∇, y⟩
-            level = y[0] * found[g] + y[1] * found[g + 1]
-            found[g + 3] = level + y[2] * found[g + 2]
-            found[g] -= y[0] * found[g + 3]
-            found[g + 1] -= y[1] * found[g + 3]
+            level = y[0] * values[g] + y[1] * values[g + 1]
+            values[g + 3] = level + y[2] * values[g + 2]
+            values[g] -= y[0] * values[g + 3]
+            values[g + 1] -= y[1] * values[g + 3]
             # Near a pole ∂G/∂z is large, so 1 − z² must not be a difference.
-            found[g + 2] = found[g + 2] * (y[0] * y[0] + y[1] * y[1]) - y[2] * level
+            values[g + 2] = values[g + 2] * (y[0] * y[0] + y[1] * y[1]) - y[2] * level
         r = queries.sizes[0, i]
-        W = r * found[0] + coefficients[series.column.size - 1, i] * constant
-        R = found[2]
+        W = r * values[0] + coefficients[series.column.size - 1, i] * constant
+        R = values[2]
         out[i, 0], out[i, 1] = W, R
-        out[i, 2], out[i, 3], out[i, 4] = found[4], found[5], found[6]
+        out[i, 2], out[i, 3], out[i, 4] = values[4], values[5], values[6]
         if full:
-            _set_second(y, found, W + R - found[7], r, second[i])
+            _set_second(y, values, W + R - values[7], r, second[i])
 
 
 @njit(fastmath=FUSED, error_model="numpy")
-def _set_second(y: Array, found: Array, trace: float, r: float, second: Array) -> None:
+def _set_second(y: Array, values: Array, trace: float, r: float, second: Array) -> None:
     """Set `second` to Σ w (x_j − y)(x_j − y)ᵀ = T + y bᵀ + b yᵀ + Σ w (t − 1)² y yᵀ."""
-    p, q, s, t, u = found[12], found[13], found[14], found[15], found[16]
+    p, q, s, t, u = values[12], values[13], values[14], values[15], values[16]
     H = ((p + trace, q, s), (q, trace - p, t), (s, t, u + trace))
     h0 = H[0][0] * y[0] + H[0][1] * y[1] + H[0][2] * y[2]
     h1 = H[1][0] * y[0] + H[1][1] * y[1] + H[1][2] * y[2]
@@ -196,17 +196,17 @@ def _set_second(y: Array, found: Array, trace: float, r: float, second: Array) -
     Hy = (h0, h1, h2)
     radial = y[0] * h0 + y[1] * h1 + y[2] * h2
     spread = (H[0][0] + H[1][1] + H[2][2] - radial) / r  # tr T, as |y| = 1
-    along = -2.0 * found[2] - spread
+    along = -2.0 * values[2] - spread
     for a in range(3):
         for c in range(3):
             inner = H[a][c] - y[a] * Hy[c] - Hy[a] * y[c] + radial * y[a] * y[c]
-            beside = y[a] * found[8 + c] + found[8 + a] * y[c]
+            beside = y[a] * values[8 + c] + values[8 + a] * y[c]
             second[a, c] = inner / r + beside + along * y[a] * y[c]
 
 
 @njit(allocates=True)
 def far_sums(
-    running: Running, series: Series, queries: Queries, chunk: Chunk, out: Array, join: bool
+    running: Running, series: Degrees, queries: Queries, chunk: Chunk, out: Array, join: bool
 ) -> None:
     """Set out (CHUNK, 5) to W, R and N at the queries of a chunk; with `join` add its tokens."""
     _evaluate(running, series, queries, chunk.hi - chunk.lo, out, np.empty((0, 3, 3)))
@@ -216,7 +216,7 @@ def far_sums(
 
 @njit()
 def far_second(
-    running: Running, series: Series, queries: Queries, chunk: Chunk, out: Array, second: Array
+    running: Running, series: Degrees, queries: Queries, chunk: Chunk, out: Array, second: Array
 ) -> None:
     """`far_sums` with joining, and in `second` the matrices Σ w (x_j − y)(x_j − y)ᵀ."""
     _evaluate(running, series, queries, chunk.hi - chunk.lo, out, second)
@@ -225,7 +225,7 @@ def far_second(
 
 @njit(allocates=True)
 def far_changes(
-    running: Running, series: Series, queries: Queries, chunk: Chunk, u: Array, out: Array
+    running: Running, series: Degrees, queries: Queries, chunk: Chunk, u: Array, out: Array
 ) -> None:
     """How W, R and N at the queries of a chunk change if every token j before it moves by u[:, j].
 

@@ -39,7 +39,7 @@ class Chunk(NamedTuple):
     hi: int
 
 
-class Group(NamedTuple):
+class TokenGroup(NamedTuple):
     """The tokens lo ≤ k < hi, and the sums over the tokens before them.
 
     Rows of the ledger (8, size), each pair with a real and an imaginary one: the sums before the

@@ -30,7 +30,7 @@ _OWN_MODE_SECONDS, _OWN_MODES_TOKEN_SECONDS = 1.7e-9, 7e-8
 _OWN_HARMONIC_SECONDS, _OWN_HARMONICS_TOKEN_SECONDS = 1.9e-9, 3.5e-7
 
 
-class Series(NamedTuple):
+class HarmonicSeries(NamedTuple):
     """What is known about the harmonic series of one dimension."""
 
     table: Callable[[float, float], Array]  # (β, tail): coefficients that lack less than `tail`
@@ -126,7 +126,7 @@ def _own_legendre_seconds(size: int, n: int) -> float:
 
 
 SERIES = {
-    2: Series(_fourier_table, _fourier_size, _fourier_seconds, _own_fourier_seconds),
-    3: Series(_legendre_table, _legendre_size, _legendre_seconds, _own_legendre_seconds),
+    2: HarmonicSeries(_fourier_table, _fourier_size, _fourier_seconds, _own_fourier_seconds),
+    3: HarmonicSeries(_legendre_table, _legendre_size, _legendre_seconds, _own_legendre_seconds),
 }
 """The series by dimension."""

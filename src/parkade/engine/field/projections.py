@@ -15,7 +15,7 @@ FEW = 8
 """Up to so many dimensions, matrix products of tokens are loops instead of calls of BLAS."""
 
 
-class Room(NamedTuple):
+class Projections(NamedTuple):
     """What all tokens show to each other, and arrays that threads do not share."""
 
     tokens: Array  # (n, d)
@@ -25,11 +25,11 @@ class Room(NamedTuple):
 
 
 @njit(allocates=True)
-def make_room(field: Field, n: int) -> Room:
-    """Room for n tokens."""
+def allocate_projections(field: Field, n: int) -> Projections:
+    """Projections of n tokens, not yet computed."""
     count, ranks = field.keys.shape[0], field.values.shape[0]
     width = padded(n)
-    return Room(
+    return Projections(
         np.empty((n, field.own_value.shape[0])),
         np.zeros((count, width)),
         np.zeros((count, width)),
@@ -51,11 +51,11 @@ def turn(turns: Array, k: int, vector: Array) -> None:
 
 
 @njit()
-def _gather(field: Field, x: Array, lo: int, hi: int, room: Room) -> None:
+def _gather(field: Field, x: Array, lo: int, hi: int, projections: Projections) -> None:
     """Copy the tokens, without what else is in a state."""
     for k in range(lo, hi):
-        for c in range(room.tokens.shape[1]):
-            room.tokens[k, c] = x[k, c]
+        for c in range(projections.tokens.shape[1]):
+            projections.tokens[k, c] = x[k, c]
 
 
 @njit()
@@ -98,24 +98,24 @@ def _put(columns: Array, lo: int, out: Array) -> None:
 
 
 @njit(allocates=True, apart=True)
-def project(field: Field, x: Array, room: Room, lo: int, hi: int) -> None:
+def project(field: Field, x: Array, projections: Projections, lo: int, hi: int) -> None:
     """Set queries, keys and values of the tokens lo ≤ k < hi."""
-    _gather(field, x, lo, hi, room)
-    tokens = room.tokens[lo:hi]
+    _gather(field, x, lo, hi, projections)
+    tokens = projections.tokens[lo:hi]
     if tokens.shape[1] <= FEW:
         columns = np.empty((tokens.shape[1], hi - lo))
         to_columns(tokens, columns)
-        multiply_few(field.queries, columns, hi - lo, room.queries, lo)
-        multiply_few(field.keys, columns, hi - lo, room.keys, lo)
-        multiply_few(field.values, columns, hi - lo, room.values, lo)
+        multiply_few(field.queries, columns, hi - lo, projections.queries, lo)
+        multiply_few(field.keys, columns, hi - lo, projections.keys, lo)
+        multiply_few(field.values, columns, hi - lo, projections.values, lo)
     else:
-        _put(np.dot(field.queries, tokens.T), lo, room.queries)
-        _put(np.dot(field.keys, tokens.T), lo, room.keys)
-        _put(np.dot(field.values, tokens.T), lo, room.values)
+        _put(np.dot(field.queries, tokens.T), lo, projections.queries)
+        _put(np.dot(field.keys, tokens.T), lo, projections.keys)
+        _put(np.dot(field.values, tokens.T), lo, projections.values)
     if field.turns.shape[1] > 0:
         for k in range(lo, hi):
-            turn(field.turns, k, room.queries[:, k])
-            turn(field.turns, k, room.keys[:, k])
+            turn(field.turns, k, projections.queries[:, k])
+            turn(field.turns, k, projections.keys[:, k])
 
 
 @njit(inline="always")
