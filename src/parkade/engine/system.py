@@ -1,4 +1,4 @@
-"""A model in the form that the compiled code needs, in the language of attention.
+"""A model with one head as matrices and arrays, in the form that the compiled code needs.
 
 Token k makes a *query*, and every token it attends to offers a *key* and a *value*:
 
@@ -8,8 +8,8 @@ Token k makes a *query*, and every token it attends to offers a *key* and a *val
 
 The score of token k with key j is ⟨A x_k, x_j⟩, its weight 2^score, which counts once for a token
 and `frozen_weights` times for a frozen one. K and Q only appear together, so the keys need no
-matrix: the query has all of it. Values are summed first and multiplied by V afterwards, once
-per token instead of once per pair.
+matrix of their own: it is part of the query. Values are summed first and multiplied by V
+afterwards, once per token instead of once per pair.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ NOISE = 16 * float(np.finfo(np.float64).eps)
 
 @njit()
 def largest(v: Array) -> float:
-    """The largest length of a row; NaN if any number is."""
+    """The largest length of a row of `x`; NaN if any entry is NaN."""
     result = 0.0
     for k in range(v.shape[0]):
         square = 0.0
@@ -47,7 +47,7 @@ def noise_speed(V: Array, accuracy: float) -> float:
 
 @register_jitable
 def frobenius(matrix: Array) -> float:
-    """The root of the sum of squares."""
+    """The Frobenius norm of a matrix."""
     total = 0.0
     for row in range(matrix.shape[0]):
         for column in range(matrix.shape[1]):
@@ -57,7 +57,7 @@ def frobenius(matrix: Array) -> float:
 
 @njit()
 def total(v: Array) -> float:
-    """The sum of all numbers, one after the other."""
+    """The sum of all numbers, added in the order in which they are stored."""
     result = 0.0
     for i in range(v.size):
         result += v[i]
@@ -66,7 +66,7 @@ def total(v: Array) -> float:
 
 @njit()
 def copy(x: Array, out: Array) -> None:
-    """Set `out` to `x`."""
+    """Copy the numbers of `x` to `out`."""
     size = x.size
     source, target = x.reshape(size), out.reshape(size)
     for e in range(size):

@@ -1,1 +1,1 @@
-"""How machine code is made, kept and loaded."""
+"""How functions are compiled, and how their machine code is stored and loaded."""

@@ -15,8 +15,8 @@ Anyone who can write as this user can also write digests, and needs no cache to 
 Machine code that comes with a wheel lies next to the sources it was made from. Whoever owns these
 may have written it, nobody else: files of other owners, or that others may write, are not used.
 
-Each version of the sources has a directory of its own, and using it sets its time. Those that were
-not used for a month are removed when code is stored.
+Each version of the sources has a directory of its own, whose time of modification is set whenever
+it is used. Directories that were not used for a month are removed when code is stored.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DIGEST_BYTES = 32
 
 _NAME = re.compile(r"[0-9a-f]{16}")  # of the directory of one version of the sources
 _UNFINISHED = re.compile(r".+\.[0-9a-f]{16}")
-_ABANDONED = 86400.0  # seconds after which nobody goes on with something unfinished
+_ABANDONED = 86400.0  # seconds after which an unfinished file is taken to be abandoned
 _UNUSED = 30 * 86400.0  # seconds after which code of other sources is removed
 
 
@@ -86,7 +86,7 @@ def read(path: Path, owner: int | None = None) -> memoryview | None:
 def write(path: Path, payload: bytes) -> None:
     """Write a file as a whole or not at all, even if other processes write it at the same time.
 
-    Nothing is flushed to the disk: what a crash leaves behind is found damaged when it is read.
+    Nothing is flushed to the disk: what a crash leaves behind counts as damaged when it is read.
     """
     temporary = f"{path}.{secrets.token_hex(8)}"
     try:

@@ -1,4 +1,4 @@
-"""A small vocabulary to write vector code in LLVM IR.
+"""Functions that write vector code in LLVM IR: constants, arithmetic, loops.
 
 Every floating-point instruction carries an explicit ``contract`` flag. An instruction
 without flags would silently inherit the caller's fast-math flags, and ``reassoc`` would
@@ -68,7 +68,7 @@ def splat(builder: Builder, value: Value, lanes: int) -> Value:
 
 
 def pack(builder: Builder, values: Sequence[Value]) -> Value:
-    """A vector of given numbers."""
+    """A vector with these numbers as its components."""
     result: Value = ir.Constant(vector(len(values)), ir.Undefined)
     for lane, value in enumerate(values):
         result = builder.insert_element(result, value, ir.Constant(_INT32, lane))

@@ -1,8 +1,8 @@
-"""`njit`, lean and with a cache of our own.
+"""`njit`, which compiles functions by the target of `lean` and stores their machine code.
 
-Numba's cache unpickles and runs whatever it finds, and ends the run if it cannot write; ours
-does neither (see `cache`). It has one file for each function and signature, and no index, so
-that processes that compile at the same time cannot mix up each other's entries.
+Numba's own cache unpickles and runs any file in its directory, and ends the run if it cannot
+write; this one does neither (see `cache`). It has one file for each function and signature, and no
+index, so that processes that compile at the same time cannot mix up each other's entries.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ SUMS = {"reassoc", "contract", "nsz"}
 """Flags that also let it split a sum over vector lanes."""
 
 # A function has its own flags, or none. What it does not name, Numba takes from whichever function
-# calls it first in a process: the bits would depend on what this process found in the cache.
+# calls it first in a process: the bits would depend on what is in the cache of this process.
 _OWN = {"fastmath": False, "error_model": "python"}
 
 
 def njit(
     *, allocates: bool = False, apart: bool = False, constants: bool = False, **options: Any
 ) -> Callable[[Function], Function]:
-    """Compile a function when it is first called; its machine code is kept between processes.
+    """Compile a function when it is first called; its machine code is stored for later processes.
 
     A function that makes arrays, or calls one that returns them, `allocates`. All others work
     with the arrays of their caller, do not count references, and are smaller and faster for it.
@@ -85,7 +85,7 @@ def is_tested() -> bool:
 
 
 def made_with() -> dict[str, str]:
-    """What machine code depends on besides its source: other bits may come of another one."""
+    """What the bits of results depend on besides the source: Numba, LLVM and processor."""
     from llvmlite import binding
 
     level = binding.get_host_cpu_name()
@@ -121,7 +121,7 @@ class _CheckedCache:
 
     @functools.cached_property
     def _stem(self) -> str:
-        """How the names of its files begin."""
+        """The beginning of the names of its files."""
         module = self._function.__module__.removeprefix("parkade.engine.")
         digest = sources.digest_of_function(self._function)
         return f"{module}.{self._function.__qualname__}-{digest[:8]}"
@@ -164,7 +164,7 @@ class _CheckedCache:
         return None
 
     def _payloads(self, key: tuple[Any, ...]) -> Iterator[memoryview]:
-        """What files hold for a key: the one that came with the wheel, and ours."""
+        """The contents of the files of a key: of the one in the wheel, and of that in the cache."""
         prebuilt = _prebuilt()
         if prebuilt is not None:
             payload = files.read(self._path(prebuilt, key), prebuilt.stat().st_uid)
@@ -177,7 +177,7 @@ class _CheckedCache:
                 yield payload
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled function, if that is possible."""
+        """Store a compiled function, if that is possible."""
         COUNTS["compiled"] += 1
         if _given_up or not self._enabled:
             return
@@ -207,7 +207,7 @@ class _CheckedCache:
 
 
 def _key(sig: Any, codegen: Any) -> tuple[Any, ...]:
-    """Types, processor and its features."""
+    """The key of a compiled function: types of its arguments, processor and its features."""
     return sig, codegen.magic_tuple()
 
 
@@ -229,7 +229,7 @@ def name_of_code() -> str:
 
 @functools.cache
 def private_directory() -> Path | None:
-    """Where machine code of these sources is kept, if there is such a place."""
+    """The directory for machine code of these sources, or None if none is safe."""
     name = name_of_code()
     return files.private_directory(name) if name else None
 
@@ -247,7 +247,7 @@ def _prebuilt() -> Path | None:
 COUNTS = {"compiled": 0, "loaded": 0}
 """How many functions this process has compiled, and loaded from files."""
 
-_ANNOTATION = 6  # the place of the annotated source in what Numba keeps of a function
+_ANNOTATION = 6  # the index of the annotated source in the tuple that Numba makes of a function
 
 _given_up: list[str] = []
 _OTHER_PLACE = "set NUMBA_CACHE_DIR to a directory of your own with 100 MB to spare"
@@ -255,7 +255,7 @@ _OTHER_NUMBA = f"install Numba {' or '.join(TESTED)}"
 
 
 def _give_up(reason: str, remedy: str = _OTHER_PLACE) -> None:
-    """Stop keeping machine code, and say so once."""
+    """Stop storing machine code, and tell the user so once."""
     if not _given_up:
         _given_up.append(reason)
         tell.get()(f"compiled code is not kept, so each process compiles it ({reason}); {remedy}")

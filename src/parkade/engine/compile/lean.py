@@ -1,4 +1,4 @@
-"""A target of Numba's that compiles each entry point as one piece.
+"""A target for Numba that compiles a function that Python calls, with all it calls, as one piece.
 
 By default Numba optimises and emits every inner function on its own, and once more in each of
 its callers. That is most of the time it takes; and since the copies are weak symbols, a call
@@ -43,7 +43,7 @@ _NEEDED = ["avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave
 
 
 class LinkedLibrary(codegen.JITCodeLibrary):
-    """One function, with all that it calls."""
+    """The code of one function, with that of all functions it calls."""
 
     _linked = False  # here, and not loaded from a file
 
@@ -145,7 +145,7 @@ class Target(target_extension.CPU):
 
 
 class Descriptor(registry.CPUTarget):
-    """The contexts of the target."""
+    """The contexts for typing and for code that belong to the target."""
 
     def __init__(self) -> None:
         super().__init__(NAME)
@@ -183,7 +183,7 @@ class Compiler(dispatcher._FunctionCompiler):
 
 
 class Inner(dispatcher.Dispatcher):
-    """A function that compiled code calls."""
+    """A compiled function that only compiled code calls."""
 
     targetdescr = Descriptor()
     constants = False
@@ -218,7 +218,7 @@ class EntryPoint(Inner):
 
     def compile(self, sig: Any) -> Any:
         """Compile, without looking for garbage: there is little among millions of new objects."""
-        # Numba's own functions are for the CPU, unless they are told otherwise.
+        # Numba compiles its own functions for the CPU, unless this override says otherwise.
         with _no_collection(), target_extension.target_override(NAME):
             return super().compile(sig)
 

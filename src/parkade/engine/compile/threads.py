@@ -1,4 +1,4 @@
-"""Sharing work out to the cores."""
+"""Sharing calls out to threads on all cores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from parkade.base import forks
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system

@@ -3,7 +3,7 @@
 Machine code is made for a level of x86-64 (see `lean`), whose registers hold four numbers. A
 function that is written in LLVM IR can be made once more for registers of eight. Each lane has the
 same operations, so the bits are the same. Which version is called is decided at run time, so code
-that was kept, or came with a wheel, runs on both kinds of processor.
+that was stored, or came with a wheel, runs on both kinds of processor.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ binding.add_symbol(_SYMBOL, ctypes.addressof(ENABLED))
 
 
 class _Attributes(ir.values.FunctionAttributes):  # type: ignore[misc]
-    """Those that llvmlite knows, and the features of a processor."""
+    """Attributes of functions: those that llvmlite knows, and the features of a processor."""
 
     _known = frozenset([*ir.values.FunctionAttributes._known, _ATTRIBUTE])
 

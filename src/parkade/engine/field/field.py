@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 from parkade.base.types import Array
 
 POST, PRE, PERI, NGPT, SQRT = range(5)
-"""Normalisations."""
+"""Normalisations of a transformer, by number."""
 
 RELU, GELU, SILU = range(3)
-"""Activations."""
+"""Activations of an MLP, by number."""
 
 EVERYTHING = 2**62
 """A window or a prefix that never ends."""
@@ -52,7 +52,7 @@ class Field(NamedTuple):
     norm: int
     alpha: float  # the rate of nGPT
     window: int  # token k attends to no token up to k − window
-    prefix: int  # the first tokens, so many, attend to each other
+    prefix: int  # the number of first tokens that all attend to each other
     causal: bool  # whether no token attends to a later one
     origin: float  # the time at which the run begins
     now: Array  # (1,): the time, set by `tick`

@@ -38,11 +38,11 @@ from parkade.engine.system import LOG2E
 from parkade.engine.vectors import fast_dot, fast_sum
 
 LN2 = 1.0 / LOG2E
-"""Scores are in base 2: this times a change of one is that of the logarithm of a weight."""
+"""ln 2: scores are in base 2, and times this they are natural logarithms of weights."""
 
 
 class Linear(NamedTuple):
-    """Everything about the state of linearisation that the stages of a step need."""
+    """The linearisation of a `Field` at a state: all that the stages of a step need of it."""
 
     projections: Projections  # tokens, queries, keys and values
     weights: Array  # p_kj for j < k, row after row, for one head after the other
@@ -61,7 +61,7 @@ class Linear(NamedTuple):
 
 
 def allocate(field: Field, n: int, columns: int) -> Linear:
-    """Room for the linearisation of n tokens whose states have so many columns."""
+    """Arrays for the linearisation of n tokens whose states have this number of columns."""
     heads, size = len(field.slopes), columns - 1
     lengths = [k - max(0, k - field.window + 1) for k in range(n)]
     offsets = np.cumsum([0, *lengths], dtype=np.int64)
@@ -89,7 +89,7 @@ def allocate(field: Field, n: int, columns: int) -> Linear:
 
 
 class _Scratch(NamedTuple):
-    """What the linearisation of one token works with."""
+    """Working arrays for the linearisation of one token."""
 
     terms: Array  # (r or 1, n): scores of a head, which may have no values, are in the first row
     moment: Array  # (r, m)

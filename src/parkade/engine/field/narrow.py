@@ -32,7 +32,7 @@ _EIGHT = (None,) * 8
 
 @njit()
 def plan_tile(field: Field, n: int, lo: int, k: int, hi: int, edges: Array, plan: Plan) -> None:
-    """Say what the tokens k ≤ i < hi see; in the middle all of them see all."""
+    """Set the bounds and edges of a tile: the keys that each of the tokens k ≤ i < hi sees."""
     for lane in range(LANES):
         i = min(k + lane, hi - 1)
         edges[FIRST, lane], edges[END, lane] = first_seen(field, i), end_seen(field, i, n)
@@ -50,7 +50,7 @@ def plan_tile(field: Field, n: int, lo: int, k: int, hi: int, edges: Array, plan
 
 @njit()
 def is_narrow(field: Field, projections: Projections, h: int) -> bool:
-    """Whether there are tiles for a head."""
+    """Whether a head has few enough components, and no bias, to be summed by tiles."""
     most = NARROW * field.slopes.size
     rows = max(projections.keys.shape[0], projections.values.shape[0])
     return rows <= most and bool(field.slopes[h] == 0.0)

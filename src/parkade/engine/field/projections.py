@@ -1,4 +1,4 @@
-"""What the tokens of a `Field` show to each other: queries, keys and values, and who sees whom."""
+"""Queries, keys and values of the tokens of a `Field`, and which tokens attend to which."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from parkade.engine.field.field import Field
 from parkade.engine.jacobian.linearization import padded
 
 FEW = 8
-"""Up to so many dimensions, matrix products of tokens are loops instead of calls of BLAS."""
+"""The largest dimension in which matrix products of tokens are loops instead of calls of BLAS."""
 
 
 class Projections(NamedTuple):
-    """What all tokens show to each other, and arrays that threads do not share."""
+    """Queries, keys and values of all tokens, which the threads of a velocity share."""
 
     tokens: Array  # (n, d)
     queries: Array  # (H m, padded n)

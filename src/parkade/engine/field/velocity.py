@@ -30,7 +30,7 @@ CHUNK = 128
 
 @register_jitable
 def chunks(n: int) -> int:
-    """How many chunks n tokens have."""
+    """The number of chunks of n tokens."""
     return -(-n // CHUNK)
 
 
@@ -142,7 +142,7 @@ def whole(field: Field, x: Array, out: Array) -> None:
 _spare: deque[Projections] = deque(maxlen=1)
 """The arrays of the last call: new memory from the system costs a tenth of the time."""
 
-_LARGEST = 2**24  # bytes that are kept
+_LARGEST = 2**24  # most bytes that are stored between calls
 
 
 def _take_projections(field: Field, n: int) -> Projections:

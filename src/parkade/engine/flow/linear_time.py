@@ -1,4 +1,4 @@
-"""Attention sums in linear time: what the rest of the engine calls of them.
+"""Velocities and linearised flow by attention sums in linear time.
 
 If β KᵀQ is a positive multiple of I, a token is in the direction of its own query, and all queries
 have the same length: `harmonic` and `harmonic_linear`. Any other Q and K have queries of their own:

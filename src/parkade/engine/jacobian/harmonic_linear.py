@@ -2,7 +2,7 @@
 
 If token j moves by u_j, a sum over j of a function of x_j changes by the sum of its derivatives
 along the u_j: the same harmonic sums, with the changes of the features in the place of the
-features. A forward substitution (see `substitution`) keeps running sums of the changes of the
+features. A forward substitution (see `substitution`) updates running sums of the changes of the
 tokens solved for so far. The blocks J_kk need second moments, which are one more series each.
 
 Tokens that `harmonic` sums directly are summed directly here as well: lone tokens keep the
@@ -76,7 +76,7 @@ def linearize_rows(
 
 
 class _MomentBuffers(NamedTuple):
-    """What `linearize_rows` works with."""
+    """Working arrays of `linearize_rows`."""
 
     first: SumBuffers
     far: Array  # (CHUNK, d, d): second moments by harmonic sums
@@ -204,7 +204,7 @@ def solve_rows(
 
 
 class _SubstitutionBuffers(NamedTuple):
-    """What `solve_rows` works with."""
+    """Working arrays of `solve_rows`."""
 
     keys: Keys
     weighed: Array

@@ -1,4 +1,4 @@
-"""The flow linearised at the tokens: what the stages of an implicit step need of it.
+"""The linearisation of plain attention at the tokens, as the stages of an implicit step need it.
 
 Under the causal mask token k feels only tokens j ≤ k, so the Jacobian is block lower
 triangular and a linear system in it is solved token by token. With p_kj, a_k, μ_k and B as
@@ -36,7 +36,7 @@ PAD = 16
 
 
 class Linearization(NamedTuple):
-    """Everything about the point of linearisation that the stages of a step need."""
+    """The linearisation at a state: all that the stages of a step need of it."""
 
     keys: Array  # (d, padded n): x_j, coordinate by coordinate
     weights: Array  # p_kj for the other tokens k attends to, row after row, each padded
@@ -59,7 +59,7 @@ def padded(n: int) -> int:
 
 
 def allocate(n: int, d: int, *, causal: bool, stores: bool = True) -> Linearization:
-    """Room for the linearisation of n tokens in dimension d; `stores` all weights or none."""
+    """Arrays for the linearisation of n tokens in dimension d; `stores` all weights or none."""
     lengths = [padded(k if causal else n) for k in range(n if stores else 0)]
     offsets = np.cumsum([0, *lengths], dtype=np.int64)
     return Linearization(

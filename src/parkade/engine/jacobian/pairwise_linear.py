@@ -1,4 +1,4 @@
-"""The flow linearised by direct sums, which keep all weights; see `linearization`."""
+"""The flow linearised by direct sums, whose weights are all stored; see `linearization`."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def linearize(system: System, beta_query: Array, x: Array, lin: Linearization) -
 
 
 class _DirectBuffers(NamedTuple):
-    """What `linearize` works with: frozen tokens as keys and their weights, differences, terms."""
+    """Working arrays of `linearize`: frozen tokens as keys, their weights, differences, terms."""
 
     fixed: Array
     held: Array

@@ -74,7 +74,7 @@ def _push_two(
 
 @njit(allocates=True)
 def finish_room(d: int, inverses: Array) -> tuple[Array, Array, Array, Array]:
-    """Room for `finish`."""
+    """Working arrays for `finish`."""
     return np.empty(d), np.empty(d), np.empty(d - 1), np.empty(inverses.shape[2])
 
 
@@ -87,7 +87,7 @@ def finish(
     pushed: Array,
     room: tuple[Array, Array, Array, Array],
 ) -> None:
-    """Solve for u_k, given the part Σ_j p_kj [u_j + (δ_j − μ_k) ⟨a_k, u_j⟩] of tokens before it."""
+    """Solve for u_k, with the part Σ_j p_kj [u_j + (δ_j − μ_k) ⟨a_k, u_j⟩] of tokens before it."""
     lin, inverses, right, u = equations
     d = right.shape[1]
     x, v, z, solution = room

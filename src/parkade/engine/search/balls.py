@@ -1,4 +1,4 @@
-"""Which tokens lie within a ball around a token: compiled parking, token by token.
+"""Which tokens become centres and which lie within a ball around one: compiled, token by token.
 
 Two tokens are within reach of each other if Σ(x_c + sign·y_c)², summed in the order of the
 coordinates, is at most `bound` (sign −1) or at least it (sign +1). Every search below decides

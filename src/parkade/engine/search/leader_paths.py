@@ -1,4 +1,4 @@
-"""The life of the clusters reduced to their leaders: compiled, token by token.
+"""How clusters merge, with each cluster reduced to its leader: compiled, token by token.
 
 A cluster is a point at its *leader*, its earliest token, and carries all tokens that have joined
 it. Under the causal mask a leader feels earlier tokens only. So tokens are taken once, in their
@@ -21,10 +21,10 @@ from parkade.engine.search.leaders import Fates, Indices, Starts, count_parked, 
 
 _TOLERANCE = 0.01  # error of a step, times the sharpness: about that of ln T
 _LONGEST = 0.3  # of a step, in units of the range of attention
-_THINNING = 0.02  # distance of the points kept of a path, in the same units
+_THINNING = 0.02  # distance between the stored points of a path, in the same units
 _NEGLIGIBLE = 30.0  # weights below e^-30 of the largest do not count
 _TRIES = 60
-_LEAST = -1e4  # a force below e^-10000 is none: leaders at rest
+_LEAST = -1e4  # forces below e^-10000 count as zero: such leaders are at rest
 
 
 class LeaderPaths(NamedTuple):
@@ -180,7 +180,7 @@ def _keep(paths: LeaderPaths, s: int, now: float, y: Array) -> None:
 
 @njit()
 def _look(fates: Fates, view: View, s: int) -> None:
-    """Begin with the earlier leaders as they are at the start."""
+    """Set the view to the earlier leaders as they are at the start."""
     for u in range(s):
         view.mass[u] = fates.mass[u]
         view.root[u] = u

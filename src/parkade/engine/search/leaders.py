@@ -1,6 +1,6 @@
 """Which leader a token joins, by the law of pairs: compiled, token by token.
 
-`leader_paths` computes the same with paths; what both share is here.
+`leader_paths` computes the same with whole paths; the types and functions of both are here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Fates(NamedTuple):
 
 @njit()
 def log_sum(a: float, b: float) -> float:
-    """ln(e^a + e^b)."""
+    """ln(e^a + e^b), without overflow."""
     if a == -np.inf or b == -np.inf:
         return max(a, b)
     return max(a, b) + math.log1p(math.exp(-abs(a - b)))

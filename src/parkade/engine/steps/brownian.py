@@ -1,4 +1,4 @@
-"""Brownian paths that any step size sees alike: a tree of midpoints, from a generator of counters.
+"""Brownian paths that do not depend on the step size: trees of midpoints, drawn by counters.
 
 The increments of a path W over intervals of length `root` are independent. Half-way an interval of
 length w, W is the mean of its ends plus a normal number of variance w/4, and so on for both halves.
@@ -40,7 +40,7 @@ EVERYONE = 2**32 - 1
 
 
 class BrownianNoise(NamedTuple):
-    """The noise of a run."""
+    """The noise of a run: its size, and the key of its random numbers."""
 
     scale: float  # √(2/κ)
     common: bool  # whether all tokens have the same path
@@ -76,7 +76,7 @@ def philox(words: Words, key: Words) -> None:
 def normals(
     noise: BrownianNoise, token: int, depth: int, place: int, words: Words, out: Array
 ) -> None:
-    """Set `out` to the independent normal numbers of a place in the tree; `words` is room."""
+    """Set `out` to the normal numbers of a place in the tree; `words` is a working array."""
     for first in range(0, out.size, 4):
         words[0] = np.uint64(token)
         words[1] = np.uint64(256 * (first // 4) + depth)

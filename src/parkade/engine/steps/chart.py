@@ -31,7 +31,7 @@ def combine(
 def to_chart(x: Array, y: Array, out: Array, d: int, lo: int, hi: int) -> None:
     """Turn rows of velocities at y into dv/dt at v = y − x, in the chart at x.
 
-    Tokens are in the first d columns; what is in others has no chart.
+    Tokens are in the first d columns; other columns have no chart, and are left as they are.
 
     A stage that leaves the chart gives no finite numbers, and its step is rejected.
     """

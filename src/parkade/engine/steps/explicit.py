@@ -62,7 +62,7 @@ class ExplicitWork(NamedTuple):
 
 
 def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> ExplicitWork:
-    """Room for a run of n tokens in dimension d."""
+    """A clock and arrays for a run of n tokens in dimension d."""
     y, error = np.empty((2, n, d))
     return ExplicitWork(new_clock(), np.empty((7, n, d)), y, error, new_watch(n, d))
 
@@ -198,7 +198,7 @@ def advance(
 
 @njit()
 def interpolate(theta: float, start: Array, end: Array, dense: Array, out: Array) -> None:
-    """Tokens at a fraction `theta` of a step with given ends (n, d) and dense arrays (3, n, d)."""
+    """Tokens at a fraction `theta` of a step from its ends (n, d) and dense arrays (3, n, d)."""
     for k in range(out.shape[0]):
         for c in range(out.shape[1]):
             x = start[k, c]

@@ -49,7 +49,7 @@ class FieldWork(NamedTuple):
 
 
 def workspace(field: Field, n: int, columns: int) -> FieldWork:
-    """Room for a run of n tokens whose states have so many columns."""
+    """Arrays for a run of n tokens whose states have this number of columns."""
     size = columns - 1
     lin = allocate(field, n, columns)
     return FieldWork(
@@ -162,7 +162,7 @@ def _substitute(
 
 @njit(fastmath=SUMS)
 def _times(matrix: Array, vector: Array, out: Array) -> None:
-    """Set `out` to the product."""
+    """Set `out` to the product of a matrix and a vector."""
     for i in range(out.size):
         row = matrix[i]
         total = 0.0

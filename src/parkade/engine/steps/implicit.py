@@ -222,7 +222,7 @@ def advance(
 
 @njit(error_model="numpy")
 def interpolate(theta: float, start: Array, end: Array, dense: Array, out: Array) -> None:
-    """Tokens at a fraction `theta` of a step with given ends (n, d) and dense arrays (2, n, d)."""
+    """Tokens at a fraction `theta` of a step from its ends (n, d) and dense arrays (2, n, d)."""
     d = out.shape[1]
     for k in range(out.shape[0]):
         cosine = 0.0

@@ -19,7 +19,7 @@ class Goal(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The results of steps, one after the other; or room for them."""
+    """The results of steps, one after the other, or empty arrays for them."""
 
     times: Array  # (count,): when they end
     tokens: Array  # (count, n, d): where they end
@@ -35,10 +35,10 @@ class Work(Protocol):
 
 
 class Workspace(Protocol):
-    """A function that makes room for a run."""
+    """A function that makes the arrays of a run."""
 
     def __call__(self, n: int, d: int, *, causal: bool, stores: bool = True) -> Work:
-        """Room for n tokens in dimension d; `stores` if direct sums are to keep all weights."""
+        """Arrays for n tokens in dimension d; `stores` says whether all weights are stored."""
 
 
 @dataclass(frozen=True)

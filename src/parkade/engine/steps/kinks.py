@@ -38,7 +38,7 @@ ALLOWED = 3.0
 
 @njit()
 def cubic(tau: float, start: float, end: float, slope: float, last: float) -> float:
-    """The cubic on [0, 1] with given ends and slopes."""
+    """The cubic on [0, 1] that has these values and slopes at its ends."""
     step = end - start
     bend = (1.0 - tau) * (slope - step) - tau * (last - step)
     return start + tau * (step + (1.0 - tau) * bend)
@@ -138,7 +138,7 @@ def kink_error(
     """What kinks may cost a step from x to y, relative to what is allowed; and a shorter step.
 
     The latter, in units of the step, ends at the first kink that costs too much, unless a longer
-    one may cross it: the cost grows like the square of the step. `out` is room for (n, d) numbers.
+    one may cross it: the cost grows like the square of the step. `out` is a working array (n, d).
     """
     return _of_field(system, h, x, y, stages, tol, out) if isinstance(system, Field) else (0.0, 1.0)
 

@@ -1,4 +1,4 @@
-"""The integrators by name."""
+"""All integrators by their names."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ well, without iterated integrals. There are at most CELLS of them, and steps tha
 taken. Where that limits steps, δ and not h makes most of the error, which is O(√h) then.
 
 Steps are root/2^m long and begin at multiples of their length. One step is compared with two of
-half its length along the same path; these are kept if the difference is at most tol. Times that are
+half its length along the same path; these count if the difference is at most tol. Times that are
 wanted between the ends of steps, and the end of the run, are reached by a side step that leaves the
 steps as they are. So the same seed gives the same path for all tolerances and all times.
 """
@@ -69,7 +69,7 @@ class SplittingWork(NamedTuple):
 
 
 def workspace(n: int, d: int, *, causal: bool = True, stores: bool = True) -> SplittingWork:
-    """Room for a run of n tokens with d columns, without noise and with no wanted times.
+    """A clock and arrays for n tokens with d columns, without noise and with no wanted times.
 
     A run sets these, and the first step on the clock.
     """
@@ -105,7 +105,7 @@ def _ahead(x: Array, slope: Array, h: float, out: Array) -> None:
 
 @register_jitable
 def _drift(field: Field, dims: Dims, x: Array, t: float, h: float, work: SplittingWork) -> None:
-    """The midpoint rule, in place."""
+    """Move the tokens by the drift for a time h, by the midpoint rule, in place."""
     tick(field, t)
     evaluate(field, dims, x, work.slope)
     _ahead(x, work.slope, 0.5 * h, work.point)
@@ -120,7 +120,7 @@ def _drift(field: Field, dims: Dims, x: Array, t: float, h: float, work: Splitti
 def _whole(
     field: Field, dims: Dims, x: Array, t: float, h: float, cells: int, work: SplittingWork
 ) -> None:
-    """A step of length h with so many cells, in place."""
+    """Take a step of length h with this number of cells, in place."""
     d, half = field.own_value.shape[0], cells // 2
     scatter(work.noise, x, d, Span(t, 0.5 * h, half, 0, half, 0.0))
     _drift(field, dims, x, t, h, work)
@@ -149,7 +149,7 @@ def longest(d: int, noise: BrownianNoise, tol: float) -> float:
 def _aside(
     field: Field, dims: Dims, x: Array, until: float, work: SplittingWork, goal: Goal
 ) -> None:
-    """A step that ends before the one on the clock does, in place."""
+    """Take a side step to a time before the end of the step on the clock, in place."""
     t, h, d = work.clock[TIME], work.clock[STEP], field.own_value.shape[0]
     cells = cells_of(h, d, work.noise, goal.tol)
     reached = (until - t) / h * cells

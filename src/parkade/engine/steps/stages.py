@@ -66,7 +66,7 @@ class ImplicitWork(NamedTuple):
 
 
 def workspace_bytes(n: int, d: int, *, causal: bool, stores: bool = True) -> float:
-    """Memory that a run takes."""
+    """The memory that a run takes, in bytes."""
     # All weights, half of them under the causal mask; the whole Jacobian and its factors; four d×d
     # matrices per token (moments, products, blocks, inverses), its stages and some 20 vectors.
     weights, whole = (4.0 * n * n, 0.0) if causal else (8.0 * n * n, 16.0 * (n * (d - 1.0)) ** 2)
@@ -74,7 +74,7 @@ def workspace_bytes(n: int, d: int, *, causal: bool, stores: bool = True) -> flo
 
 
 def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> ImplicitWork:
-    """Room for a run of n tokens in dimension d, with direct sums (which it stores) or without."""
+    """Arrays for a run of n tokens in dimension d; `stores` says whether all weights are stored."""
     check.fits_in_memory(
         workspace_bytes(n, d, causal=causal, stores=stores),
         f"the implicit method with {n} tokens",
@@ -181,7 +181,7 @@ def _directly(system: System, dims: Dims, x: Array, work: ImplicitWork, h: float
 
 @njit(apart=True)
 def _together(system: System, dims: Dims, x: Array, work: ImplicitWork, h: float) -> None:
-    """With full attention, where all tokens depend on each other."""
+    """Solve all stages with full attention, where all tokens depend on each other."""
     jacobian, factors, pivots = work.whole
     factorize(jacobian, 1.0 / (_GAMMA * h), factors, pivots)
     for s in range(STAGES):

@@ -45,7 +45,7 @@ class Rodas(NamedTuple):
 
 
 def _lower(rows: list[list[float]], width: int) -> Array:
-    """A matrix whose first row is zero, and whose next ones begin with the given numbers."""
+    """A matrix whose first row is zero, and whose next rows begin with these numbers."""
     matrix = np.zeros((1 + len(rows), width))
     for row, values in zip(matrix[1:], rows, strict=True):
         row[: len(values)] = values

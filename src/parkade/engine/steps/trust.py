@@ -1,4 +1,4 @@
-"""What rounding may have done: how long a run can be trusted.
+"""How long a run can be trusted, because of what rounding errors may have done to it.
 
 Two things end the trust, and both are noted step by step, so that a longer run never trusts more.
 
@@ -33,13 +33,13 @@ DOUBT = 4  # how far lost forces may have moved this token so far
 PLACE = 5  # where it was in the slowest moment: d numbers
 
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
-"""How well the place of a token is known."""
+"""The rounding error of the place of a token."""
 
 _AWAY = 10.0  # how far tokens must have left an equilibrium, in units of tol
 
 
 def new_watch(n: int, d: int) -> Array:
-    """What is noted of n tokens in dimension d, each in a row."""
+    """An empty record of n tokens in dimension d, one row each."""
     return np.zeros((n, PLACE + d))
 
 

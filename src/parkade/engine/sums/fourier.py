@@ -54,7 +54,7 @@ _NUMBER = len(_ODD)
 
 @njit(allocates=True)
 def make_scratch(table: Array) -> Array:
-    """Room for the powers of a token, and for its sums."""
+    """A working array for the powers of a token and for its sums."""
     return np.zeros((3, table.shape[1]))
 
 
@@ -101,10 +101,11 @@ def make_sums(
 
     Arguments: x and y of the token, a step, the state, the table, the scratch, and the result.
     With `join` the token's powers are added to the local sums afterwards, else they are left in
-    the scratch. With `change`, the powers found there, of a token that moves by the step, are
-    first made to count by how they change: i m z^m times the step. If not `based`, the base is
-    taken to be zero, and the sums to be local. With `own` coefficients, the table has the rows
-    e^{−r} I_m for m from −2 to size + 1, and the numbers m; the mode 0 counts twice then.
+    the scratch. With `change`, the powers in the scratch belong to a token that moves by the
+    step, and their changes, i m z^m times the step, are first added to the local sums. If not
+    `based`, the base is taken to be zero, and the sums to be local. With `own` coefficients, the
+    table has the rows e^{−r} I_m for m from −2 to size + 1, and the numbers m; the mode 0 counts
+    twice then.
     """
 
     # Eight parameters: an intrinsic takes arrays one by one, and the first is Numba's own.

@@ -46,7 +46,7 @@ ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 @njit(allocates=True)
 def begin_sums(system: System, dims: Dims) -> Running:
-    """Running sums over no tokens."""
+    """Running sums to which no token has been added yet."""
     state = np.zeros((4, system.table.shape[1]))
     return Running(system.table, state, basis(dims).make_scratch(system.table))
 
@@ -119,18 +119,18 @@ def _add_keys(keys: Keys, x: Array, lo: int, hi: int, room: Array, sums: Array) 
 
 @njit(allocates=True)
 def make_room(d: int) -> Array:
-    """Room for `weigh`: a block of keys at a time, which stays in the L1 cache."""
+    """A working array for `weigh`: a block of keys at a time, which stays in the L1 cache."""
     return np.empty((2 * d + 2, 256))
 
 
 @njit()
 def is_lone(other: float, mass: float, accuracy: float) -> bool:
-    """Whether a token must be summed directly, given its harmonic Σ_{j≠k} w over `mass` tokens."""
+    """Whether a token must be summed directly, by its harmonic Σ_{j≠k} w over `mass` tokens."""
     return not other >= LONE or ROUNDING * mass > accuracy * (1.0 + other)
 
 
 class SumBuffers(NamedTuple):
-    """What `rows` works with."""
+    """Working arrays of `rows`."""
 
     keys: Keys
     fixed: Keys  # the frozen tokens

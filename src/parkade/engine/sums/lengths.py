@@ -3,8 +3,8 @@
 With any Q and K, the weight of key j for token k is exp⟨a_k, x_j⟩, a_k = β KᵀQ x_k. Relative to the
 largest weight possible it is exp(r(⟨y, x_j⟩ − 1)), with the direction y of the query a_k and its
 length r: the weight for Q = K = I of a token at y, with β = r. So the series are those of `fourier`
-and `legendre`, but with coefficients that differ from token to token. They are kept as polynomials
-in r, piece by piece: CELLS pieces of equal length while 1 + r doubles.
+and `legendre`, but with coefficients that differ from token to token. They are stored as
+polynomials in r, piece by piece: CELLS pieces of equal length while 1 + r doubles.
 
 Where the weight is bounded, so are the coefficients, as functions of a complex r too. A Chebyshev
 series on a piece therefore gains a factor of 63 or more with every degree (L. N. Trefethen,

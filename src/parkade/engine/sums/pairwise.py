@@ -6,7 +6,7 @@ and B = V − λI:
 
     μ_k = Σ_j p_kj (x_j − x_k),     q_k = V μ_k + B x_k,     dx_k/dt = P_k q_k.
 
-V and B are `System.value` and `System.own_value`; queries are kept in base 2, as log2(e) a_k.
+V and B are `System.value` and `System.own_value`; queries are stored in base 2, as log2(e) a_k.
 
 The radial λ x_k is left out of the formula instead of being projected away in floating point,
 and a token's own term in μ_k is exactly zero. A lone token that feels a force of 1e-50 from
@@ -46,7 +46,7 @@ _EXPONENTIAL_COORDINATES = 8
 
 
 def seconds(pairs: float, d: int) -> float:
-    """About what direct sums over so many pairs take on one core."""
+    """The approximate seconds that direct sums over this number of pairs take on one core."""
     return _COORDINATE_SECONDS * pairs * (d + _EXPONENTIAL_COORDINATES)
 
 

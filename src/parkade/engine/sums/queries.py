@@ -32,7 +32,7 @@ class Queries(NamedTuple):
 
 @njit(allocates=True)
 def make_queries(d: int) -> Queries:
-    """Room for the queries of a chunk."""
+    """Arrays for the queries of a chunk."""
     return Queries(np.empty((CHUNK, d)), np.empty((CHUNK, d)), np.empty((3, CHUNK)))
 
 
@@ -63,7 +63,7 @@ def set_queries(system: System, dims: Dims, x: Array, lo: int, hi: int, queries:
 
 @njit(fastmath=FUSED)
 def set_coefficients(lengths: Array, length: float, out: Array) -> None:
-    """Set `out` to the coefficients for a query of a given length; see `lengths`."""
+    """Set `out` to the coefficients for a query of this length; see `lengths`."""
     if not length < 2.0**40:
         for c in range(out.size):
             out[c] = np.nan
@@ -82,7 +82,7 @@ def set_coefficients(lengths: Array, length: float, out: Array) -> None:
 
 @njit()
 def is_lost(other: float, own: float, mass: float, accuracy: float) -> bool:
-    """Whether a token must be summed directly, given its harmonic Σ_{j≠k} w and its own weight.
+    """Whether a token must be summed directly, by its harmonic Σ_{j≠k} w and its own weight.
 
     As `harmonic.is_lone`, but the own weight may be less than 1. All of the weights may even be as
     small as rounding errors, if nothing is where the query points. The mean is made of three sums.

@@ -25,7 +25,7 @@ SHORTEST = 0.0
 
 
 class Modes(NamedTuple):
-    """What is needed of one query at a time."""
+    """The coefficients of one query at a time."""
 
     lengths: Array
     own: Array  # (2, size + 4): e^{−r} I_m(r) for m from −2 on, and the numbers m from 0 on
@@ -33,7 +33,7 @@ class Modes(NamedTuple):
 
 @njit(allocates=True)
 def make_series(table: Array, lengths: Array) -> Modes:
-    """Room for the coefficients of a query."""
+    """Arrays for the coefficients of a query."""
     own = np.zeros((2, lengths.shape[2]))
     for m in range(own.shape[1]):
         own[1, m] = m

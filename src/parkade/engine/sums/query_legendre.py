@@ -41,7 +41,7 @@ _HERE, _SLOPE, _BEND = 0, 2, 4
 
 
 class Degrees(NamedTuple):
-    """What is needed of the queries of a chunk."""
+    """The coefficients of the queries of a chunk, and a working array."""
 
     lengths: Array
     column: Array  # the coefficients of one query
@@ -51,7 +51,7 @@ class Degrees(NamedTuple):
 
 @njit(allocates=True)
 def make_series(table: Array, lengths: Array) -> Degrees:
-    """Room for the coefficients of a chunk of queries."""
+    """Arrays for the coefficients of a chunk of queries."""
     columns, stride = lengths.shape[2], degree(table.shape[1]) + 4
     # Four degrees are taken at once, so the last rows are followed by some that count nothing.
     return Degrees(

@@ -1,6 +1,6 @@
 """Running sums of features: what `fourier` and `legendre` add tokens to, and how they keep digits.
 
-Running sums are kept in two parts, and the rounding errors of the large part are carried along:
+Running sums have two parts, and the rounding errors of the large part are carried along:
 tokens are added to `local` sums, which are folded into the `base` every FOLD tokens. Groups of
 GROUP tokens are accounted for one by one, so that several threads can share them with the same
 result, bit for bit.
