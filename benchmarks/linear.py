@@ -49,7 +49,7 @@ def _prepared(model: pk.Attention, n: int, option: SumsOption) -> System:
 
 
 def _any_queries(d: int, norm: float, seed: int = 0) -> pk.Attention:
-    """A model with random Q and K, and β|KᵀQ| as given."""
+    """A model with random Q and K, and this β|KᵀQ|."""
     Q, K = np.random.default_rng(seed).standard_normal((2, d, d))
     return pk.Attention(d, norm / float(np.linalg.norm(K.T @ Q, 2)), Q=Q, K=K)
 
@@ -59,14 +59,14 @@ def growth() -> None:
     print("| tokens on | β | n | s | ns per token |\n|---|---:|---:|---:|---:|")
     for name, d, beta in CASES:
         sizes = [10**4, 31_623, 10**5, 316_228, 10**6]
-        found = []
+        times = []
         for n in sizes:
             model, x = pk.Attention(d, beta), pk.sphere.uniform(n, d, seed=1)
             system = _prepared(model, n, "harmonic")
-            found.append(_best(partial(velocity, system, x)))
-            each = 1e9 * found[-1] / n
-            print(f"| {name} | {beta:g} | {n} | {found[-1]:.3g} | {each:.0f} |", flush=True)
-        slope = np.polyfit(np.log(sizes), np.log(found), 1)[0]
+            times.append(_best(partial(velocity, system, x)))
+            each = 1e9 * times[-1] / n
+            print(f"| {name} | {beta:g} | {n} | {times[-1]:.3g} | {each:.0f} |", flush=True)
+        slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
         print(f"| {name} | {beta:g} | exponent | **{slope:.3f}** | |")
 
 
@@ -92,8 +92,8 @@ def queries() -> None:
 
         whole = _best(rows) * n / (parts * pairwise.CHUNK)
         took, simple = (_best(partial(velocity, s, x, threads=1)) for s in (fast, plain))
-        found = velocity(fast, x)
-        error = max(float(np.abs(found[lo:hi] - exact[lo:hi]).max()) for lo, hi in spans)
+        result = velocity(fast, x)
+        error = max(float(np.abs(result[lo:hi] - exact[lo:hi]).max()) for lo, hi in spans)
         print(
             f"| {name} | {norm:g} | {whole:.2f} | {took:.4f} | **{whole / took:.0f}** "
             f"| {simple:.4f} | {error:.1e} |",

@@ -77,8 +77,8 @@ def speed(tab: Page) -> None:
             whole, steps, count = tab.evaluate(_RUN, settings)
             mine.append((whole, steps))
             begun = time.perf_counter()
-            found = scene(settings)
-            theirs.append((time.perf_counter() - begun, found["stats"]["seconds"]))
+            result = scene(settings)
+            theirs.append((time.perf_counter() - begun, result["stats"]["seconds"]))
         page_all, page_steps = (min(column) for column in zip(*mine, strict=True))
         own_all, own_steps = (min(column) for column in zip(*theirs, strict=True))
         ratio = page_steps / own_steps
@@ -90,12 +90,12 @@ def speed(tab: Page) -> None:
 
 
 def main() -> None:
-    """Both tables."""
+    """Print the tables of first pictures and of speed."""
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         file = Path(place, "life.html")
         file.write_text(page(scene(LIFE), live=True), encoding="utf-8")
-        found = next(filter(None, map(shutil.which, BROWSERS)), None)
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        path = next(filter(None, map(shutil.which, BROWSERS)), None)
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         first_picture(browser, file)
         tab = browser.new_context(offline=True, reduced_motion="reduce").new_page()
         tab.goto(file.as_uri())

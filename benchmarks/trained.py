@@ -126,11 +126,11 @@ def main() -> None:
         for _ in range(ROUNDS):
             for name, run in runs.items():
                 wall, cpu = time.perf_counter(), time.process_time()
-                found = run()
+                result = run()
                 times[name].append((time.perf_counter() - wall, time.process_time() - cpu))
-                error = np.abs(found - hidden).max() / np.abs(hidden).max()
+                error = np.abs(result - hidden).max() / np.abs(hidden).max()
                 assert error < 1e-4, (name, error)
-    best = {name: np.min(found, axis=0) for name, found in times.items()}
+    best = {name: np.min(pairs, axis=0) for name, pairs in times.items()}
     print("| | best, s | CPU, s |\n|---|---:|---:|")
     for name, (wall, cpu) in best.items():
         print(f"| {name} | {wall:.2f} | {cpu:.2f} |")

@@ -26,7 +26,7 @@ from parkade.solve.frame import transformer_frame
 from parkade.solve.lower import prepare_field
 
 ROUNDS, TURN = 20, 0.2
-"""A turn lasts so many seconds: threads of another library may be busy for a while after theirs."""
+"""Seconds of a turn: threads of another library may be busy for a while after theirs."""
 
 
 def cases() -> dict[str, tuple[Transformer, Array, float, float]]:
@@ -53,12 +53,12 @@ def ours(model: Transformer, x: Array) -> Callable[[], Array]:
 
 def factors(model: Transformer) -> tuple[Array, Array, Array, Array]:
     """β Q, K and W of all heads, (H, m, d), and O, (H, d, m): V = O W."""
-    found = []
+    factored = []
     for head in model.heads:
         m = len(head.Q)
         left, sizes, right = np.linalg.svd(head.V)
-        found.append((head.beta * head.Q, head.K, right[:m], left[:, :m] * sizes[:m]))
-    queries, keys, values, outputs = (np.stack(part) for part in zip(*found, strict=True))
+        factored.append((head.beta * head.Q, head.K, right[:m], left[:, :m] * sizes[:m]))
+    queries, keys, values, outputs = (np.stack(part) for part in zip(*factored, strict=True))
     return queries, keys, values, outputs
 
 
@@ -122,8 +122,8 @@ def by_torch(model: Transformer, x: Array) -> Callable[[], Array] | None:
             if network is not None:
                 force = force + network(tokens)
             tangent = force - (force * tokens).sum(-1, keepdim=True) * tokens
-            found: Array = tangent.numpy().reshape(x.shape)
-            return found
+            result: Array = tangent.numpy().reshape(x.shape)
+            return result
 
     return velocity
 

@@ -48,8 +48,8 @@ class Case(NamedTuple):
     @property
     def model(self) -> Model:
         """The model of the case."""
-        given = {"n": self.n, "d": self.d, "beta": self.beta, "T": self.t_end}
-        return Settings.read(given | (self.parts or {})).model
+        settings = {"n": self.n, "d": self.d, "beta": self.beta, "T": self.t_end}
+        return Settings.read(settings | (self.parts or {})).model
 
 
 CASES = (
@@ -130,10 +130,10 @@ def speed(page: Page) -> None:
 
 
 def main() -> None:
-    """Both tables."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    """Print the tables of sizes and of speed."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
-        browser: Any = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser: Any = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         page = browser.new_page()
         page.add_script_tag(
             content=bundle(PAGE / "compute" / "engine.js") + "const { Engine } = $engine;"

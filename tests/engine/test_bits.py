@@ -52,7 +52,7 @@ def after_inner_functions():
 
 
 def test_every_array_that_compiled_code_makes_is_freed():
-    """Functions that do not count references must not be given arrays that nobody else keeps."""
+    """Functions that do not count references must not get arrays that nobody else refers to."""
     (made, freed), (counted, uncounted) = after_inner_functions()["arrays"]
     assert made > 1000
     assert (made, counted) == (freed, uncounted)

@@ -52,9 +52,9 @@ def file(path):
 
 class TestDirectory:
     def test_it_is_private(self, places):
-        found = cache.private_directory("x")
-        assert found == places[0] / "x"
-        assert [path.stat().st_mode & 0o777 for path in (found, found.parent)] == [0o700] * 2
+        chosen = cache.private_directory("x")
+        assert chosen == places[0] / "x"
+        assert [path.stat().st_mode & 0o777 for path in (chosen, chosen.parent)] == [0o700] * 2
 
     def test_the_places_come_in_order(self, places):
         assert list(cache.places()) == places

@@ -1,4 +1,4 @@
-"""`njit`: machine code is kept from process to process, or compiled again."""
+"""`njit`: machine code is stored for later processes, or compiled again."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ class TestPrebuilt:
         change(prebuilt)
         site = {"PYTHONPATH": str(tmp_path / "site")}
         assert run(tmp_path / "empty", **site) == (bits, not used, [])
-        assert bool(list((tmp_path / "empty").rglob("*.nbc"))) != used  # what is compiled is kept
+        assert bool(list((tmp_path / "empty").rglob("*.nbc"))) != used  # compiled code is stored
 
     @pytest.mark.parametrize(
         ("change", "used"),
@@ -269,7 +269,7 @@ class TestPrebuilt:
         function = jit.njit()(double)
         assert function(2) == 4
         assert bool(function.stats.cache_hits) == used
-        assert bool(list(here.glob("*.nbc"))) != used  # what is compiled is kept
+        assert bool(list(here.glob("*.nbc"))) != used  # compiled code is stored
 
 
 def test_the_versions_of_numba_that_are_allowed_are_known():

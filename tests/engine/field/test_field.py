@@ -36,10 +36,10 @@ def test_velocities_are_those_of_the_definition(seed, n, t):
     state = random_state(model, n, seed)
     field = lowered(model)
     tick(field, t)
-    found = field_velocity.velocity(field, state)
+    result = field_velocity.velocity(field, state)
     expected = model.change(state, t=t)
     scale = 1 + np.abs(expected).max()
-    assert worst(found, expected) < 1e-12 * scale
+    assert worst(result, expected) < 1e-12 * scale
 
 
 @pytest.mark.parametrize("d", [3, 12])
@@ -100,14 +100,14 @@ def test_wide_vectors_have_the_same_bits(mask):
     models = [pk.Transformer(2, d=max(2, p), d_head=p, seed=p, mask=mask) for p in widths]
     for model in [*models, pk.Transformer(3, d=4, d_head=3, seed=5, mask=mask)]:
         field, x = lowered(model), pk.sphere.uniform(41, model.d, seed=1)
-        found = []
+        result = []
         for enabled in (1, 0):
             wide.ENABLED.value = enabled
             try:
-                found.append(field_velocity.velocity(field, x, threads=1))
+                result.append(field_velocity.velocity(field, x, threads=1))
             finally:
                 wide.ENABLED.value = 1
-        assert np.array_equal(*found)
+        assert np.array_equal(*result)
 
 
 @pytest.mark.parametrize("n", [1, 127, 128, 129, 200, 384])
@@ -182,9 +182,9 @@ def assert_solves(model, state, t=0.0, h=1e-4):
     for shift in np.linalg.norm(jacobian, 2) * np.array([2.0, 4.0, 8.0]):
         u = chart.enter(solutions(implicit_step(field, state, shift, t)))
         rights = right_sides(lambda z, passed: chart.flow(z, t + passed), u, shift, drift)
-        for found, right in zip(u, rights, strict=True):
+        for result, right in zip(u, rights, strict=True):
             expected = np.linalg.solve(shift * np.eye(len(jacobian)) - jacobian, right)
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+            np.testing.assert_allclose(result, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -208,8 +208,8 @@ def test_linear_systems_with_every_activation(activation):
 def test_the_linearisation_has_the_velocity_of_the_kernel():
     model = random_transformer(3)
     state, field = random_state(model, 7, 3), lowered(model)
-    found = implicit_step(field, state, 1.0).lin.velocity
-    assert worst(found, field_velocity.velocity(field, state)) < 1e-14
+    result = implicit_step(field, state, 1.0).lin.velocity
+    assert worst(result, field_velocity.velocity(field, state)) < 1e-14
 
 
 def test_a_head_without_values_has_room_for_its_scores():

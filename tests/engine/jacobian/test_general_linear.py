@@ -22,13 +22,13 @@ def test_linearisation_is_that_of_direct_sums(held, kind, norm, d):
         weights = np.array([1.0, 2.5, 40.0, 0.3, 1.0]) if held else None
         model = any_queries(d, norm, seed, V=values(name, d))
         works = linearized(model, x, None, frozen, weights)
-        expected, found = (work.lin for work in works)
-        assert not found.lone.all()
+        expected, result = (work.lin for work in works)
+        assert not result.lone.all()
         for part in ("queries", "mean", "velocity", "blocks"):
-            one, two = getattr(found, part), getattr(expected, part)
+            one, two = getattr(result, part), getattr(expected, part)
             assert np.abs(one - two).max() <= 1e-11 * max(np.abs(two).max(), 1e-3), part
-        assert np.abs(found.shares[:2] - expected.shares[:2]).max() <= 1e-11
-        assert np.array_equal(found.axes, expected.axes)
+        assert np.abs(result.shares[:2] - expected.shares[:2]).max() <= 1e-11
+        assert np.array_equal(result.axes, expected.axes)
         one, two = map(solution, works)
         assert np.abs(one - two).max() <= 1e-11 * np.abs(one).max()
 
@@ -47,11 +47,11 @@ def test_a_lone_token_is_linearised_to_all_digits(d):
     x, turn = lone_pair(d, 2.1, n=100), np.eye(d)
     turn[0, 1], turn[1, 0] = -0.1, 0.1
     works = linearized(pk.Attention(d, 64.0, Q=turn), x, 1.0)
-    expected, found = (work.lin for work in works)
-    assert found.lone[-2]
-    assert not found.lone[-1]
+    expected, result = (work.lin for work in works)
+    assert result.lone[-2]
+    assert not result.lone[-1]
     for part in ("mean", "velocity", "blocks"):
-        one, two = getattr(found, part)[-2], getattr(expected, part)[-2]
+        one, two = getattr(result, part)[-2], getattr(expected, part)[-2]
         assert 0 < np.linalg.norm(two) < 1e-30
         assert np.linalg.norm(one - two) <= 1e-10 * np.linalg.norm(two), part
     one, two = map(solution, works)
@@ -70,10 +70,10 @@ def test_tokens_far_from_their_queries_are_linearised_directly(beta, d):
     x[:10] += 0.5 * pk.sphere.uniform(10, d, seed=2)
     x = pk.sphere.normalize(x)
     works = linearized(pk.Attention(d, beta, Q=-1.0), x)
-    expected, found = (work.lin for work in works)
-    assert found.lone.all()
+    expected, result = (work.lin for work in works)
+    assert result.lone.all()
     for part in ("mean", "velocity", "blocks"):
-        one, two = getattr(found, part), getattr(expected, part)
+        one, two = getattr(result, part), getattr(expected, part)
         assert np.isfinite(two).all()
         assert np.abs(one - two).max() <= 1e-11 * max(np.abs(two).max(), 1e-3), part
     one, two = map(solution, works)

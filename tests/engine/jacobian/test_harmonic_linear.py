@@ -25,11 +25,11 @@ def test_linearisation_is_that_of_direct_sums(held, kind, name, beta, d):
         weights = np.array([1.0, 2.5, 40.0, 0.3, 1.0]) if held else None
         model = pk.Attention(d, beta, V=values(name, d))
         works = linearized(model, x, None, frozen, weights)
-        expected, found = (work.lin for work in works)
+        expected, result = (work.lin for work in works)
         for part in ("shares", "queries", "mean", "velocity", "blocks"):
-            one, two = getattr(found, part), getattr(expected, part)
+            one, two = getattr(result, part), getattr(expected, part)
             assert np.abs(one - two).max() <= 1e-11 * max(np.abs(two).max(), 1e-3), part
-        assert np.array_equal(found.axes, expected.axes)
+        assert np.array_equal(result.axes, expected.axes)
         one, two = map(solution, works)
         assert np.abs(one - two).max() <= 1e-11 * np.abs(one).max()
 
@@ -49,14 +49,14 @@ def test_a_lone_token_is_linearised_to_all_digits(angle, d):
     # β = 64: weights of 1e-37 and 1e-47.
     x = lone_pair(d, angle)
     works = linearized(pk.Attention(d, 64.0), x, 1.0)
-    expected, found = (work.lin for work in works)
-    assert found.lone[-2]
-    assert not found.lone[-1]
+    expected, result = (work.lin for work in works)
+    assert result.lone[-2]
+    assert not result.lone[-1]
     for part in ("mean", "velocity", "blocks"):
-        one, two = getattr(found, part)[-2], getattr(expected, part)[-2]
+        one, two = getattr(result, part)[-2], getattr(expected, part)[-2]
         assert 0 < np.linalg.norm(two) < 1e-32
         assert np.linalg.norm(one - two) <= 1e-10 * np.linalg.norm(two), part
-    assert found.shares[1, -2] == pytest.approx(expected.shares[1, -2], rel=1e-10)
+    assert result.shares[1, -2] == pytest.approx(expected.shares[1, -2], rel=1e-10)
     one, two = map(solution, works)
     assert 0 < np.linalg.norm(one[-2]) < 1e-30
     assert np.linalg.norm(one[-2] - two[-2]) <= 1e-10 * np.linalg.norm(one[-2])
@@ -67,5 +67,5 @@ def test_a_lone_token_is_linearised_to_all_digits(angle, d):
 
 def test_the_first_token_is_lone():
     x = place("one point", 10, 2)
-    _, found = linearized(pk.Attention(2, 9.0), x)
-    assert found.lin.lone.tolist() == [True] + [False] * 9
+    _, result = linearized(pk.Attention(2, 9.0), x)
+    assert result.lin.lone.tolist() == [True] + [False] * 9

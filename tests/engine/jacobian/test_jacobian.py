@@ -52,9 +52,9 @@ def assert_solves(work, field, jacobian, x, shift):
     shifts are so many that no part of J is multiplied with nothing.
     """
     n, d = x.shape
-    found = np.einsum("kci,skc->ski", tangent_bases(x), solutions(work)).reshape(6, -1)
-    rights = right_sides(lambda z, _: field(z), found, shift)
-    for u, right in zip(found, rights, strict=True):
+    result = np.einsum("kci,skc->ski", tangent_bases(x), solutions(work)).reshape(6, -1)
+    rights = right_sides(lambda z, _: field(z), result, shift)
+    for u, right in zip(result, rights, strict=True):
         expected = np.linalg.solve(shift * np.eye(n * (d - 1)) - jacobian, right)
         np.testing.assert_allclose(u, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 

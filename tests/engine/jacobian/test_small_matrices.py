@@ -16,12 +16,12 @@ def test_inverses_solve_like_numpy(size):
     blocks[0] = np.eye(size)[::-1]  # zeros on the diagonal: pivots are needed
     inverses = inverse_columns(blocks, 0.3)
     for k in range(3):
-        right, found = rng.normal(size=size), np.empty(inverses.shape[2])
-        small_matrices.apply(inverses[k], right, found)
+        right, result = rng.normal(size=size), np.empty(inverses.shape[2])
+        small_matrices.apply(inverses[k], right, result)
         expected = np.linalg.solve(0.3 * np.eye(size) - blocks[k], right)
         bound = 1e-9 * np.abs(expected).max()
-        np.testing.assert_allclose(found[:size], expected, rtol=1e-9, atol=bound)
-        assert not found[size:].any()
+        np.testing.assert_allclose(result[:size], expected, rtol=1e-9, atol=bound)
+        assert not result[size:].any()
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

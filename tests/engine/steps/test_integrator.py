@@ -56,13 +56,13 @@ def test_all_cores_give_the_same_bits():
     """Of explicit steps; `test_stages` compares implicit ones, which need harmonic sums for it."""
     integrator, (n, d) = METHODS["explicit"], (300, 3)
     system, x0 = prepare(random_model(d, seed=2)), pk.sphere.uniform(n, d, seed=2)
-    found = []
+    runs = []
     for advance in (integrator.advance, integrator.advance_on_all_cores):
         x, work, goal = x0.copy(), integrator.workspace(n, d, causal=True), Goal(1.0, 1e-6)
         steps = room(integrator, 3, n, d)
         assert advance(system, unrolled(d), x, work, goal, steps) == 3
-        found.append(steps)
-    for one, other in zip(*found, strict=True):
+        runs.append(steps)
+    for one, other in zip(*runs, strict=True):
         assert np.array_equal(one, other)
 
 

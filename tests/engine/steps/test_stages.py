@@ -24,9 +24,9 @@ def steps(advance, system, x0, count, stores=False):
     x, work = x0.copy(), IMPLICIT.workspace(n, d, causal=True, stores=stores)
     goal, dense = Goal(10.0, 1e-6), np.empty((count, IMPLICIT.dense, n, d))
     work.clock[STEP] = 0.05
-    found = Steps(np.empty(count), np.empty((count, n, d)), dense)
-    assert advance(system, unrolled(d), x, work, goal, found) == count
-    return found
+    taken = Steps(np.empty(count), np.empty((count, n, d)), dense)
+    assert advance(system, unrolled(d), x, work, goal, taken) == count
+    return taken
 
 
 @functools.cache
@@ -59,9 +59,9 @@ def test_what_is_carried_from_block_to_block_is_right(d):
     x = place("clustered", n, d)
     direct, fast = systems(pk.Attention(beta=9.0, V=values("diag", d)), n)
     _, expected, _ = steps(IMPLICIT.advance, direct, x, 1, stores=True)
-    _, found, _ = steps(IMPLICIT.advance, fast, x, 1)
-    assert np.abs(found - expected).max() < 1e-9
-    assert np.abs(found[-1, BLOCK:] - x[BLOCK:]).max() > 1e-3  # they do move
+    _, result, _ = steps(IMPLICIT.advance, fast, x, 1)
+    assert np.abs(result - expected).max() < 1e-9
+    assert np.abs(result[-1, BLOCK:] - x[BLOCK:]).max() > 1e-3  # they do move
 
 
 def test_more_than_one_group_goes_where_explicit_steps_go():

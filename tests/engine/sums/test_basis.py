@@ -27,10 +27,10 @@ def test_series_is_the_weight(d, beta):
     angle = np.linspace(0, np.pi, 500)
     x = np.stack([np.sin(angle), 0 * angle, np.cos(angle)], axis=1)
     x = np.ascontiguousarray(x[:, [0, 2]] if d == 2 else x)
-    found = Sums(d, beta).add(np.eye(d)[-1:], np.ones(1)).at(x)
+    result = Sums(d, beta).add(np.eye(d)[-1:], np.ones(1)).at(x)
     less = -2 * np.sin(angle / 2) ** 2
-    assert np.max(np.abs(found[0] - np.exp(beta * less))) <= 1e-13
-    assert np.max(np.abs(found[1] - less * np.exp(beta * less))) <= 1e-13
+    assert np.max(np.abs(result[0] - np.exp(beta * less))) <= 1e-13
+    assert np.max(np.abs(result[1] - less * np.exp(beta * less))) <= 1e-13
 
 
 @both
@@ -84,9 +84,9 @@ def test_a_few_modes(d):
     """A table of a single degree or two has no room for vectors; one of `fourier` is padded."""
     for tail in (0.5, 1e-2, 1e-4):
         x = tokens("random", d, np.random.default_rng(3))
-        found = Sums(d, 1e-2, tail).add(x, np.ones(N)).at(x)
+        result = Sums(d, 1e-2, tail).add(x, np.ones(N)).at(x)
         expected = direct(x, np.ones(N), x, 1e-2)
-        assert max(errors(found, expected[:3])) <= tail * N + 1e-13 * N
+        assert max(errors(result, expected[:3])) <= tail * N + 1e-13 * N
 
 
 @both
@@ -136,7 +136,7 @@ def test_changes(name, beta, d):
     lo, hi = 3, 277
     u[:lo], u[hi:] = 0.0, 0.0
     at = np.concatenate([x[:20], unit(rng.standard_normal((20, d)))])
-    found = Sums(d, beta).change(x, u.T).at(at)
+    result = Sums(d, beta).change(x, u.T).at(at)
 
     delta = (x[None] - at[:, None])[:, lo:hi]
     less = -np.sum(delta**2, axis=-1) / 2
@@ -150,7 +150,7 @@ def test_changes(name, beta, d):
         np.sum(dw * less + w * rate, axis=1),
         np.sum(dw[..., None] * tangent + w[..., None] * step, axis=1),
     )
-    assert max(errors(found, expected)) <= 1e-13 * max(1.0, beta) ** 0.5 * np.sum(np.abs(u))
+    assert max(errors(result, expected)) <= 1e-13 * max(1.0, beta) ** 0.5 * np.sum(np.abs(u))
 
     h = 1e-4 / max(1.0, beta) ** 0.5
     ends = []
@@ -158,7 +158,7 @@ def test_changes(name, beta, d):
         moved = unit(x + sign * h * u)
         ends.append(Sums(d, beta).add(moved, np.ones(N), lo, hi).at(at))
     slopes = [(a - b) / (2 * h) for a, b in zip(*ends, strict=True)]
-    assert max(errors(found, slopes)) <= 1e-6 * max(1.0, beta) ** 0.5 * N
+    assert max(errors(result, slopes)) <= 1e-6 * max(1.0, beta) ** 0.5 * N
 
 
 def test_fourier_is_the_basis_of_the_circle_and_legendre_that_of_the_sphere():

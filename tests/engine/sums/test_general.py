@@ -45,10 +45,10 @@ def test_velocities_are_those_of_direct_sums(kind, mask, d, norm):
         x = place(kind, n, d)
         model = any_queries(d, norm, seed, V=values(name, d), mask=mask)
         direct, fast = systems(model, n)
-        found = velocity_by_series(fast, x)
-        error = worst(found, velocity(direct, x))
+        result = velocity_by_series(fast, x)
+        error = worst(result, velocity(direct, x))
         assert error <= ACCURACY * size(model.V), (n, name, error)
-        assert worst(found, model.velocity(x)) <= 2 * ACCURACY * size(model.V)
+        assert worst(result, model.velocity(x)) <= 2 * ACCURACY * size(model.V)
 
 
 @settings(max_examples=many(12, 200))
@@ -139,9 +139,9 @@ def test_weights_that_would_overflow_are_shifted(mask, d):
     x[:50] *= -1
     model = pk.Attention(d, 600.0, Q=-1.0, mask=mask)
     direct, fast = systems(model, len(x))
-    found = velocity_by_series(fast, x)
-    assert np.isfinite(found).all()
-    assert worst(found, velocity(direct, x)) <= ACCURACY
+    result = velocity_by_series(fast, x)
+    assert np.isfinite(result).all()
+    assert worst(result, velocity(direct, x)) <= ACCURACY
     alone = place("one point", 100, d)
     alone[0] *= -1  # all others are summed directly: nobody is where their queries point, but one
     assert worst(velocity_by_series(fast, alone), velocity(direct, alone)) <= ACCURACY
@@ -153,9 +153,9 @@ def test_many_tokens(d, norm, kind, mask):
     n, few = 30_000, 200
     x, model = place(kind, n, d), any_queries(d, norm, 1, mask=mask)
     direct, fast = systems(model, n, accuracy=1e-10)
-    found, exact = velocity_by_series(fast, x), np.empty_like(x)
+    result, exact = velocity_by_series(fast, x), np.empty_like(x)
     pairwise.velocity_rows(direct, unrolled(d), x, n - few, n, exact)
-    assert worst(found[-few:], exact[-few:]) <= 1e-10
+    assert worst(result[-few:], exact[-few:]) <= 1e-10
 
 
 def exact_velocity(model, x, k):
@@ -247,9 +247,9 @@ def test_tokens_that_are_not_numbers_are_reported_as_such(d):
     x = place("uniform", 100, d)
     _, fast = systems(any_queries(d, 9.0), len(x))
     x[50] = np.nan
-    found = velocity_by_series(fast, x)
-    assert np.isfinite(found[:50]).all()
-    assert np.isnan(found[50:]).all()
+    result = velocity_by_series(fast, x)
+    assert np.isfinite(result[:50]).all()
+    assert np.isnan(result[50:]).all()
 
 
 @both

@@ -141,11 +141,11 @@ def test_a_hundred_thousand_tokens(d, beta, kind):
     n = 100_000
     x = place(kind, n, d)
     direct, fast = systems(pk.Attention(d, beta), n, accuracy=1e-10)
-    found, exact = velocity(fast, x), np.empty_like(x)
+    result, exact = velocity(fast, x), np.empty_like(x)
     chosen = sample(n)
     for k in chosen:
         pairwise.velocity_rows(direct, unrolled(d), x, k, k + 1, exact)
-    assert worst(found[chosen], exact[chosen]) <= 1e-10
+    assert worst(result[chosen], exact[chosen]) <= 1e-10
 
 
 @both
@@ -153,11 +153,11 @@ def test_a_hundred_thousand_tokens_under_full_attention(d):
     n = 100_000
     x = place("adversarial", n, d)
     direct, fast = systems(pk.Attention(d, 9.0, mask="full"), n, accuracy=1e-10)
-    found, exact = velocity(fast, x), np.empty_like(x)
+    result, exact = velocity(fast, x), np.empty_like(x)
     chosen = sample(n)
     for k in chosen:
         pairwise.velocity_rows(direct, unrolled(d), x, k, k + 1, exact)
-    assert worst(found[chosen], exact[chosen]) <= 1e-10
+    assert worst(result[chosen], exact[chosen]) <= 1e-10
 
 
 @both
@@ -333,7 +333,7 @@ def test_the_error_of_a_run_is_measured_against_direct_sums():
     wrong = fast._replace(table=fast.table * (1 + 1e-3))
     chosen = [0, 17, 150, 299]
     expected = np.abs(velocity(wrong, x) - velocity(direct, x))[chosen].max()
-    found = linear_time.error(wrong, unrolled(2), x, chosen)
-    assert found == pytest.approx(expected, rel=1e-6)
-    assert found > 1e-7
+    result = linear_time.error(wrong, unrolled(2), x, chosen)
+    assert result == pytest.approx(expected, rel=1e-6)
+    assert result > 1e-7
     assert linear_time.error(fast, unrolled(2), x, chosen) <= ACCURACY

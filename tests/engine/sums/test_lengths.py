@@ -17,7 +17,7 @@ TAIL = 1e-17
 LENGTH = [1e-9, 1e-3, 0.06249, 0.0625, 0.7, 2.3, 6.99999, 7.0, 20.0, 63.999, 64.0]
 
 
-def found(lengths, r):
+def coefficients_at(lengths, r):
     out = np.full(lengths.shape[2], np.inf)
     set_coefficients(lengths, r, out)
     return out
@@ -32,7 +32,7 @@ def test_circle(r):
         length = mpmath.mpf(r)
         exact = [float(mpmath.exp(-length) * mpmath.besseli(abs(m), length)) for m in orders]
     # All of them together, as they count in a weight.
-    assert np.sum(np.abs(found(lengths, r) - exact)) <= 2 * EPS
+    assert np.sum(np.abs(coefficients_at(lengths, r) - exact)) <= 2 * EPS
 
 
 @pytest.mark.parametrize("r", LENGTH)
@@ -54,7 +54,7 @@ def test_sphere(r):
         a_slope = [float((2 * deg + 1) * slope(deg)) for deg in range(top + 1)]
         g_slope = [0.0] + [float((2 * deg + 1) / b * (slope(deg) - i[deg] / b)) for deg in degrees]
     exact = np.concatenate([g, a_slope, g_slope, [float(i[0])]])
-    error = np.abs(found(lengths, r) - exact)
+    error = np.abs(coefficients_at(lengths, r) - exact)
     for part in np.split(error, [top + 1, 2 * top + 2, 3 * top + 3]):
         assert np.sum(part) <= 3 * EPS
 
@@ -80,8 +80,8 @@ def test_pieces_follow_each_other():
 @pytest.mark.parametrize("d", LENGTHS)
 def test_lengths_that_do_not_occur_have_no_coefficients(d):
     _, lengths = LENGTHS[d](8.0, 9.0, 1e-10)
-    assert np.isnan(found(lengths, 2.0)).all()
-    assert np.isfinite(found(lengths, 8.0)).all()
-    assert np.isfinite(found(lengths, 9.0)).all()
+    assert np.isnan(coefficients_at(lengths, 2.0)).all()
+    assert np.isfinite(coefficients_at(lengths, 8.0)).all()
+    assert np.isfinite(coefficients_at(lengths, 9.0)).all()
     for nonsense in (np.nan, np.inf):
-        assert np.isnan(found(lengths, nonsense)).all()
+        assert np.isnan(coefficients_at(lengths, nonsense)).all()

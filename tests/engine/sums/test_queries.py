@@ -70,7 +70,7 @@ def test_changes(name, norm, d):
     u = rng.standard_normal(x.shape)
     u -= np.sum(u * x, axis=1, keepdims=True) * x
     sums, step = At(d, norm), CHUNK if d == 3 else 1
-    found = []
+    changes = []
     for k in range(0, 257, step):
         out = np.empty((step, 2 + d))
         end = min(257, k + step)
@@ -79,8 +79,8 @@ def test_changes(name, norm, d):
         moved[:, k:] = np.nan  # nobody may look ahead
         chunk = Chunk(x, k, end)
         sums.engine.far_changes(sums.running, sums.series, sums.queries, chunk, moved, out)
-        found.append(out[: end - k])
-    found = np.concatenate(found)
+        changes.append(out[: end - k])
+    changes = np.concatenate(changes)
     y, r = asked(sums.system, x)
     for k in range(257):
         before = k // step * step
@@ -89,31 +89,31 @@ def test_changes(name, norm, d):
         w, rate = np.exp(r[k] * less), u[:before] @ y[k]  # of t
         dw = r[k] * w * rate
         mean = np.sum(dw[:, None] * delta + w[:, None] * u[:before], axis=0)
-        assert abs(found[k, 0] - np.sum(dw)) <= 1e-13 * norm**0.5 * N
-        assert np.abs(found[k, 2:] + found[k, 1] * y[k] - mean).max() <= 1e-13 * norm**0.5 * N
+        assert abs(changes[k, 0] - np.sum(dw)) <= 1e-13 * norm**0.5 * N
+        assert np.abs(changes[k, 2:] + changes[k, 1] * y[k] - mean).max() <= 1e-13 * norm**0.5 * N
 
 
 @both
 def test_queries_are_what_they_claim(d):
     model = any_queries(d, 9.0)
     x = tokens("random", d, np.random.default_rng(2))
-    found, system = no_queries(d), systems(model, N)[1]
-    queries.set_queries(system, unrolled(d), x, 3, 40, found)
+    queried, system = no_queries(d), systems(model, N)[1]
+    queries.set_queries(system, unrolled(d), x, 3, 40, queried)
     a = x[3:40] @ (model.beta * model.product).T
     length = np.linalg.norm(a, axis=1)
-    np.testing.assert_allclose(found.vectors[:37], LOG2E * a, atol=1e-14)
-    np.testing.assert_allclose(found.directions[:37], a / length[:, None], atol=1e-15)
-    np.testing.assert_allclose(found.sizes[0, :37], length, rtol=1e-15)
+    np.testing.assert_allclose(queried.vectors[:37], LOG2E * a, atol=1e-14)
+    np.testing.assert_allclose(queried.directions[:37], a / length[:, None], atol=1e-15)
+    np.testing.assert_allclose(queried.sizes[0, :37], length, rtol=1e-15)
     own = np.exp(np.sum(a * x[3:40], axis=1) - length)
-    np.testing.assert_allclose(found.sizes[2, :37], own, rtol=1e-13)
+    np.testing.assert_allclose(queried.sizes[2, :37], own, rtol=1e-13)
 
 
 def test_a_query_of_length_zero_points_at_its_token():
     system = systems(any_queries(2, 9.0), N)[1]._replace(query=np.zeros((2, 2)))
-    found, x = no_queries(2), np.array([[0.6, 0.8]])
-    queries.set_queries(system, unrolled(2), x, 0, 1, found)
-    assert np.array_equal(found.directions[0], x[0])
-    assert found.sizes[:, 0].tolist() == [0.0, 0.0, 1.0]
+    queried, x = no_queries(2), np.array([[0.6, 0.8]])
+    queries.set_queries(system, unrolled(2), x, 0, 1, queried)
+    assert np.array_equal(queried.directions[0], x[0])
+    assert queried.sizes[:, 0].tolist() == [0.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize(
