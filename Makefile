@@ -96,7 +96,7 @@ lowest: $(BIN)/python ## try parkade at the lowest versions of other packages th
 
 FUZZ ?= 2000
 fuzz: browser ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000), and more seeds elsewhere
-	PARKADE_FUZZ=$(FUZZ) $(BIN)/pytest --timeout 7200 tests/fuzz tests/engine/steps/test_implicit.py tests/engine/sums/test_general.py \
+	PARKADE_FUZZ=$(FUZZ) $(BIN)/pytest --timeout 7200 tests/fuzz tests/engine/steps/test_implicit.py \
 	  tests/engine/sums/test_harmonic.py tests/engine/sums/test_series.py tests/experiments/claims/causal/test_capture.py \
 	  tests/solve/test_noise.py tests/solve/test_sums.py \
 	  tests/theory/test_final.py tests/theory/test_forecast.py tests/theory/test_parking.py \

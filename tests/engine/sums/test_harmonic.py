@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import mpmath
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -14,9 +13,8 @@ from support.harmonics import (
     ACCURACY,
     BETAS,
     CONFIGURATIONS,
-    lone_pair,
+    any_queries,
     place,
-    series_table,
     size,
     systems,
     values,
@@ -28,10 +26,17 @@ from support.steps import velocity_inside
 import parkade as pk
 from parkade.engine.flow import linear_time
 from parkade.engine.flow.velocity import velocity, velocity_batch
-from parkade.engine.sums import harmonic, pairwise
+from parkade.engine.sums import pairwise
 from parkade.engine.sums.running import CHUNK, FOLD, GROUP
 from parkade.engine.system import unrolled
-from parkade.solve.lower import prepare
+
+
+def attention(family, d, norm, seed=0, **options):
+    """A model with β = `norm` and Q = K = I, or with any Q and K and β|KᵀQ| = `norm`."""
+    if family == "I":
+        return pk.Attention(d, norm, **options)
+    return any_queries(d, norm, seed, **options)
+
 
 # --- velocities --------------------------------------------------------------------------
 
@@ -72,28 +77,43 @@ def test_velocities_of_many_tokens_are_those_of_direct_sums(kind, beta, name, ma
     assert worst(velocity(fast, x), velocity(direct, x)) <= ACCURACY * size(model.V)
 
 
-@settings(max_examples=100)
-@given(
-    d=st.sampled_from([2, 3]),
-    n=st.integers(1, 600),
-    m=st.sampled_from([0, 0, 1, 5]),
-    beta=st.one_of(st.sampled_from(BETAS), st.floats(1e-3, 300)),
-    name=st.sampled_from(["I", "diag", "random"]),
-    mask=st.sampled_from(["causal", "full"]),
-    kind=st.sampled_from(CONFIGURATIONS),
-    seed=st.integers(0, 2**32 - 1),
-)
-@example(2, 600, 5, 300.0, "random", "causal", "adversarial", 1)
-@example(3, 600, 5, 300.0, "random", "full", "adversarial", 1)
-def test_velocities_of_anything_are_those_of_direct_sums(d, n, m, beta, name, mask, kind, seed):
+ANYTHING = {
+    "d": st.sampled_from([2, 3]),
+    "n": st.integers(1, 600),
+    "m": st.sampled_from([0, 0, 1, 5]),
+    "name": st.sampled_from(["I", "diag", "random"]),
+    "mask": st.sampled_from(["causal", "full"]),
+    "kind": st.sampled_from(CONFIGURATIONS),
+    "seed": st.integers(0, 2**32 - 1),
+}
+WORST = {"n": 600, "m": 5, "name": "random", "kind": "adversarial", "seed": 1}
+
+
+def check_anything(family, norm, d, n, m, name, mask, kind, seed):
     x = place(kind, n, d, seed)
     frozen, weights = None, None
     if m:
         frozen = pk.sphere.uniform(m, d, seed=seed)
         weights = np.random.default_rng(seed).uniform(0.5, 20, m)
-    model = pk.Attention(d, beta, V=values(name, d), mask=mask)
+    model = attention(family, d, norm, seed, V=values(name, d), mask=mask)
     direct, fast = systems(model, n, frozen, weights)
     assert worst(velocity(fast, x), velocity(direct, x)) <= ACCURACY * size(model.V)
+
+
+@settings(max_examples=100)
+@given(norm=st.one_of(st.sampled_from(BETAS), st.floats(1e-3, 300)), **ANYTHING)
+@example(norm=300.0, d=2, mask="causal", **WORST)
+@example(norm=300.0, d=3, mask="full", **WORST)
+def test_velocities_of_anything_are_those_of_direct_sums(**case):
+    check_anything("I", **case)
+
+
+@settings(max_examples=many(12, 200))
+@given(norm=st.floats(1e-3, 100), **ANYTHING)
+@example(norm=300.0, d=2, mask="causal", **WORST)
+@example(norm=100.0, d=3, mask="full", **WORST)
+def test_velocities_with_any_queries_are_those_of_direct_sums(**case):
+    check_anything("any", **case)
 
 
 @both
@@ -107,6 +127,10 @@ def test_multiples_of_the_identity_scale_beta(q, k, mask, d):
     assert worst(velocity(fast, x), scaled.velocity(x)) <= ACCURACY
 
 
+HEAVY = [("I", beta, name, 0) for beta in (9.0, 64.0) for name in ("I", "random")]
+HEAVY += [("any", 30.0, "random", seed) for seed in range(many(1, 3))]
+
+
 @both
 @masks
 @pytest.mark.parametrize("weight", [1.0, 30.0, 1e6])
@@ -116,12 +140,11 @@ def test_frozen_tokens_may_be_heavy(kind, weight, mask, d):
     x = place(kind, 300, d)
     frozen = np.concatenate([-np.eye(d)[:1], pk.sphere.uniform(6, d, seed=5)])
     weights = np.array([weight, 1.0, 2.5, 0.1, 1.0, 7.0, 1.0])
-    for beta in (9.0, 64.0):
-        for name in ("I", "random"):
-            model = pk.Attention(d, beta, V=values(name, d), mask=mask)
-            direct, fast = systems(model, len(x), frozen, weights)
-            error = worst(velocity(fast, x), velocity(direct, x))
-            assert error <= ACCURACY * size(model.V), (beta, name, error)
+    for family, norm, name, seed in HEAVY:
+        model = attention(family, d, norm, seed, V=values(name, d), mask=mask)
+        direct, fast = systems(model, len(x), frozen, weights)
+        error = worst(velocity(fast, x), velocity(direct, x))
+        assert error <= ACCURACY * size(model.V), (family, norm, name, error)
 
 
 def sample(n):
@@ -129,30 +152,26 @@ def sample(n):
     return np.r_[:20, np.linspace(20, n - 11, 10).astype(int), n - 10 : n]
 
 
+HUNDRED_THOUSAND = many(
+    [
+        (2, 1.0, "uniform"),
+        (2, 256.0, "adversarial"),
+        (3, 9.0, "adversarial"),
+        (3, 64.0, "clustered"),
+    ],
+    list(itertools.product((2, 3), BETAS, ("adversarial", "clustered", "uniform"))),
+)
+
+
 @pytest.mark.parametrize(
-    ("d", "beta", "kind"),
-    many(
-        [(2, 1.0, "uniform"), (2, 256.0, "adversarial"),
-         (3, 9.0, "adversarial"), (3, 64.0, "clustered")],
-        list(itertools.product((2, 3), BETAS, ("adversarial", "clustered", "uniform"))),
-    ),
-)  # fmt: skip
-def test_a_hundred_thousand_tokens(d, beta, kind):
+    ("d", "beta", "kind", "mask"),
+    [(*case, "causal") for case in HUNDRED_THOUSAND]
+    + [(d, 9.0, "adversarial", "full") for d in (2, 3)],
+)
+def test_a_hundred_thousand_tokens(d, beta, kind, mask):
     n = 100_000
     x = place(kind, n, d)
-    direct, fast = systems(pk.Attention(d, beta), n, accuracy=1e-10)
-    result, exact = velocity(fast, x), np.empty_like(x)
-    chosen = sample(n)
-    for k in chosen:
-        pairwise.velocity_rows(direct, unrolled(d), x, k, k + 1, exact)
-    assert worst(result[chosen], exact[chosen]) <= 1e-10
-
-
-@both
-def test_a_hundred_thousand_tokens_under_full_attention(d):
-    n = 100_000
-    x = place("adversarial", n, d)
-    direct, fast = systems(pk.Attention(d, 9.0, mask="full"), n, accuracy=1e-10)
+    direct, fast = systems(pk.Attention(d, beta, mask=mask), n, accuracy=1e-10)
     result, exact = velocity(fast, x), np.empty_like(x)
     chosen = sample(n)
     for k in chosen:
@@ -168,113 +187,6 @@ def test_velocity_is_tangent(mask, d):
         model = pk.Attention(d, 9.0, V=values(name, d), mask=mask)
         v = velocity(systems(model, 300)[1], x)
         assert np.abs(np.sum(x * v, axis=1)).max() <= 4 * d * EPS * size(model.V)
-
-
-# --- what must be precise ----------------------------------------------------------------
-
-
-def exact_velocity(x, beta, k):
-    """The definition with V = I for one token among those before it, in 200 digits."""
-    with mpmath.workdps(200):
-        rows = [[mpmath.mpf(float(c)) for c in row] for row in x[: k + 1]]
-        rows = [[c / mpmath.norm(row) for c in row] for row in rows]
-        own = rows[-1]
-        weights = [mpmath.exp(beta * (mpmath.fdot(own, row) - 1)) for row in rows]
-        pull = [mpmath.fdot(weights, column) for column in zip(*rows, strict=True)]
-        along = mpmath.fdot(pull, own)
-        total = mpmath.fsum(weights)
-        return np.array([float((p - along * c) / total) for p, c in zip(pull, own, strict=True)])
-
-
-@both
-@pytest.mark.parametrize(
-    ("beta", "angle", "large", "small"),
-    [(64.0, 1.0, 1e-9, 1e-11), (64.0, 2.5, 1e-47, 1e-51), (256.0, 2.0, 1e-140, 1e-160)],
-)
-def test_a_lone_token_has_its_force_to_all_digits(beta, angle, large, small, d):
-    x = lone_pair(d, angle)
-    fast = velocity(systems(pk.Attention(d, beta), len(x))[1], x)
-    exact = exact_velocity(x, beta, len(x) - 2)
-    assert small < np.linalg.norm(exact) < large
-    # Scores of up to 2β, each good to a few EPS.
-    assert np.linalg.norm(fast[-2] - exact) <= 1e-12 * np.linalg.norm(exact)
-    follower = exact_velocity(x, beta, len(x) - 1)
-    assert np.linalg.norm(follower) > 0.01
-    assert np.linalg.norm(fast[-1] - follower) <= ACCURACY
-
-
-def reference(x, causal, beta, V):
-    """The definition in extended precision: velocities, and Σ w of the other tokens."""
-    x = x.astype(np.longdouble)
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
-    delta = x[None] - x[:, None]
-    weights = np.exp(-beta / 2 * np.einsum("kjc,kjc->kj", delta, delta))
-    weights = np.tril(weights, -1) if causal else weights - np.eye(len(x))
-    others = np.sum(weights, axis=1, keepdims=True)
-    q = (x + np.einsum("kj,kjc->kc", weights, delta) / (1 + others)) @ V.T
-    return q - np.sum(x * q, axis=1, keepdims=True) * x, others[:, 0].astype(float)
-
-
-@both
-@masks
-@betas
-@pytest.mark.parametrize("kind", ["uniform", "clustered", "adversarial"])
-def test_errors_are_within_the_estimate(kind, beta, mask, d):
-    """`is_lone` relies on ROUNDING · mass / (1 + Σw), so it must hold where nothing else helps."""
-    V = values("diag", d)  # of norm 1, and not a multiple of I: the whole mean counts
-    causal = mask == "causal"
-    for n in (10, 300):
-        x = place(kind, n, d, seed=n)
-        table = series_table(d, beta, 1e-18)
-        model = pk.Attention(d, beta, V=V, mask=mask)
-        fast = velocity(prepare(model, table=table, accuracy=np.inf), x)
-        exact, others = reference(x, causal, beta, V)
-        mass = np.arange(n) if causal else n
-        error = np.linalg.norm((fast - exact).astype(float), axis=1)
-        # The second term is for the sum of means and x, and its projection.
-        assert np.all(error <= harmonic.ROUNDING * mass / (1 + others) + 8 * EPS)
-
-
-@both
-def test_errors_of_large_sums_are_within_the_estimate(d):
-    # 3e4 tokens in front of a few that feel little of them, but enough not to be lone.
-    n, beta, few = 30_000, 64.0, 30
-    rng = np.random.default_rng(7)
-    x = place("adversarial", n, d)
-    x[-few:] = -np.eye(d)[0] + 0.2 * rng.standard_normal((few, d))
-    x = pk.sphere.normalize(x)
-    table = series_table(d, beta, 1e-18)
-    model = pk.Attention(d, beta)
-    fast = velocity(prepare(model, table=table, accuracy=np.inf), x)
-    exact = np.empty_like(x)
-    pairwise.velocity_rows(prepare(model), unrolled(d), x, n - few, n, exact)
-    delta = x[None, -few:] - x[-few:, None]
-    weights = np.tril(np.exp(-beta / 2 * np.sum(delta**2, axis=2)), -1)
-    others = np.sum(weights, axis=1)
-    assert np.sum((others > harmonic.LONE) & (others < 2)) >= 3
-    error = np.linalg.norm(fast - exact, axis=1)[-few:]
-    assert np.all(error <= harmonic.ROUNDING * n / (1 + others) + 8 * EPS)
-    # And it is an estimate of what there is: direct sums are needed for what asks for more.
-    assert np.max(error) > 1e-4 * harmonic.ROUNDING * n
-    _, careful = systems(model, n, accuracy=1e-14)
-    assert np.max(np.linalg.norm(velocity(careful, x) - exact, axis=1)[-few:]) <= 2e-14
-
-
-@pytest.mark.parametrize(
-    ("other", "mass", "accuracy", "lone"),
-    [
-        (1.0, 1e3, 1e-11, False),
-        (0.0, 1e3, 1e-11, True),
-        (0.99 * harmonic.LONE, 1.0, 1.0, True),
-        (1.01 * harmonic.LONE, 1.0, 1.0, False),
-        (-1e-12, 1.0, 1.0, True),  # rounding of nothing
-        (np.nan, 1.0, 1.0, True),
-        (0.0625, 1e5, 1e-10, True),  # ROUNDING·mass = 1.8e-10
-        (2.0, 1e5, 1e-10, False),
-    ],
-)
-def test_who_is_summed_directly(other, mass, accuracy, lone):
-    assert harmonic.is_lone(other, mass, accuracy) == lone
 
 
 # --- the same bits -----------------------------------------------------------------------
@@ -310,9 +222,10 @@ def test_bits_on_the_sphere_do_not_depend_on_threads_or_engines(mask):
 
 
 @both
-def test_first_rows_do_not_depend_on_later_tokens(d):
+@pytest.mark.parametrize("family", ["I", "any"])
+def test_first_rows_do_not_depend_on_later_tokens(family, d):
     x = place("clustered", 700, d)
-    _, fast = systems(pk.Attention(d, 20.0), len(x))
+    _, fast = systems(attention(family, d, 20.0), len(x))
     whole = velocity(fast, x)
     for cut in (1, CHUNK - 1, CHUNK + 1, FOLD, FOLD + 5, 600):
         assert np.array_equal(velocity(fast, x[:cut]), whole[:cut])
