@@ -13,16 +13,21 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import numpy as np
 
+from parkade.explorer.server import serve
 from parkade.explorer.server.app import create_app
 from parkade.explorer.server.run_queue import RunQueue
 from parkade.explorer.settings.limits import Limits
 
 RUN = "/api/run"
+
+LONG = 120.0
+"""Seconds after which something hangs."""
 
 SMALL = {"n": 12, "d": 2, "beta": 16, "T": 20}
 """Settings that take a few milliseconds."""
@@ -37,7 +42,7 @@ ENDLESS_LINK = "n=1000&d=2&V=1,-1;1,1&Q=1,2;0,1&T=10000"
 """The link of the page to them."""
 
 PATIENT = Limits(memory=1e12, token_steps=1e9)
-"""Limits that allow them."""
+"""Limits that allow endless runs."""
 
 MODEL_ONLY = (
     "beta", "mask", "A", "V", "equation", "delta", "centers", "consumption", "theory",
@@ -102,9 +107,9 @@ def started(variables):
 
 def origin_of(process):
     """The origin of the page of a server, which is waited for."""
-    found = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
-    assert found, process.stderr.read()
-    return found[0]
+    match = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())
+    assert match, process.stderr.read()
+    return match[0]
 
 
 _shared = []
@@ -139,56 +144,65 @@ def explore_together(folder):
 
 
 @contextlib.contextmanager
-def relayed(origin):
-    """Another origin of a server, and a function that cuts it off as the server's end would."""
-    address = ("127.0.0.1", int(origin.rpartition(":")[2]))
-    listener = socket.create_server(("127.0.0.1", 0))
-    ends = [listener]
-
-    def pump(source, target):
-        with contextlib.suppress(OSError):
-            while data := source.recv(1 << 16):
-                target.sendall(data)
-        for end in (source, target):
-            hang_up(end)
-
-    def accept():
-        with contextlib.suppress(OSError):
-            while True:
-                ends.append(listener.accept()[0])
-                ends.append(socket.create_connection(address))
-                for pair in (ends[-2:], ends[:-3:-1]):
-                    threading.Thread(target=pump, args=pair, daemon=True).start()
-
-    def cut():
-        for end in ends:
-            hang_up(end)
-        accepting.join()
-        listener.close()
-
-    accepting = threading.Thread(target=accept, daemon=True)
-    accepting.start()
+def serving(app):
+    """A server as the command has it in a thread of its own, and the port where it listens."""
+    listener = serve._listen(0)
+    opened = threading.Event()
+    running = serve._Server(app, opened.set)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
+    thread.start()
+    opened.wait()
     try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}", cut
+        yield running, listener.getsockname()[1]
     finally:
-        cut()
-        for end in ends:
-            end.close()
+        running.should_exit = True
+        thread.join()
 
 
-def hang_up(end):
-    """End a connection, or wake whoever waits for one."""
-    with contextlib.suppress(OSError):
-        end.shutdown(socket.SHUT_RDWR)
+def connected(port, text=""):
+    """A connection to this machine that has sent a text."""
+    client = socket.create_connection(("127.0.0.1", port), timeout=LONG)
+    client.sendall(text.encode())
+    return client
+
+
+def port_of(address):
+    """The port in an address."""
+    return int(address.strip("/").rpartition(":")[2])
+
+
+def received(client):
+    """All that comes until the connection ends."""
+    pieces = []
+    try:
+        while piece := client.recv(1 << 16):
+            pieces.append(piece)
+    except ConnectionResetError:
+        pass
+    return b"".join(pieces)
+
+
+def post(path, length, *headers):
+    """The head of a request with a body of JSON of some bytes."""
+    usual = ["Host: 127.0.0.1", "Content-Type: application/json", f"Content-Length: {length}"]
+    return "\r\n".join([f"POST {path} HTTP/1.1", *usual, *headers, "\r\n"])
+
+
+def until(true, seconds=LONG):
+    """Wait until a function returns true."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come true"
+        time.sleep(0.01)
 
 
 def refused(response, status, sentence, field=None):
     """Check that a request was refused with this status and a sentence that contains this one."""
     assert response.status_code == status
     assert response.headers["content-type"] == "application/json"
-    told = response.json()
-    assert told["field"] == field
-    assert sentence in told["error"]
+    data = response.json()
+    assert data["field"] == field
+    assert sentence in data["error"]
     return True
 
 
@@ -199,11 +213,11 @@ def lines(response):
 
 def frames(scene):
     """The tokens of a scene, (F, n, d)."""
-    found = np.frombuffer(base64.b64decode(scene["frames"]), "<f4")
-    return found.reshape(len(scene["times"]), scene["n"], scene["d"])
+    array = np.frombuffer(base64.b64decode(scene["frames"]), "<f4")
+    return array.reshape(len(scene["times"]), scene["n"], scene["d"])
 
 
 def labels(scene):
     """The labels of a scene, (F, n)."""
-    found = np.frombuffer(base64.b64decode(scene["labels"]), "<u2")
-    return found.reshape(len(scene["times"]), scene["n"])
+    array = np.frombuffer(base64.b64decode(scene["labels"]), "<u2")
+    return array.reshape(len(scene["times"]), scene["n"])

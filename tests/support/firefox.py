@@ -52,12 +52,12 @@ class Firefox:
 
     async def get(self, expression):
         """The value of an expression in the page, if it is JSON."""
-        text = f"Promise.resolve({expression}).then((found) => JSON.stringify(found ?? null))"
-        found = await self.call(
+        text = f"Promise.resolve({expression}).then((result) => JSON.stringify(result ?? null))"
+        result = await self.call(
             "script.evaluate", expression=text, target=self.tab, awaitPromise=True
         )
-        assert found["type"] == "success", found
-        return json.loads(found["result"]["value"])
+        assert result["type"] == "success", result
+        return json.loads(result["result"]["value"])
 
     async def press(self, key):
         strokes = [{"type": kind, "value": key} for kind in ("keyDown", "keyUp")]
@@ -67,8 +67,8 @@ class Firefox:
 
     async def screenshot(self):
         """What is seen, as a PNG file."""
-        found = await self.call("browsingContext.captureScreenshot", **self.tab)
-        return base64.b64decode(found["data"])
+        result = await self.call("browsingContext.captureScreenshot", **self.tab)
+        return base64.b64decode(result["data"])
 
 
 @contextlib.asynccontextmanager

@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import tempfile
+from xml.etree import ElementTree as ET
 
 import numpy as np
 from PIL import Image
@@ -177,11 +178,58 @@ class Reader:
         """The text of an element."""
         return self.on(name).inner_text()
 
+    def value(self, name):
+        """What a field says."""
+        return self.on(name).input_value()
+
+    def pressed(self, name):
+        """Whether a button that stays down is down."""
+        return json.loads(self.on(name).get_attribute("aria-pressed"))
+
     def type(self, name, value):
         """Type a value into a field, leave it, and wait for the scene."""
         self.on(name).fill(str(value))
         self.on(name).blur()
         self.idle()
+
+    def click(self, *names):
+        """Click elements, and wait for what comes of it."""
+        for name in names:
+            self.on(name).click()
+        self.idle()
+
+    def check(self, *names):
+        """Choose options that stand side by side, and wait for the scene."""
+        for name in names:
+            self.on(name).check()
+        self.idle()
+
+    def select(self, name, value):
+        """Choose an option of a menu, and wait for the scene."""
+        self.on(name).select_option(value)
+        self.idle()
+
+    def slide(self, name, share):
+        """Move a slider, and wait for the scene."""
+        self.on(name).fill(share)
+        self.idle()
+
+    def point(self, x=5, y=5):
+        """Move the pointer, by default to where nothing is, and wait for what comes of it."""
+        self.page.mouse.move(x, y)
+        self.idle()
+
+    def follow(self, link):
+        """Give the page another link, as the bar of addresses does, without waiting."""
+        self.page.evaluate("link => { location.hash = link; }", link)
+
+    def lose(self, pattern="**/api/**"):
+        """Let nobody answer at these addresses, until `page.unroute_all()`."""
+        self.page.route(pattern, lambda route: route.abort("connectionrefused"))
+
+    def open_menu(self):
+        """Open the menu of downloads, or close it."""
+        self.on("downloads").locator("summary").click()
 
     def press(self, *keys):
         """Press keys, and wait for what comes of it."""
@@ -197,12 +245,25 @@ class Reader:
         self.page.mouse.down()
         self.page.mouse.move(x + dx, y + dy, steps=5)
         self.page.mouse.up()
-        self.page.mouse.move(5, 5)
-        self.idle()
+        self.point()
 
     def go(self, t):
         """Show the time t."""
         self.page.evaluate("t => { parkade.goTo(t); return parkade.idle(); }", t)
+
+    @property
+    def state(self):
+        """Whether the page computes, is ready, shows other settings, or an error."""
+        return self.get("document.documentElement.dataset.state")
+
+    @property
+    def theme(self):
+        return self.get("document.documentElement.dataset.theme")
+
+    @property
+    def t(self):
+        """The time shown."""
+        return self.get("parkade.t")
 
     @property
     def settings(self):
@@ -256,8 +317,9 @@ class Reader:
         takes twice the CPU.
         """
         clip = {"x": x, "y": y, "width": w, "height": h, "scale": 1}
-        given = {"format": "png", "optimizeForSpeed": True, "clip": clip}
-        return pixels(base64.b64decode(self._tools.send("Page.captureScreenshot", given)["data"]))
+        options = {"format": "png", "optimizeForSpeed": True, "clip": clip}
+        shot = self._tools.send("Page.captureScreenshot", options)
+        return pixels(base64.b64decode(shot["data"]))
 
     @functools.cached_property
     def _tools(self):
@@ -330,9 +392,19 @@ def same(one, other):
     return one.shape == other.shape and np.abs(one - other).max() <= 8
 
 
+def along(width, u):
+    """Where the moment u is on a chart over time of this width, in pixels."""
+    return 42 + u * (width - 56)
+
+
+def svg_texts(data):
+    """The texts of a drawing, as elements."""
+    return list(ET.fromstring(data).iter("{http://www.w3.org/2000/svg}text"))
+
+
 def download(reader, kind):
     """The name and the bytes of a file."""
-    reader.on("downloads").locator("summary").click()
+    reader.open_menu()
     with reader.page.expect_download() as waiting:
         reader.on(f"download-{kind}").click()
     with open(waiting.value.path(), "rb") as file:

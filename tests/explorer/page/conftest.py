@@ -1,4 +1,4 @@
-"""A server, a browser, and a reader who opens pages and is told of everything that goes wrong."""
+"""A server, a browser, and a reader who opens pages and notes everything that goes wrong."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.explorer import explore_together, relayed
+from support.explorer import explore_together
 from support.reader import PATIENCE, SLOW_SCREEN, WINDOW, Reader
 
 # The first one is Chromium without windows: the same pages for half of the CPU.
@@ -59,13 +59,6 @@ def server(tmp_path_factory):
         yield origin
 
 
-@pytest.fixture
-def leaving(server):
-    """Another origin of the server, and a function after which nobody answers there."""
-    with relayed(server) as found:
-        yield found
-
-
 # Not for the whole session: asyncio.run does not work while Playwright runs.
 @pytest.fixture(scope="package")
 def browser():
@@ -74,13 +67,13 @@ def browser():
 
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
-        found = next(filter(None, map(shutil.which, BROWSERS)), None)
-        if found is None and not Path(playwright.chromium.executable_path).exists():
+        executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+        if executable is None and not Path(playwright.chromium.executable_path).exists():
             pytest.fail(
-                f"the tests of the explorer's page need one of {', '.join(BROWSERS)}, found none; "
-                "install it with: make browser"
+                f"the tests of the explorer's page need one of {', '.join(BROWSERS)}; install it "
+                "with: make browser"
             )
-        chromium = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        chromium = playwright.chromium.launch(executable_path=executable, args=FLAGS)
         yield chromium
         chromium.close()
 
@@ -103,7 +96,7 @@ def opened(browser, server, tabs):
 
     With `clock`, the page's time can be held and moved, and frames are rare: each is drawn, however
     fast time is moved. `routes` answer in the place of the server, by pattern. Other options are
-    those of Playwright's contexts. Unless told otherwise, the reader prefers reduced motion, so
+    those of Playwright's contexts. By default the reader prefers reduced motion, so
     that a page shows the end of its run and rests.
     """
     readers, tab = [], tabs[0]
@@ -132,16 +125,6 @@ def opened(browser, server, tabs):
         else:
             reader.context.close()
     assert not wrong
-
-
-@pytest.fixture(scope="module")
-def kept(tabs, server):
-    """A reader for all tests of a file, in one page: each turns it to the link it needs."""
-    reader = tabs[0]
-    reader.begin(server)
-    yield reader
-    reader.leave(f"{server}/static/icon.svg")
-    assert not reader.wrong
 
 
 @pytest.fixture(scope="package")
@@ -182,11 +165,17 @@ def blank(tmp_path_factory):
 
 
 @pytest.fixture
-def from_disk(browser, tabs, blank):
-    """Opens files as somebody without a network does; `instead` of the file opened before."""
+def from_disk(browser, tabs, blank, tmp_path):
+    """Opens files as somebody without a network does; `instead` of the file opened before.
+
+    The text of a page is written into a file first.
+    """
     readers, tab = [], tabs[1]
 
     def make(file, link="", *, instead=False, **options):
+        if isinstance(file, str):
+            text, file = file, tmp_path / f"page{len(list(tmp_path.iterdir()))}.html"
+            file.write_text(text, encoding="utf-8")
         if instead:
             reader = readers.pop()
             reader.check_file()

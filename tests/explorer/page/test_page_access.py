@@ -13,16 +13,16 @@ ROLES = {"button", "slider", "textbox", "spinbutton", "combobox", "radio", "imag
 
 _REACH = """selector => {
   const groups = new Set();
-  const found = [];
+  const names = [];
   for (const e of document.querySelectorAll(selector)) {
     if (e.disabled || !e.checkVisibility({ visibilityProperty: true })) continue;
     if (e.type === 'radio') {  // a group is one stop
       if (groups.has(e.name)) continue;
       groups.add(e.name);
-      found.push(e.name);
-    } else found.push(e.id || e.tagName.toLowerCase());
+      names.push(e.name);
+    } else names.push(e.id || e.tagName.toLowerCase());
   }
-  return found;
+  return names;
 }"""
 
 _FOCUS = """() => {
@@ -44,7 +44,7 @@ _TEXTS = """() => {
   const parse = (text) => [...text.match(/[\\d.]+/g).map(Number), 1].slice(0, 4);
   const over = ([r, g, b, a], under) => [r, g, b].map((c, i) => a * c + (1 - a) * under[i]);
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const found = [];
+  const texts = [];
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const e = node.parentElement;
     if (!node.textContent.trim() || e.closest('script, .unseen, :disabled, option')) continue;
@@ -54,9 +54,9 @@ _TEXTS = """() => {
     let ground = [255, 255, 255];
     for (const at of chain) ground = over(parse(getComputedStyle(at).backgroundColor), ground);
     const ink = over(parse(getComputedStyle(e).color), ground);
-    found.push({ text: node.textContent.trim().slice(0, 30), ink, ground });
+    texts.push({ text: node.textContent.trim().slice(0, 30), ink, ground });
   }
-  return found;
+  return texts;
 }"""
 
 
@@ -81,15 +81,14 @@ def test_contrast(opened, small):
     reader.type("beta", -1)
     reader.forgive("status of 422")
     reader.on("link").click()
-    reader.on("downloads").locator("summary").click()
+    reader.open_menu()
     reader.get("{ document.getElementById('help').show(); }")
     box = reader.on("ball").bounding_box()
     x, y, _ = reader.places()[0]
     for theme in ["dark", "light"]:
-        assert reader.get("document.documentElement.dataset.theme") == theme
+        assert reader.theme == theme
         reader.get("{ document.getElementById('help').close(); }")
-        reader.page.mouse.move(box["x"] + x, box["y"] + y)
-        reader.idle()
+        reader.point(box["x"] + x, box["y"] + y)
         assert reader.on("tip").is_visible()
         reader.get("{ document.getElementById('help').show(); }")
         texts = reader.page.evaluate(_TEXTS)
@@ -202,9 +201,9 @@ def test_help(turned, small):
     assert reader.on("help").is_visible()
     assert reader.get("document.getElementById('help').contains(document.activeElement)")
     assert reader.page.get_by_role("dialog", name="What you see").count() == 1
-    t = reader.get("parkade.t")
+    t = reader.t
     reader.press("j", ",")
-    assert (reader.view["token"], reader.get("parkade.t")) == (None, t)
+    assert (reader.view["token"], reader.t) == (None, t)
     reader.press("Escape")
     assert reader.on("help").is_hidden()
     assert reader.get("document.activeElement.id") == "timeline"
@@ -284,11 +283,10 @@ def test_escape_closes_the_menu(turned, small):
 def test_reduced_motion(opened, small):
     """Nothing moves by itself, after a preset neither; play still plays."""
     reader = opened(small)
-    assert reader.get("parkade.t") == 100
-    reader.on("preset").select_option("full")
-    reader.idle()
+    assert reader.t == 100
+    reader.select("preset", "full")
     assert not reader.get("parkade.playing")
-    assert reader.get("parkade.t") == 1000
+    assert reader.t == 1000
     transition = "getComputedStyle(document.getElementById('ball')).transitionDuration"
     assert reader.get(transition) == "0s"
     reader.on("play").click()

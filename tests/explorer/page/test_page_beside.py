@@ -13,10 +13,9 @@ SETTINGS = {"n": 40, "d": 2, "beta": 36, "T": 1e6, "seed": 1}
 
 
 @pytest.fixture
-def pair(kept):
+def pair(turned):
     """A reader of two scenes."""
-    kept.turn(f"{LINK}&t=30&beside=beta:9")
-    return kept
+    return turned(f"{LINK}&t=30&beside=beta:9")
 
 
 def names(reader):
@@ -29,10 +28,10 @@ def count(clusters):
 
 def test_both_are_shown_at_the_same_time(pair):
     assert pair.get("parkade.beside.settings") == scene({**SETTINGS, "beta": 9})["settings"]
-    told = scene({**SETTINGS, "beta": 9})["merges"]
+    merges = scene({**SETTINGS, "beta": 9})["merges"]
     for t in [0.5, 30, 1e5]:
         pair.go(t)
-        left = 40 - sum(merge["t"] <= t for merge in told)
+        left = 40 - sum(merge["t"] <= t for merge in merges)
         assert names(pair) == [f"β = 36: {pair.text('clusters')}", f"β = 9: {count(left)}"]
         one, other = pair.pictures("ball", "ball-beside")
         assert one.shape == other.shape
@@ -47,8 +46,7 @@ def test_both_are_shown_at_the_same_time(pair):
     [("mask", "full", "full"), ("seed", 2, "seed 2"), ("norm", "pre", "pre-norm")],
 )
 def test_what_can_be_compared(pair, name, value, said):
-    pair.on("beside").select_option(name)
-    pair.idle()
+    pair.select("beside", name)
     assert pair.get("parkade.beside.settings") == {**pair.settings, name: value}
     assert names(pair)[1].startswith(f"{said}: ")
     assert f"beside={name}:{value}" in pair.link
@@ -63,28 +61,25 @@ def test_another_value_and_another_run(pair):
     pair.type("beta", 16)  # the first scene is another one, and the second follows
     assert pair.get("parkade.beside.settings") == {**pair.settings, "seed": 5}
     assert pair.settings["beta"] == 16
-    pair.on("undo").click()
-    pair.idle()
+    pair.click("undo")
     assert pair.get("parkade.beside.settings.beta") == 36
     pair.on("beside-value").locator("input").fill("many")
     pair.on("beside-value").locator("input").blur()
     pair.idle()
     pair.forgive("422")
     assert "seed must be a whole number" in pair.text("beside-text")
-    pair.on("beside").select_option("")
-    pair.idle()
+    pair.select("beside", "")
     assert pair.on("ball-beside").is_hidden()
     assert "beside" not in pair.link
 
 
 def test_simulation_and_forecast(pair):
     """The forecast's clusters are those of its merges, where their leaders started."""
-    pair.on("beside").select_option("forecast")
-    pair.idle()
-    told = pair.get("parkade.scene.forecast.merges")
+    pair.select("beside", "forecast")
+    merges = pair.get("parkade.scene.forecast.merges")
     t = 1e3
     pair.go(t)
-    joined = {merge["absorbed"]: merge["into"] for merge in told if merge["t"] <= t}
+    joined = {merge["absorbed"]: merge["into"] for merge in merges if merge["t"] <= t}
     leaders = []
     for k in range(40):
         while k in joined:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from support.reader import download
-
-SVG = "{http://www.w3.org/2000/svg}"
+from support.reader import along, download, svg_texts
 
 # Goes to many times and tells the count and, beside it, what each token's label says.
 _COUNTS = """times => times.map(t => {
@@ -23,20 +20,20 @@ _COUNTS = """times => times.map(t => {
 
 def counts(reader, times):
     """(times, 3): the count, the number of labels, and what the merges say of it, at each time."""
-    told = reader.page.evaluate(_COUNTS, list(times))
+    rows = reader.page.evaluate(_COUNTS, list(times))
     reader.idle()
-    return told
+    return rows
 
 
 def named(reader):
     """The names of clusters on a drawing, and the number of clusters that it tells."""
     _, data = download(reader, "svg")
-    words = [text.text for text in ET.fromstring(data).iter(f"{SVG}text")]
+    words = [text.text for text in svg_texts(data)]
     names = {word for word in words if re.fullmatch("x[₀-₉]+", word)}
-    (told,) = {word for word in words if re.fullmatch(r"\d+ clusters?", word)} & {
+    (count,) = {word for word in words if re.fullmatch(r"\d+ clusters?", word)} & {
         reader.text("clusters")
     }
-    return names, int(told.split()[0])
+    return names, int(count.split()[0])
 
 
 def test_without_noise(turned):
@@ -48,8 +45,8 @@ def test_without_noise(turned):
     for t, count, labels, by_merges in counts(reader, times):
         assert count == labels == by_merges, t
     reader.go(72.5)
-    names, told = named(reader)
-    assert len(names) == told == 3
+    names, count = named(reader)
+    assert len(names) == count == 3
     assert reader.text("seen") == f"{scene['clusters'][-1]} cluster at t = 1000"
     assert reader.on("predicted").inner_text().startswith("V is the identity:")
     reader.press("?")
@@ -63,7 +60,7 @@ def test_the_notes(turned):
     assert reader.scene()["plateaus"][-1]["end"] < 9000
     assert reader.text("clusters") == "2 clusters"
     _, data = download(reader, "svg")
-    words = {text.text for text in ET.fromstring(data).iter(f"{SVG}text")}
+    words = {text.text for text in svg_texts(data)}
     assert [word for word in words if re.match("[A-Z][a-z]+ clusters?", word)] == ["Two clusters"]
 
 
@@ -73,8 +70,7 @@ def test_no_name_covers_another(turned):
     for t in (4.5, 5.2, 6.0, 7.0):
         reader.go(t)
         _, data = download(reader, "svg")
-        found = ET.fromstring(data).iter(f"{SVG}text")
-        names = [text for text in found if re.fullmatch("x[₀-₉]+", text.text or "")]
+        names = [text for text in svg_texts(data) if re.fullmatch("x[₀-₉]+", text.text or "")]
         places = [(float(text.get("x")), float(text.get("y"))) for text in names]
         assert len(set(places)) > 2
         for i, (x, y) in enumerate(places):
@@ -105,7 +101,7 @@ def test_with_noise(turned):
     heights = {}
     for f in (0, frame):
         u = reader.get(f"parkade.scene.moments[{f}]")
-        x = round(42 + (u + 0.002) * (line.shape[1] - 42 - 14))
+        x = round(along(line.shape[1], u + 0.002))
         rows = np.nonzero(np.abs(line[:, x] - accent).max(axis=1) < 60)[0]
         heights[scene["clusters"][f]] = line.shape[0] - 26 - rows.max()
     (few, low), (many, high) = sorted(heights.items())

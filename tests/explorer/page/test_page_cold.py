@@ -33,9 +33,9 @@ def test_the_first_scene_is_there_before_the_compiler_is_done(browser, tmp_path)
         assert page.locator("#progress").is_hidden()
         page.close()
     # It is said again with each sign of life, and yet there is the life.
-    told = [moment for moment in heard if moment["text"].startswith("compiling the engine")]
-    assert len(told) >= 2
-    assert told[0]["text"].startswith("compiling the engine (implicit, d=2")
-    for moment in told:
+    notes = [moment for moment in heard if moment["text"].startswith("compiling the engine")]
+    assert len(notes) >= 2
+    assert notes[0]["text"].startswith("compiling the engine (implicit, d=2")
+    for moment in notes:
         assert (moment["seen"], moment["waiting"], moment["end"]) == (True, True, 1e60)
         assert (moment["state"], moment["stale"]) == ("computing", "false")

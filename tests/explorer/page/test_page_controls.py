@@ -50,7 +50,7 @@ def test_numbers(turned, small):
         assert not np.array_equal(before["frames"], after["frames"]) or name == "c"
         if name == "c":
             assert "0.375" in reader.page.locator("[data-field=c] label").inner_text()
-        assert reader.on(name).input_value() == typed
+        assert reader.value(name) == typed
         assert f"{name}={typed}" in reader.link
         reader.open(small)
     check(reader)
@@ -62,8 +62,7 @@ def test_numbers_as_people_write_them(turned, small):
     check(reader, T=1e12)
     reader.type("beta", "2,5")
     check(reader, T=1e12, beta=2.5)
-    reader.on("seed-next").click()
-    reader.idle()
+    reader.click("seed-next")
     check(reader, T=1e12, beta=2.5, seed=2)
 
 
@@ -81,10 +80,9 @@ def test_sliders(turned, small):
     reader = turned(small)
     changes = {}
     for name, share, value, low in SLIDERS:
-        reader.on(f"{name}-slider").fill(str(share))
-        reader.idle()
+        reader.slide(f"{name}-slider", str(share))
         check(reader, **changes | {name: value})
-        assert float(reader.on(name).input_value()) == value
+        assert float(reader.value(name)) == value
         # By keyboard it goes on, and back again; typing moves the slider.
         reader.on(f"{name}-slider").focus()
         reader.press("ArrowRight")
@@ -92,7 +90,7 @@ def test_sliders(turned, small):
         reader.press("ArrowLeft", "ArrowLeft")
         assert reader.settings[name] < value
         reader.type(name, low)
-        assert float(reader.on(f"{name}-slider").input_value()) == 0
+        assert float(reader.value(f"{name}-slider")) == 0
         changes[name] = low
     check(reader, **changes)
 
@@ -115,8 +113,7 @@ def test_a_slider_that_is_dragged(turned, small):
     assert let_go == pytest.approx(10, rel=0.1)
     check(reader, beta=let_go)
     # All of the way is one step to take back.
-    reader.on("undo").click()
-    reader.idle()
+    reader.click("undo")
     check(reader)
 
 
@@ -126,14 +123,12 @@ def test_matrices(turned, small, name):
     reader = turned(small)
 
     def choose(kind):
-        reader.on(name).select_option(kind)
-        reader.idle()
+        reader.select(name, kind)
 
     choose("eigenvalues")
     reader.type(f"{name}-1", "-0.5")
     check(reader, **{name: "1,-0.5"})
-    reader.on(f"{name}-0-slider").fill("0.25")
-    reader.idle()
+    reader.slide(f"{name}-0-slider", "0.25")
     check(reader, **{name: "0.25,-0.5"})
     choose("matrix")
     reader.type(f"{name}-0-1", "-1")
@@ -150,7 +145,7 @@ def test_matrices_as_text(turned, small):
     """One number for all eigenvalues; beyond eight dimensions a line of text."""
     reader = turned(f"{small}&V=0.5")
     check(reader, V="0.5")
-    assert [reader.on(f"V-{i}").input_value() for i in range(2)] == ["0.5", "0.5"]
+    assert [reader.value(f"V-{i}") for i in range(2)] == ["0.5", "0.5"]
     reader.type("d", 9)
     check(reader, V="0.5", d=9)
     reader.type("V-text", "1, 1, 1, 1, 1, 1, 1, 1, 0.25")
@@ -159,23 +154,19 @@ def test_matrices_as_text(turned, small):
     check(reader, V="1,1,1", d=3)
     reader.type("V-2", "1/2")
     check(reader, V="1,1,1/2", d=3)
-    assert reader.on("V-2-slider").input_value() == "0.5"
+    assert reader.value("V-2-slider") == "0.5"
 
 
 def test_mask_and_frozen(turned, small):
     reader = turned(f"{small}&c=2")
-    reader.on("mask-full").check()
-    reader.idle()
+    reader.check("mask-full")
     check(reader, c=2, mask="full")
     for which in ["renyi", "strong"]:
-        reader.on(f"frozen-{which}").check()
-        reader.idle()
+        reader.check(f"frozen-{which}")
         scene = check(reader, c=2, mask="full", frozen=which)
         assert 0 < len(scene["frozen_tokens"]) < 12
         assert reader.on("frozen-key").is_visible()
-    reader.on("mask-causal").check()
-    reader.on("frozen-none").check()
-    reader.idle()
+    reader.check("mask-causal", "frozen-none")
     check(reader, c=2)
 
 
@@ -186,7 +177,7 @@ def test_a_new_value_ends_the_run_before(opened, server):
     reader.context.on("requestfailed", lambda request: ended.append(request.failure))
     for seed in range(2, 9):
         expect(reader.on("progress")).to_be_visible()
-        assert reader.get("document.documentElement.dataset.state") == "computing"
+        assert reader.state == "computing"
         reader.on("seed").fill(str(seed))
         reader.on("seed").blur()
     expect(reader.on("progress-bar")).not_to_have_attribute("aria-valuenow", "0")
@@ -201,9 +192,9 @@ def test_a_new_value_ends_the_run_before(opened, server):
 def test_cancel(turned, small):
     reader = turned(small)
     before = reader.scene()
-    reader.page.evaluate("link => { location.hash = link; }", ENDLESS_LINK)
+    reader.follow(ENDLESS_LINK)
     reader.on("cancel").click()
     expect(reader.on("progress")).to_be_hidden()
     expect(reader.on("toast")).to_have_text("Cancelled.")
-    assert reader.get("document.documentElement.dataset.state") == "stale"
+    assert reader.state == "stale"
     np.testing.assert_array_equal(reader.scene()["frames"], before["frames"])

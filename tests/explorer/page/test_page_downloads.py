@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageSequence
 from playwright.sync_api import expect
-from support.reader import download, has, pixels
+from support.reader import download, has, pixels, svg_texts
 
 import parkade as pk
 from parkade.explorer.settings.settings import Settings
@@ -49,15 +49,15 @@ def test_svg(turned, small):
     marks = []
     for path in root.iter(f"{SVG}path"):
         # A disc of the size of a token: M x+r y A r r 0 1 1 x-r y …
-        found = re.match(r"M([\d.]+) ([\d.]+)A([\d.]+) \3 0 1 1 ", path.get("d"))
-        if found and 4 < float(found[3]) < 4.7 and path.get("fill") != "none":
-            x, y, r = map(float, found.groups())
+        match = re.match(r"M([\d.]+) ([\d.]+)A([\d.]+) \3 0 1 1 ", path.get("d"))
+        if match and 4 < float(match[3]) < 4.7 and path.get("fill") != "none":
+            x, y, r = map(float, match.groups())
             marks.append((x - r, y))
     wanted = on_figure(reader.scene()["frames"][0])
     apart = np.hypot(*(np.array(marks)[:, None] - wanted).transpose(2, 0, 1))
     assert len(marks) == 12
     assert apart.min(axis=0).max() < 0.1
-    words = [text.text for text in root.iter(f"{SVG}text")]
+    words = [text.text for text in svg_texts(data)]
     assert "t = 0" in words
     assert any("n = 12, d = 2, β = 16, causal attention, seed 1" in word for word in words)
     assert b"<script" not in data
@@ -174,17 +174,17 @@ def test_a_film_can_be_stopped(turned, small):
     reader = turned(small)
     saved = []
     reader.page.on("download", lambda file: saved.append(file))
-    reader.on("downloads").locator("summary").click()
+    reader.open_menu()
     reader.on("download-video").click()
     expect(reader.on("recording")).to_be_visible()
     # A new run does not hide it: it goes on, and can be stopped still.
     reader.type("seed", 2)
     assert reader.get("parkade.scene.settings.seed") == 2
     assert reader.on("progress").is_hidden()
-    told = "Number(document.getElementById('recording-bar').getAttribute('aria-valuenow'))"
-    share = reader.get(told)
-    reader.wait(f"{told} > {share}")
+    progress = "Number(document.getElementById('recording-bar').getAttribute('aria-valuenow'))"
+    share = reader.get(progress)
+    reader.wait(f"{progress} > {share}")
     reader.on("recording-cancel").click()
     expect(reader.on("recording")).to_be_hidden()
     assert saved == []
-    assert reader.get("document.documentElement.dataset.state") == "ready"
+    assert reader.state == "ready"

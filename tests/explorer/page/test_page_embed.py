@@ -1,4 +1,4 @@
-"""Pages that are kept: small ones for frames, their view, the tour; and tables."""
+"""Pages that are saved: small ones for frames, their view, the tour; and tables."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from support import commands
 from support.reader import download
 
 import parkade as pk
+from parkade.explorer.standalone import export
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def test_a_frame_has_the_picture_and_the_time_line(from_disk, tmp_path, run):
     file = tmp_path / "small.html"
     file.write_text(run.show(embed=True, view="t=30&token=4&color=position").text, encoding="utf-8")
     reader = from_disk(file)
-    assert reader.get("parkade.t") == pytest.approx(30)
+    assert reader.t == pytest.approx(30)
     assert reader.view["token"] == 3
     assert reader.view["color"] == "position"
     for name in ["facts", "side", "legend", "theory", "story", "downloads", "status"]:
@@ -36,23 +37,21 @@ def test_a_frame_has_the_picture_and_the_time_line(from_disk, tmp_path, run):
         for side, most in (("Width", width), ("Height", height)):
             assert reader.get(f"document.documentElement.scroll{side}") <= most
     reader.on("timeline").press("End")
-    assert reader.get("parkade.t") == 1e6
+    assert reader.t == 1e6
 
 
-def test_a_saved_page_keeps_the_view(turned, from_disk, tmp_path):
+def test_a_saved_page_keeps_the_view(turned, from_disk):
     live = turned("n=12&d=3&beta=4&T=50&t=3&token=2&zoom=1.5&turn=0.8,0.6,0,0&show=names")
     _, data = download(live, "html")
-    file = tmp_path / "kept.html"
-    file.write_bytes(data)
-    reader = from_disk(file)
+    reader = from_disk(data.decode())
     mine, theirs = reader.view, live.view
     assert mine["u"] == pytest.approx(theirs["u"], abs=1e-6)
     assert mine["turn"] == pytest.approx(theirs["turn"], abs=1e-3)
     same = ["zoom", "token", "trails", "names", "caps", "color"]
     assert [mine[name] for name in same] == [theirs[name] for name in same]
     assert reader.on("beside-choice").is_hidden()  # there is nothing to compare with
-    reader = from_disk(file, "t=7", instead=True)  # a link is stronger
-    assert reader.get("parkade.t") == pytest.approx(7)
+    reader = from_disk(data.decode(), "t=7", instead=True)  # a link is stronger
+    assert reader.t == pytest.approx(7)
 
 
 def test_tables(turned, tmp_path, run):
@@ -60,10 +59,10 @@ def test_tables(turned, tmp_path, run):
     reader = turned("n=40&d=2&beta=36&T=1e6&seed=1")
     run.save(tmp_path / "run.npz")
     for name in ["merges", "plateaus"]:
-        told = commands.invoke("timeline", tmp_path / "run.npz", "--csv", name).stdout
+        printed = commands.invoke("timeline", tmp_path / "run.npz", "--csv", name).stdout
         file, data = download(reader, name)
         assert file.endswith(f"-{name}.csv")
-        tables = [list(csv.reader(io.StringIO(text))) for text in (told, data.decode())]
+        tables = [list(csv.reader(io.StringIO(text))) for text in (printed, data.decode())]
         assert tables[0][0] == tables[1][0]
         # The page computes with another tolerance, and finds merges to a pixel.
         np.testing.assert_allclose(*(np.array(t[1:], float) for t in tables), rtol=0.02)
@@ -72,12 +71,8 @@ def test_tables(turned, tmp_path, run):
     assert len(tables[0]) - 1 == len(run.merge_tree().plateaus)
 
 
-def test_the_tour_without_a_network(from_disk, tmp_path):
-    from parkade.explorer.standalone import export
-
-    file = tmp_path / "tour.html"
-    file.write_text(export.tour().text, encoding="utf-8")
-    reader = from_disk(file)
+def test_the_tour_without_a_network(from_disk):
+    reader = from_disk(export.tour().text)
     assert reader.text("tour-title") == "Tokens"
     reader.press("PageDown", "PageDown", "PageDown", "PageDown", "PageDown")
     assert reader.text("tour-title") == "What V changes"

@@ -29,7 +29,7 @@ def test_wrong_values(turned, small):
     scene, picture = reader.get("parkade.scene.settings"), reader.picture()
     state, right = reader.page.locator("html"), None
     for (name, value, sentence), (following, *_) in zip(WRONG, [*WRONG[1:], " "], strict=True):
-        right = right or reader.on(name).input_value()
+        right = right or reader.value(name)
         reader.type(name, value)
         reader.forgive(REFUSED)
         field = name.partition("-")[0]
@@ -38,7 +38,7 @@ def test_wrong_values(turned, small):
         assert error.get_attribute("role") == "alert"
         assert reader.on(name).get_attribute("aria-invalid") == "true"
         assert reader.on(field).get_attribute("aria-describedby") == f"{field}-error"
-        assert reader.on(name).input_value() == value
+        assert reader.value(name) == value
         assert state.get_attribute("data-state") == "error"
         assert reader.page.locator(".error:visible").count() == 1
         # The last scene is still there.
@@ -67,7 +67,7 @@ def test_the_last_scene_stays_alive(turned, small):
     reader.forgive(REFUSED)
     picture = reader.picture()
     reader.press("Home")
-    assert reader.get("parkade.t") == 0
+    assert reader.t == 0
     assert not same(reader.picture(), picture)
 
 
@@ -76,9 +76,9 @@ def test_too_much_work(turned):
     reader = turned("n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=10")
     reader.type("T", "1e50")
     reader.forgive(REFUSED, certain=False)  # or told by the stream, if it had begun
-    told = reader.text("T-error")
-    assert told.startswith("T=10⁵⁰ would take about")
-    longest = told.rpartition("choose T up to ")[2]
+    sentence = reader.text("T-error")
+    assert sentence.startswith("T=10⁵⁰ would take about")
+    longest = sentence.rpartition("choose T up to ")[2]
     number, _, power = longest.partition("·10")
     assert 1 <= float(number) < 10
     assert 1 <= int(power.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789"))) < 50
@@ -86,8 +86,7 @@ def test_too_much_work(turned):
 
 def test_nothing_left_to_move(turned):
     reader = turned("n=3&d=2&beta=100&c=0.1&T=5")
-    reader.on("frozen-renyi").check()
-    reader.idle()
+    reader.check("frozen-renyi")
     reader.forgive(REFUSED, certain=False)  # or told by the stream, if it had begun
     assert "leaves none to move" in reader.text("frozen-error")
 
@@ -103,40 +102,39 @@ def test_a_wrong_link(opened):
     assert reader.get("parkade.scene.beta") == 3
 
 
-def test_the_server_is_gone(opened, leaving, small):
-    origin, leave = leaving
-    reader = opened(small, origin=origin)
-    leave()
+def test_the_server_is_gone(turned, small):
+    reader = turned(small)
+    reader.lose()
     frames = reader.scene()["frames"]
     reader.type("n", 20)
     gone = "The server does not answer. Is “parkade explore” still running?"
     expect(reader.on("message")).to_have_text(gone)
-    assert reader.get("document.documentElement.dataset.state") == "error"
+    assert reader.state == "error"
     np.testing.assert_array_equal(reader.scene()["frames"], frames)
     # Downloads that need it say so; a picture needs nobody.
-    reader.on("downloads").locator("summary").click()
+    reader.open_menu()
     reader.on("download-npz").click()
     expect(reader.on("toast")).to_have_text(gone)
-    reader.on("downloads").locator("summary").click()
+    reader.open_menu()
     with reader.page.expect_download():
         reader.on("download-png").click()
+    reader.page.unroute_all()
     reader.forgive("net::ERR_CONNECTION_REFUSED")
-    reader.forgive("net::ERR_CONNECTION_RESET", certain=False)  # what was under way
 
 
 def test_the_server_breaks_off(turned, small):
     """An answer that ends too early, and one that makes no sense."""
     reader = turned(small)
     answers = ['{"progress": 0.5}\n', '{"error": "stopped after 60 s"}\n', "<html>"]
-    told = []
-    reader.page.route("**/api/run", lambda route: route.fulfill(body=answers[len(told)]))
-    while len(told) < len(answers):
-        reader.type("seed", 2 + len(told))
-        told.append(reader.text("message"))
+    messages = []
+    reader.page.route("**/api/run", lambda route: route.fulfill(body=answers[len(messages)]))
+    while len(messages) < len(answers):
+        reader.type("seed", 2 + len(messages))
+        messages.append(reader.text("message"))
     reader.page.unroute("**/api/run")
-    assert told[0] == "The server ended the run without a scene. Try again."
-    assert told[1] == "stopped after 60 s"
-    assert "server" in told[2]
+    assert messages[0] == "The server ended the run without a scene. Try again."
+    assert messages[1] == "stopped after 60 s"
+    assert "server" in messages[2]
     reader.type("seed", 9)
     assert reader.on("message").is_hidden()
     assert reader.get("parkade.scene.settings.seed") == 9

@@ -22,7 +22,7 @@ def test_the_downloaded_page(turned, from_disk, tmp_path):
     mine, theirs = reader.scene(), live.scene()
     assert mine["settings"] == theirs["settings"]
     np.testing.assert_array_equal(mine["frames"], theirs["frames"])
-    assert reader.get("parkade.t") == pytest.approx(2)
+    assert reader.t == pytest.approx(2)
     # It may be larger, with no controls beside it, but it is the same picture.
     here, there = (p[1:, :2] - p[0, :2] for p in (reader.places(), live.places()))
     scale = np.linalg.norm(here) / np.linalg.norm(there)
@@ -33,21 +33,21 @@ def test_the_downloaded_page(turned, from_disk, tmp_path):
     assert all(np.abs(near(ball, x, y, 2) - ground).max() > 60 for x, y, _ in front)
     for name in ["predicted", "seen", "agreement", "clusters"]:
         assert reader.text(name) == live.text(name)
-    # What needs a server is not there; what was run is told instead.
+    # What needs a server is not there; the settings of the run are listed instead.
     for name in ["settings", "preset", "undo", "redo", "download-npz", "download-html"]:
         assert reader.on(name).is_hidden(), name
-    reader.on("downloads").locator("summary").click()
+    reader.open_menu()
     assert reader.page.locator(".menu button:visible").count() == 6
     facts = reader.page.locator("#facts dl").inner_text().split("\n")
     assert facts[facts.index("V") + 1] == "1,1,-1"
     assert facts[facts.index("n") + 1] == "16"
 
 
-def test_it_is_alive(from_disk, exported):
+def test_a_file_plays_and_answers_the_reader(from_disk, exported):
     """It plays, is turned, pointed at, linked to and drawn from."""
     reader = from_disk(exported)
     reader.press("Home")
-    assert reader.get("parkade.t") == 0
+    assert reader.t == 0
     start = reader.picture()
     reader.on("play").click()
     expect(reader.on("t")).not_to_have_text("0")
@@ -60,7 +60,7 @@ def test_it_is_alive(from_disk, exported):
     reader.type("token", 3)
     assert reader.text("token-text").startswith("x₃")
     reader.press("d")
-    assert reader.get("document.documentElement.dataset.theme") == "dark"
+    assert reader.theme == "dark"
     _, data = download(reader, "png")
     assert data.startswith(b"\x89PNG")
     again = Reader(reader.context, reader.origin)
@@ -86,21 +86,19 @@ def test_export(from_disk, exported):
     scene = reader.scene()
     assert scene["settings"] is None
     np.testing.assert_allclose(scene["frames"], run.at(scene["times"]), atol=1e-6)
-    assert reader.get("parkade.t") == 40
+    assert reader.t == 40
     assert reader.on("settings").is_hidden()
     assert reader.page.locator("#facts dl").inner_text().split("\n")[:4] == ["n", "20", "d", "3"]
     ball = reader.picture()
     assert len(np.unique(ball @ [1, 256, 65536])) > 50
 
 
-def test_in_a_notebook(from_disk, tmp_path):
+def test_in_a_notebook(from_disk):
     """`run.show()` is a frame that is alive, though it has no address of its own."""
     run = pk.simulate(pk.Attention(d=2, beta=9.0), pk.sphere.uniform(8, 2, seed=1), 10.0)
-    file = tmp_path / "notebook.html"
     text = "<!doctype html><meta charset=utf-8><script>parkade = { ready: Promise.resolve(), "
     text += f"async idle() {{}} }};</script>{run.show()._repr_html_()}"
-    file.write_text(text, encoding="utf-8")
-    reader = from_disk(file)
+    reader = from_disk(text)
     (frame,) = reader.page.frames[1:]
     frame.evaluate("() => parkade.ready.then(() => parkade.idle())")
     assert frame.evaluate("() => parkade.scene.n") == 8
@@ -110,12 +108,11 @@ def test_in_a_notebook(from_disk, tmp_path):
     assert frame.evaluate("() => parkade.t") == 0
 
 
-def test_a_notebook_shows_the_whole_time_line(from_disk, tmp_path):
+def test_a_notebook_shows_the_whole_time_line(from_disk):
     """In a frame as wide as one of JupyterLab, with or without a side bar, nobody scrolls to it."""
     x0 = pk.sphere.uniform(40, 2, seed=1)
     page = pk.simulate(pk.Attention(d=2, beta=36.0), x0, 1e6).show()
-    (tmp_path / "page.html").write_text(page.text, encoding="utf-8")
-    reader = from_disk(tmp_path / "page.html")
+    reader = from_disk(page.text)
     assert reader.on("story").is_visible()
     for width in [760, 945, 1000, 1200]:
         reader.resize(width, page.height)

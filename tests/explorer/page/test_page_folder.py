@@ -40,8 +40,8 @@ def site(tmp_path_factory):
 def test_it_opens_on_the_life(opened, site):
     reader = opened(origin=site)
     assert reader.settings == PRESETS["life"].settings.to_dict()
-    assert reader.get("parkade.t") == 1e60
-    assert reader.on("preset").input_value() == "life"
+    assert reader.t == 1e60
+    assert reader.value("preset") == "life"
     for name in ("npz", "html", "live"):
         assert reader.on(f"download-{name}").is_hidden()
     # All that is asked for is in the folder.
@@ -50,24 +50,21 @@ def test_it_opens_on_the_life(opened, site):
 
 def test_presets_links_and_the_tour(opened, site):
     reader = opened("n=12&d=3&beta=9&T=100&t=3", origin=site)
-    assert reader.get("parkade.t") == pytest.approx(3)
+    assert reader.t == pytest.approx(3)
     assert reader.get("parkade.scene.d") == 3
     offered = reader.get("[...document.getElementById('preset').options].map((o) => o.value)")
     assert "life" in offered
     assert "high" not in offered  # eight dimensions
-    reader.on("preset").select_option("fig2")
-    reader.idle()
+    reader.select("preset", "fig2")
     assert reader.settings == PRESETS["fig2"].settings.to_dict()
-    assert reader.get("document.documentElement.dataset.state") == "ready"
+    assert reader.state == "ready"
     reader.page.go_back()
     reader.idle()
     assert reader.settings["n"] == 12
-    reader.on("tour-open").click()
-    reader.idle()
+    reader.click("tour-open")
     assert reader.text("tour-title") == "Tokens"
     for _ in range(5):
-        reader.on("tour-next").click()
-        reader.idle()
+        reader.click("tour-next")
     assert reader.text("tour-title") == "What V changes"
     assert reader.get("parkade.beside.settings.V") == "I"
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
-from support.reader import difference
+from support.reader import along, difference
 
 import parkade as pk
+from parkade.explorer.scenes.build import build
 from parkade.explorer.standalone.export import page
 
 LIFE = "n=40&d=2&beta=16&T=1e9&t=1e5"
@@ -22,30 +24,29 @@ def test_it_is_drawn_and_can_be_switched_off(turned):
     reader = turned(LIFE)
     whole = reader.picture("timeline")
     assert amount(reader) > 100
-    assert reader.on("show-forecast").get_attribute("aria-pressed") == "true"
+    assert reader.pressed("show-forecast")
     reader.press("f")
     assert amount(reader) == 0
-    assert reader.on("show-forecast").get_attribute("aria-pressed") == "false"
+    assert not reader.pressed("show-forecast")
     assert "show=trails,renyi,strong,caps,names" in reader.link
     reader.on("show-forecast").click()
-    reader.page.mouse.move(5, 5)
-    reader.idle()
+    reader.point()
     assert difference(reader.picture("timeline"), whole) == ""
     assert "show" not in reader.link
 
 
 def test_it_says_how_many_were_right(turned):
     reader = turned(LIFE)
-    told = reader.get("parkade.scene.forecast")
+    forecast = reader.get("parkade.scene.forecast")
     title = reader.on("show-forecast").get_attribute("title")
-    assert f"{told['right']} of {told['seen']} partner" in title
+    assert f"{forecast['right']} of {forecast['seen']} partner" in title
 
 
 def test_a_merge_shows_what_was_seen_and_forecast(turned):
     reader = turned(LIFE)
     merge = reader.get("parkade.scene.merges.at(-1)")
     box = reader.on("timeline").bounding_box()
-    place = 42 + reader.get(f"parkade.scene.moment({merge['t']})") * (box["width"] - 56)
+    place = along(box["width"], reader.get(f"parkade.scene.moment({merge['t']})"))
     reader.page.mouse.move(box["x"] + place, box["y"] + 60)
     expect(reader.on("time-tip")).to_be_visible()
     seen, forecast = reader.text("time-tip").splitlines()[1:]
@@ -61,23 +62,13 @@ def test_nothing_is_shown_where_there_is_none(turned):
     assert amount(reader) == 0
 
 
-def test_a_file_has_it(from_disk, tmp_path):
-    run = pk.simulate(pk.Attention(d=2, beta=16.0), pk.sphere.uniform(20, 2, seed=1), 1e6)
-    file = tmp_path / "page.html"
-    file.write_text(run.show().text, encoding="utf-8")
-    reader = from_disk(file)
-    assert reader.on("show-forecast").is_visible()
-    assert amount(reader) > 100
-
-
-def test_a_scene_of_an_older_version_is_shown(from_disk, tmp_path):
-    from parkade.explorer.scenes.build import build
-
+@pytest.mark.parametrize("there", [True, False])
+def test_a_file_shows_the_forecast_that_it_has(from_disk, there):
+    """The scene of an older version has none."""
     run = pk.simulate(pk.Attention(d=2, beta=16.0), pk.sphere.uniform(20, 2, seed=1), 1e6)
     scene = build(run)
-    del scene["forecast"]
-    file = tmp_path / "page.html"
-    file.write_text(page(scene), encoding="utf-8")
-    reader = from_disk(file)
-    assert not reader.on("show-forecast").is_visible()
-    assert amount(reader) == 0
+    if not there:
+        del scene["forecast"]
+    reader = from_disk(page(scene))
+    assert reader.on("show-forecast").is_visible() == there
+    assert (amount(reader) > 100) if there else (amount(reader) == 0)

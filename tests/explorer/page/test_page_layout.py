@@ -56,12 +56,12 @@ _WRONG = """() => {
 
 
 def wrong(reader, sizes):
-    """What is wrong, by size."""
-    found = {}
+    """What is wrong, by the size of the window."""
+    problems = {}
     for width, height in sizes:
         reader.resize(width, height)
-        found[width, height] = reader.page.evaluate(_WRONG)
-    return {size: told for size, told in found.items() if told}
+        problems[width, height] = reader.page.evaluate(_WRONG)
+    return {size: some for size, some in problems.items() if some}
 
 
 def test_sizes(turned):
@@ -70,10 +70,8 @@ def test_sizes(turned):
     assert reader.text("about").startswith("Each head sees")
     assert wrong(reader, SIZES) == {}
     reader.resize(1280, 800)
-    reader.on("preset").select_option("life")
-    reader.idle()
-    reader.on("tour-open").click()
-    reader.idle()
+    reader.select("preset", "life")
+    reader.click("tour-open")
     assert wrong(reader, SIZES[::4]) == {}
 
 

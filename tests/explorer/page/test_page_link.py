@@ -26,12 +26,11 @@ def test_round_trip(turned, opened, settings):
         reader.press(key)
     reader.type("token", 6)
     reader.on("token").blur()
-    reader.page.mouse.move(5, 5)
-    reader.idle()
+    reader.point()
     link = reader.link
     other = opened(link)
     assert other.settings == reader.settings
-    assert other.get("parkade.t") == pytest.approx(4.5, rel=1e-6)
+    assert other.t == pytest.approx(4.5, rel=1e-6)
     mine, others = reader.view, other.view
     for name in ["color", "trails", "renyi", "strong", "caps", "names", "group", "token"]:
         assert others[name] == mine[name], name
@@ -40,8 +39,8 @@ def test_round_trip(turned, opened, settings):
     np.testing.assert_allclose(others["turn"], mine["turn"], atol=1e-3)
     np.testing.assert_allclose(other.places(), reader.places(), atol=0.6)
     for name in ["color-position", "color-cluster", "show-trails", "show-caps", "show-group"]:
-        pressed = reader.on(name).get_attribute("aria-pressed")
-        assert other.on(name).get_attribute("aria-pressed") == pressed
+        pressed = reader.pressed(name)
+        assert other.pressed(name) == pressed
     # And it looks the same, but for what four digits of a rotation move.
     apart = np.abs(other.picture() - reader.picture()).max(axis=-1)
     assert (apart > 40).mean() < 0.002
@@ -65,13 +64,12 @@ def test_undo_and_redo(opened, small):
     reader.type("n", 20)
     reader.type("beta", 4)
     reader.on("show-trails").click()
-    reader.on("undo").click()
-    reader.idle()
-    assert reader.on("show-trails").get_attribute("aria-pressed") == "true"
+    reader.click("undo")
+    assert reader.pressed("show-trails")
     assert (reader.settings["n"], reader.settings["beta"]) == (20, 4)
     reader.press("Control+z")
     assert (reader.settings["n"], reader.settings["beta"]) == (20, 16)
-    assert reader.on("beta").input_value() == "16"
+    assert reader.value("beta") == "16"
     reader.page.go_back()
     reader.idle()
     assert reader.settings["n"] == reader.get("parkade.scene.n") == 12
@@ -79,11 +77,10 @@ def test_undo_and_redo(opened, small):
     assert reader.on("undo").is_disabled()
     reader.press("Control+Shift+z")
     assert reader.get("parkade.scene.n") == 20
-    reader.on("redo").click()
-    reader.idle()
+    reader.click("redo")
     reader.press("Control+y")
     assert reader.settings["beta"] == reader.get("parkade.scene.beta") == 4
-    assert reader.on("show-trails").get_attribute("aria-pressed") == "false"
+    assert not reader.pressed("show-trails")
     assert reader.on("redo").is_disabled()
     # A new step forgets what was undone.
     reader.press("Control+z")
@@ -94,15 +91,12 @@ def test_undo_and_redo(opened, small):
 
 def test_undo_of_a_preset(opened, small):
     reader = opened(small)
-    reader.on("preset").select_option("full")
-    reader.idle()
-    reader.on("undo").click()
-    reader.idle()
+    reader.select("preset", "full")
+    reader.click("undo")
     assert reader.get("parkade.scene.n") == 12
-    assert reader.on("preset").input_value() == ""
-    reader.on("redo").click()
-    reader.idle()
-    assert reader.on("preset").input_value() == "full"
+    assert reader.value("preset") == ""
+    reader.click("redo")
+    assert reader.value("preset") == "full"
 
 
 def test_copying(opened, small, server):
@@ -114,8 +108,7 @@ def test_copying(opened, small, server):
     copied = reader.get("navigator.clipboard.readText()")
     assert copied == f"{server}/#{small}&t=100"
     # What stands beside it is part of the view, and so is the step of a tour.
-    reader.on("beside").select_option("seed")
-    reader.idle()
+    reader.select("beside", "seed")
     reader.press("l")
     copied = reader.get("navigator.clipboard.readText()")
     assert copied == f"{server}/#{small}&t=100&beside=seed:2"
@@ -134,7 +127,7 @@ def test_links_that_make_no_sense(turned, small):
     view = reader.view
     assert (view["turn"], view["zoom"], view["pan"]) == (None, 1, [0, 0])
     assert (view["color"], view["token"], view["trails"]) == ("cluster", None, False)
-    assert reader.get("parkade.t") == 100
+    assert reader.t == 100
 
 
 def test_an_address_without_a_time_means_the_end(turned, small):
@@ -142,7 +135,7 @@ def test_an_address_without_a_time_means_the_end(turned, small):
     reader = turned(f"{small}&t=3")
     for link, end in [(small, 100), (f"{small}&t=3", 3), ("n=10&d=2&beta=16&T=50", 50)]:
         reader.open(link)
-        assert reader.get("parkade.t") == pytest.approx(end)
+        assert reader.t == pytest.approx(end)
 
 
 def test_a_link_to_nowhere(opened, small):

@@ -11,19 +11,19 @@ from parkade.explorer.scenes.recorded import LIFE
 def test_load(opened):
     reader = opened()
     assert reader.page.title() == "parkade explorer"
-    assert reader.get("document.documentElement.dataset.state") == "ready"
+    assert reader.state == "ready"
     # The address names nothing: the whole life is shown.
     scene = reader.scene()
     assert scene["settings"] == reader.settings == LIFE.to_dict()
-    assert reader.on("preset").input_value() == "life"
+    assert reader.value("preset") == "life"
     np.testing.assert_allclose(np.linalg.norm(scene["frames"], axis=-1), 1, atol=1e-6)
     for name, value in reader.settings.items():
         if name in ("mask", "frozen", "encoding"):
             assert reader.on(f"{name}-{value}").is_checked()
         else:
-            assert reader.on(name).input_value() == str(value).replace("e+", "e")
+            assert reader.value(name) == str(value).replace("e+", "e")
     # Reduced motion: the end is shown, and nothing moves.
-    assert reader.get("parkade.t") == 1e60
+    assert reader.t == 1e60
     assert not reader.get("parkade.playing")
     assert reader.text("clusters").split()[0] == str(scene["clusters"][-1])
     assert "trusted to the end" in reader.text("status")
@@ -36,7 +36,7 @@ def test_it_plays_by_itself(opened, small):
     expect(reader.on("time")).to_have_attribute("data-playing", "true")
     expect(reader.on("play")).to_have_attribute("aria-label", "Pause")
     reader.on("speed").select_option("0.25")  # so that it goes on for a minute
-    first = reader.get("parkade.t")
+    first = reader.t
     later = reader.page.evaluate(
         """first => new Promise((done) => {
           const look = () => (parkade.t > first ? done(parkade.t) : requestAnimationFrame(look));
@@ -59,7 +59,6 @@ def test_theory(turned):
     assert reader.text("seen").replace("10⁶", "1e6") == theory["seen"]
     assert reader.text("agreement") == "✓ as predicted"
     assert reader.on("agreement").get_attribute("data-agrees") == "true"
-    reader.on("mask-full").check()
-    reader.idle()
+    reader.check("mask-full")
     assert reader.text("predicted").startswith("Full attention has no leader")
     assert reader.text("agreement") == ""

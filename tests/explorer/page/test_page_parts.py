@@ -25,13 +25,13 @@ def test_weights_are_those_of_the_library(turned):
     reader = turned(SMALL)
     for link in WEIGHTS:
         reader.open(f"{SMALL}&{link}&t=0")
-        found = reader.get(
+        weights = reader.get(
             "[...Array(8).keys()].map(k => "
             "[...parkade.scene.attentionRow(parkade.scene.tokensAt(0), k, new Float64Array(8))])"
         )
         chosen = Settings.read(reader.settings)
         expected = chosen.model.force(chosen.start) @ np.linalg.inv(chosen.start)
-        np.testing.assert_allclose(found, expected, atol=1e-4)
+        np.testing.assert_allclose(weights, expected, atol=1e-4)
         assert reader.on("attention-panel").is_visible()
 
 
@@ -41,23 +41,22 @@ def test_growing_sharpness(turned, tmp_path):
     assert "𝛽(𝑡)=𝛽+𝑏ln(1+𝑡)" in reader.text("equation").replace("\n", "")
     assert "growth=2" in reader.link
     expect(reader.on("growth")).to_be_visible()
-    found = reader.scene()
-    frame = int(np.searchsorted(found["times"], 1.0))
+    scene = reader.scene()
+    frame = int(np.searchsorted(scene["times"], 1.0))
     u = reader.get(f"parkade.scene.moments[{frame}]")
     weights = reader.get(
         "[...Array(8).keys()].map(k => [...parkade.scene.attentionRow("
         f"parkade.scene.tokensAt({u}), k, new Float64Array(8))])"
     )
-    x, now = found["frames"][frame], Settings.read(reader.settings).model.at(found["times"][frame])
+    x, now = scene["frames"][frame], Settings.read(reader.settings).model.at(scene["times"][frame])
     assert now.beta > 5
     np.testing.assert_allclose(weights, now.force(x) @ np.linalg.inv(x), atol=1e-3)
     name, data = download(reader, "npz")
     (tmp_path / name).write_bytes(data)
     run = pk.load(tmp_path / name)
     assert isinstance(run.model, pk.Scheduled)
-    assert run.model.schedule(found["times"][frame]) == now.beta
-    reader.on("preset").select_option("growth")
-    reader.idle()
+    assert run.model.schedule(scene["times"][frame]) == now.beta
+    reader.select("preset", "growth")
     assert reader.settings["growth"] == 3
     assert reader.text("about").startswith("Attention sharpens")
 
@@ -68,8 +67,7 @@ def test_the_group_is_closed_until_it_is_used(opened, small):
     expect(reader.on("norm")).to_be_hidden()
     before = reader.on("equation").inner_text()
     group.locator("summary").click()
-    reader.on("norm").select_option("pre")
-    reader.idle()
+    reader.select("norm", "pre")
     assert reader.settings["norm"] == "pre"
     assert "&norm=pre" in reader.link
     assert "ṙ" in reader.text("equation")
@@ -77,8 +75,7 @@ def test_the_group_is_closed_until_it_is_used(opened, small):
     length = np.exp(reader.get("parkade.scene.logRadii.at(-12)"))
     assert length > 2
     assert f"Length {length:.3g}" in reader.text("token-text")
-    reader.on("norm").select_option("post")
-    reader.idle()
+    reader.select("norm", "post")
     assert "norm" not in reader.link
     assert reader.on("equation").inner_text() == before
     assert "Length" not in reader.text("token-text")
@@ -87,12 +84,10 @@ def test_the_group_is_closed_until_it_is_used(opened, small):
         expect(reader.on(name)).to_be_hidden()
         reader.type(other, value)
         expect(reader.on(name)).to_be_visible()
-    reader.on("encoding-alibi").check()
-    reader.idle()
+    reader.check("encoding-alibi")
     expect(reader.on("slope")).to_be_visible()
     expect(reader.on("reach")).to_be_hidden()
-    reader.on("mask-window").check()
-    reader.idle()
+    reader.check("mask-window")
     expect(reader.on("reach")).to_be_visible()
     assert reader.link.startswith(f"{small}&mask=window&heads=2&mlp=3&encoding=alibi&t=")
 
@@ -100,7 +95,7 @@ def test_the_group_is_closed_until_it_is_used(opened, small):
 def test_links_and_errors_open_the_group(opened, small):
     reader = opened(f"{small}&heads=3")
     expect(reader.on("heads")).to_be_visible()
-    assert reader.on("heads").input_value() == "3"
+    assert reader.value("heads") == "3"
     reader.page.locator("details.group summary").click()
     reader.type("beta", 9)  # does not open it again
     expect(reader.on("heads")).to_be_hidden()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from support.explorer import MODEL_ONLY
@@ -32,21 +30,9 @@ def path_scene(d=3):
     }
 
 
-@pytest.fixture
-def shown(from_disk, tmp_path):
-    """Opens an exported page of a scene."""
-
-    def make(scene, link="", **options):
-        file = tmp_path / f"path{len(list(tmp_path.iterdir()))}.html"
-        file.write_text(page(scene), encoding="utf-8")
-        return from_disk(file, link, **options)
-
-    return make
-
-
 @pytest.mark.parametrize("d", [2, 3, 5])
-def test_what_is_hidden_and_what_is_shown(shown, d):
-    reader = shown(path_scene(d))
+def test_what_is_hidden_and_what_is_shown(from_disk, d):
+    reader = from_disk(page(path_scene(d)))
     for name in HIDDEN:
         assert reader.on(name).is_hidden(), name
     assert reader.text("shown") == f"path of 20 tokens, d = {d}"
@@ -65,12 +51,12 @@ def test_what_is_hidden_and_what_is_shown(shown, d):
     assert all(np.abs(near(ball, x, y, 0) - ground).max() > 40 for x, y, _ in front)
 
 
-def test_it_works(shown):
+def test_it_works(from_disk):
     """Time, tokens, colours, keys and downloads, as for any run."""
-    reader = shown(path_scene())
+    reader = from_disk(page(path_scene()))
     end = reader.picture()
     reader.press("Home")
-    assert reader.get("parkade.t") == 0
+    assert reader.t == 0
     assert not same(reader.picture(), end)
     assert reader.text("clusters") == "20 clusters"
     reader.type("token", 3)
@@ -78,8 +64,7 @@ def test_it_works(shown):
     assert lines == ["x₃ alone.", "Drift 0° from its start."]
     reader.on("token").blur()
     box, (x, y, _) = reader.on("ball").bounding_box(), reader.places()[0]
-    reader.page.mouse.move(box["x"] + x, box["y"] + y)
-    reader.idle()
+    reader.point(box["x"] + x, box["y"] + y)
     assert reader.text("tip").split("\n")[1:] == [
         "alone",
         "the first token",
@@ -91,7 +76,7 @@ def test_it_works(shown):
     assert reader.view == before
     reader.press("c", "t", "d", "]", "?")
     assert (reader.view["color"], reader.view["trails"]) == ("position", False)
-    assert reader.get("document.documentElement.dataset.theme") == "dark"
+    assert reader.theme == "dark"
     assert reader.on("help").locator("p:visible").count() == 3
     reader.press("Escape")
     name, data = download(reader, "svg")
@@ -101,8 +86,8 @@ def test_it_works(shown):
     assert (name, data[:4]) == ("parkade-n20-d3.png", b"\x89PNG")
 
 
-def test_a_phone(shown):
-    reader = shown(path_scene(), **PHONE)
+def test_a_phone(from_disk):
+    reader = from_disk(page(path_scene()), **PHONE)
     assert reader.get("document.documentElement.scrollWidth") <= 360
     top = {
         name: reader.on(name).bounding_box()["y"] for name in ["ball", "play", "facts", "missing"]
@@ -112,7 +97,7 @@ def test_a_phone(shown):
 
 @pytest.fixture(scope="module")
 def scenes():
-    """Whole scenes, by dimension."""
+    """Scenes that lack nothing, by dimension."""
     return {
         d: build(pk.simulate(pk.Attention(d, 9.0), pk.sphere.uniform(6, d, seed=4), 5.0))
         for d in (3, 5)
@@ -146,27 +131,27 @@ _SHOW = """async ([one, other, keys]) => {
     await parkade.idle();
     return resized;
   };
-  let kept;
+  let now;
   const redrawn = () => {
-    const before = kept;
-    kept = ball.getContext('2d').getImageData(0, 0, ball.width, ball.height).data;
-    for (let i = 0; i < kept.length; i += 4) {  // on white paper
-      const a = kept[i + 3] / 255;
-      for (let k = i; k < i + 3; k++) kept[k] = 255 - a * (255 - kept[k]);
-      kept[i + 3] = 255;
+    const before = now;
+    now = ball.getContext('2d').getImageData(0, 0, ball.width, ball.height).data;
+    for (let i = 0; i < now.length; i += 4) {  // on white paper
+      const a = now[i + 3] / 255;
+      for (let k = i; k < i + 3; k++) now[k] = 255 - a * (255 - now[k]);
+      now[i + 3] = 255;
     }
-    return before?.length !== kept.length || kept.some((part, i) => Math.abs(part - before[i]) > 8);
+    return before?.length !== now.length || now.some((part, i) => Math.abs(part - before[i]) > 8);
   };
   for (const data of [one, one, one]) if (!await show(data)) break;
   redrawn();
   await show(other);
   const differs = redrawn();
-  const told = document.getElementById('token-text').innerText;
+  const text = document.getElementById('token-text').innerText;
   for (const key of keys) {
     document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
   }
   await parkade.idle();
-  return { differs, told, moved: redrawn() };
+  return { differs, text, moved: redrawn() };
 }"""
 
 
@@ -176,37 +161,39 @@ def test_any_part_may_be_missing(reader, scenes, missing):
     reader.begin(reader.origin)
     reader.page.goto(f"{reader.origin}#token=2")
     null, rest = without(scenes[3 if missing == "axes" else 5], missing)
-    found = reader.page.evaluate(_SHOW, [null, rest, ["Home", ".", "c", "Escape"]])
-    assert not found["differs"]
-    assert found["told"]
-    assert found["moved"]
+    result = reader.page.evaluate(_SHOW, [null, rest, ["Home", ".", "c", "Escape"]])
+    assert not result["differs"]
+    assert result["text"]
+    assert result["moved"]
     reader.check_file()
 
 
 @pytest.mark.parametrize("missing", ["settings", "facts", "stats"])
-def test_a_file_may_begin_without(shown, scenes, missing):
+def test_a_file_may_begin_without(from_disk, scenes, missing):
     """What the page asks of its own scene before it is drawn."""
     null, rest = without(scenes[5], missing)
-    first = shown(null, "token=2").picture()
-    other = shown(rest, "token=2", instead=True)
+    first = from_disk(page(null), "token=2").picture()
+    other = from_disk(page(rest), "token=2", instead=True)
     assert difference(other.picture(), first) == ""
     assert other.text("token-text")
 
 
-def test_nothing_but_tokens(shown):
+def test_nothing_but_tokens(from_disk):
     """The least a scene can have."""
     scene = {name: value for name, value in path_scene().items() if name not in OPTIONAL}
-    reader = shown(json.loads(json.dumps(scene)))
+    reader = from_disk(page(scene))
     assert reader.text("shown") == "20 tokens, d = 3"
     assert reader.text("clusters") == f"{scene['clusters'][-1]} clusters"
     name, _ = download(reader, "svg")
     assert name == "parkade.svg"
 
 
-def test_a_model_that_is_not_attention(shown):
+def test_a_model_that_is_not_attention(from_disk):
     """Centres and a prediction without weights: only the weights are missing."""
     run = pk.simulate(pk.Attention(d=3, beta=9.0), pk.sphere.uniform(20, 3, seed=4), 40.0)
-    reader = shown(build(run) | {"A": None, "mask": "window", "equation": ["mtext", None, "f"]})
+    reader = from_disk(
+        page(build(run) | {"A": None, "mask": "window", "equation": ["mtext", None, "f"]})
+    )
     assert reader.on("attention-panel").is_hidden()
     assert reader.on("consumption-panel").is_visible()
     assert reader.text("equation") == "f"

@@ -33,7 +33,7 @@ def test_colours_by_position(turned, link):
     # The first token is a star, in ink.
     assert has(ball, *places[0, :2], reader.color("ink"), 0)
     reader.press("c")
-    assert reader.on("color-cluster").get_attribute("aria-pressed") == "true"
+    assert reader.pressed("color-cluster")
     assert reader.on("position-key").is_hidden()
     other = reader.picture()
     assert any(np.abs(near(ball, *places[k, :2]) - near(other, *places[k, :2])).max() > 50
@@ -63,13 +63,11 @@ def test_colours_by_cluster(turned):
 def changed(reader, button):
     """Where the picture changes with a button, as x and y; the button is pressed twice."""
     before = reader.picture()
-    pressed = reader.on(button).get_attribute("aria-pressed")
-    reader.on(button).click()
-    reader.idle()
-    assert reader.on(button).get_attribute("aria-pressed") != pressed
+    pressed = reader.pressed(button)
+    reader.click(button)
+    assert reader.pressed(button) != pressed
     after = reader.picture()
-    reader.on(button).click()
-    reader.idle()
+    reader.click(button)
     assert difference(reader.picture(), before) == ""
     rows, columns = np.nonzero(np.abs(after - before).max(axis=-1) > 8)
     return np.stack([columns, rows], axis=1), after
@@ -215,8 +213,7 @@ def test_dark(opened):
     reader = opened(f"{SPHERE}&{BARE}&color=position")
     light = reader.picture()
     link = reader.link
-    reader.on("theme").click()
-    reader.idle()
+    reader.click("theme")
     dark = reader.picture()
     assert light[2, 2].sum() > 700
     assert dark[2, 2].sum() < 120
@@ -225,7 +222,7 @@ def test_dark(opened):
     assert reader.link == link
     reader.page.reload()
     reader.idle()
-    assert reader.get("document.documentElement.dataset.theme") == "dark"
+    assert reader.theme == "dark"
     assert difference(reader.picture(), dark) == ""
 
 

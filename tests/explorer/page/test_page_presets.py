@@ -1,4 +1,4 @@
-"""The presets of the page: chosen from its menu, told, and drawn."""
+"""The presets of the page: chosen from its menu, described, and drawn."""
 
 from __future__ import annotations
 
@@ -11,19 +11,12 @@ from parkade.explorer.settings.presets import presets
 PRESETS = {preset.name: preset for preset in presets()}
 
 
-@pytest.fixture(scope="module")
-def reader(kept):
-    """A reader of the page, which shows no preset at first."""
-    kept.open("n=2&d=2&T=1")
-    assert kept.on("preset").input_value() == ""
-    return kept
-
-
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets(reader, name):
+def test_presets(turned, name):
     """Each is chosen from the menu, says what it is, and is drawn: in dark, then in light."""
-    reader.on("preset").select_option(name)
-    reader.idle()
+    reader = turned("n=2&d=2&T=1")
+    assert reader.value("preset") == ""
+    reader.select("preset", name)
     preset = PRESETS[name]
     assert reader.settings == preset.settings.to_dict()
     assert reader.get("parkade.scene.settings") == preset.settings.to_dict()
@@ -38,7 +31,7 @@ def test_presets(reader, name):
     themes = set()
     for _ in range(2):
         reader.press("d")
-        themes.add(reader.get("document.documentElement.dataset.theme"))
+        themes.add(reader.theme)
         ball, *others = reader.pictures("ball", "timeline", "attention", "consumption")
         assert all(map(painted, [ball, *others]))
         # Tokens are seen where they are said to be: their place has not the ground's colour.

@@ -69,9 +69,9 @@ def test_every_range_is_that_of_the_schema(opened):
             continue
         low, high, log = field["slider"].values()
         middle = (low * high) ** 0.5 if log else (low + high) / 2
-        for value, told in zip([low, high, middle], slid(reader, name, [0, 1, 0.5]), strict=True):
+        for value, text in zip([low, high, middle], slid(reader, name, [0, 1, 0.5]), strict=True):
             near = pytest.approx(value, rel=0.1, abs=0.5 if field["whole"] else 0.0)
-            assert float(told) == near
+            assert float(text) == near
     for name, field in fields.items():
         options = field.get("options", [])
         if len(options) > 4:
@@ -109,8 +109,7 @@ def test_defaults_follow_the_schema(served):
     assert (reader.settings["n"], reader.settings["mask"]) == (7, "full")
     assert (sent[0]["n"], sent[0]["mask"]) == (7, "full")
     assert reader.link == "d=2&T=5&t=5"
-    reader.on("mask-causal").check()
-    reader.idle()
+    reader.check("mask-causal")
     assert reader.link == "d=2&T=5&mask=causal&t=5"
 
 
@@ -147,24 +146,21 @@ def test_new_settings_need_no_script(served):
     ]  # fmt: skip
     reader, sent = served(lambda _, fields: fields.extend(added), f"{LINK}&kind=b&W=1,2")
     assert reader.settings["wind"] == 0
-    assert reader.on("kind").input_value() == "b"
-    assert [reader.on(f"W-{i}").input_value() for i in range(2)] == ["1", "2"]
-    reader.on("wind-slider").fill("0.5")
-    reader.idle()
+    assert reader.value("kind") == "b"
+    assert [reader.value(f"W-{i}") for i in range(2)] == ["1", "2"]
+    reader.slide("wind-slider", "0.5")
     reader.type("walls", 4)
     assert reader.page.locator("#walls-slider").count() == 0
     reader.on("side-out").check()
     reader.on("kind").select_option("c")
-    reader.on("dice-next").click()
-    reader.idle()
+    reader.click("dice-next")
     expect(reader.page.get_by_role("button", name="Other wind")).to_be_visible()
     wanted = {"wind": 0.25, "walls": 4, "side": "out", "kind": "c", "dice": 6, "W": "1,2"}
     assert {name: sent[-1][name] for name in wanted} == wanted
     link = "n=6&d=2&T=5&wind=0.25&walls=4&side=out&kind=c&dice=6&W=1,2&t=5"
     assert reader.link == link
-    reader.on("undo").click()
-    reader.idle()
-    assert (reader.settings["dice"], reader.on("dice").input_value()) == (5, "5")
+    reader.click("undo")
+    assert (reader.settings["dice"], reader.value("dice")) == (5, "5")
 
 
 def test_no_schema(opened):
@@ -173,5 +169,5 @@ def test_no_schema(opened):
     reader.page.route("**/api/schema", lambda route: route.abort())
     reader.page.reload()
     expect(reader.on("message")).to_contain_text("The server does not answer")
-    assert reader.get("document.documentElement.dataset.state") == "error"
+    assert reader.state == "error"
     reader.forgive("net::ERR_FAILED")

@@ -40,7 +40,7 @@ def test_no_bar_covers_the_recorded_life(opened):
     held[0].continue_()
     reader.page.unroute_all()
     reader.idle()
-    assert reader.get("document.documentElement.dataset.state") == "ready"
+    assert reader.state == "ready"
 
 
 def test_the_sentence(life):
@@ -58,7 +58,7 @@ def test_notes(life):
     life.go(merge["t"] * 1.001)
     with_notes = life.picture()
     life.press("a")
-    assert life.on("show-notes").get_attribute("aria-pressed") == "false"
+    assert not life.pressed("show-notes")
     without = life.picture()
     life.press("a")
     changed = np.argwhere(np.abs(with_notes - without).max(axis=-1) > 40)
@@ -80,7 +80,7 @@ def test_plateaus_can_be_clicked(life):
         )
         life.on("timeline").click(position={"x": spot["x"] + spot["width"] - 4, "y": spot["y"] - 5})
         life.idle()
-        assert life.get("parkade.t") == pytest.approx(start, rel=1e-6)
+        assert life.t == pytest.approx(start, rel=1e-6)
 
 
 def test_no_name_covers_a_note(life):
@@ -97,8 +97,7 @@ def test_no_name_covers_a_note(life):
 def test_the_opening_can_be_left_and_returned_to(life):
     assert "n=200&d=2&beta=64&T=1e60" in life.link
     life.type("beta", 32)
-    life.on("undo").click()
-    life.idle()
+    life.click("undo")
     assert life.settings["beta"] == 64
     assert life.get("parkade.scene.settings.beta") == 64
     expect(life.on("preset")).to_have_value("life")

@@ -6,10 +6,9 @@ import pytest
 
 
 @pytest.fixture
-def talk(kept):
+def talk(turned):
     """A reader of a presentation."""
-    kept.turn("tour=2&talk=1")
-    return kept
+    return turned("tour=2&talk=1")
 
 
 def size(reader, name):
@@ -69,17 +68,16 @@ def test_plateaus_are_slides(talk):
     assert len(plateaus) > 2
     for start in plateaus:
         talk.press("PageDown")
-        assert talk.get("parkade.t") == pytest.approx(start, rel=1e-6)
+        assert talk.t == pytest.approx(start, rel=1e-6)
     talk.press("PageUp")
-    assert talk.get("parkade.t") == pytest.approx(plateaus[-2], rel=1e-6)
+    assert talk.t == pytest.approx(plateaus[-2], rel=1e-6)
     talk.press("PageDown", "PageDown")
-    assert talk.get("parkade.t") == 1e20
+    assert talk.t == 1e20
     assert talk.on("story-text").is_visible()
     talk.press("Escape")
     assert talk.on("settings").is_visible()
     assert "talk" not in talk.link
-    talk.on("talk-open").click()
-    talk.idle()
+    talk.click("talk-open")
     assert talk.on("settings").is_hidden()
     talk.on("talk-leave").focus()
     talk.press("Enter")

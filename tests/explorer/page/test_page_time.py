@@ -5,21 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from support.reader import covered, has
-
-LEFT, RIGHT = 42, 14
-"""Room at the sides of the time line, in pixels."""
+from support.reader import along, covered, has
 
 
 def scrub(reader, share, press=True):
     """Move the pointer to a share of the time line, and press it."""
     box = reader.on("timeline").bounding_box()
-    x = box["x"] + LEFT + share * (box["width"] - LEFT - RIGHT)
+    x = box["x"] + along(box["width"], share)
     reader.page.mouse.move(x, box["y"] + 40)
     if press:
         reader.page.mouse.down()
     reader.idle()
-    return reader.get("parkade.t")
+    return reader.t
 
 
 def test_scrub(turned, small):
@@ -70,7 +67,7 @@ def test_keys_on_the_time_line(turned, small):
     merges = merge_times(reader)
     reader.on("timeline").focus()
     reader.press("Home")
-    assert reader.get("parkade.t") == 0
+    assert reader.t == 0
     for key, step in [("ArrowRight", 0.01), ("Shift+ArrowRight", 0.05), ("ArrowLeft", -0.01)]:
         before = reader.view["u"]
         reader.press(key)
@@ -78,32 +75,32 @@ def test_keys_on_the_time_line(turned, small):
     value = reader.on("timeline").get_attribute("aria-valuenow")
     assert float(value) == pytest.approx(50)
     reader.press("Home", "PageUp")
-    assert reader.get("parkade.t") == pytest.approx(merges[0], rel=1e-6)
+    assert reader.t == pytest.approx(merges[0], rel=1e-6)
     gone = sum(merge["t"] <= merges[0] for merge in reader.scene()["merges"])
     assert reader.text("clusters") == f"{12 - gone} clusters"
     reader.press("End")
-    assert reader.get("parkade.t") == 100
+    assert reader.t == 100
     reader.press("PageDown")
-    assert reader.get("parkade.t") == pytest.approx(merges[-1], rel=1e-6)
+    assert reader.t == pytest.approx(merges[-1], rel=1e-6)
 
 
 def test_keys_anywhere(turned, small):
     reader = turned(small)
     times, merges = reader.scene()["times"], merge_times(reader)
     reader.press("Home", ".", ".", ".")
-    assert reader.get("parkade.t") == pytest.approx(times[3])
+    assert reader.t == pytest.approx(times[3])
     reader.press(",")
-    assert reader.get("parkade.t") == pytest.approx(times[2])
+    assert reader.t == pytest.approx(times[2])
     reader.press("Home", "]")
-    assert reader.get("parkade.t") == pytest.approx(merges[0])
+    assert reader.t == pytest.approx(merges[0])
     reader.press("[")
-    assert reader.get("parkade.t") == 0
+    assert reader.t == 0
     reader.press("End")
-    assert reader.get("parkade.t") == 100
+    assert reader.t == 100
     reader.on("previous").click()
-    assert reader.get("parkade.t") == pytest.approx(merges[-1])
+    assert reader.t == pytest.approx(merges[-1])
     reader.on("next").click()
-    assert reader.get("parkade.t") == 100
+    assert reader.t == 100
 
 
 def test_now_is_marked_on_the_charts(turned, small):
@@ -111,14 +108,14 @@ def test_now_is_marked_on_the_charts(turned, small):
     reader = turned(f"{small}&t=3")
     u, ink, paper = reader.view["u"], reader.color("ink"), reader.color("panel")
     line, eaten = reader.pictures("timeline", "consumption")
-    x = LEFT + u * (line.shape[1] - LEFT - RIGHT)
+    x = along(line.shape[1], u)
     y = line.shape[0] - 26
     assert has(line, x, y, ink)
     assert has(line, x, 20, ink, within=120)
     assert not has(line, x + 30, y - 3, ink, reach=2)
     assert has(line, x + 30, 4, paper, reach=0)
     share = reader.scene()["consumption"]["strong"][frame_at(reader, 3)]
-    x = LEFT + u * (eaten.shape[1] - LEFT - RIGHT)
+    x = along(eaten.shape[1], u)
     base = eaten.shape[0] - 22
     assert has(eaten, x, base - (base - 10) * share, reader.color("strong"))
 
@@ -137,7 +134,7 @@ def test_the_staircase(turned, small):
     end = scene["clusters"][-1]
     height = {}
     for clusters, u in [(12, 0.01), (end, 0.985)]:
-        x = round(LEFT + u * (line.shape[1] - LEFT - RIGHT))
+        x = round(along(line.shape[1], u))
         rows = np.abs(line[:, x] - accent).max(axis=1) < 40
         assert rows.any()
         height[clusters] = line.shape[0] - 26 - np.mean(np.nonzero(rows))
@@ -175,7 +172,7 @@ def test_play_and_pause(opened, small):
     # At the end it stops by itself.
     reader.on("speed").select_option("4")
     clock.run_for(5_000)
-    assert reader.get("parkade.t") == 100
+    assert reader.t == 100
     assert not reader.get("parkade.playing")
 
 
@@ -223,7 +220,7 @@ def test_time_stays_with_another_run(turned, small):
     """A new value leaves the reader where he was; at the end, at the end."""
     reader = turned(f"{small}&t=5")
     reader.type("beta", 8)
-    assert reader.get("parkade.t") == pytest.approx(5)
+    assert reader.t == pytest.approx(5)
     reader.press("End")
     reader.type("T", 1e6)
-    assert reader.get("parkade.t") == 1e6
+    assert reader.t == 1e6

@@ -18,8 +18,7 @@ def point_at(reader, k):
     """Move the pointer to a token."""
     box = reader.on("ball").bounding_box()
     x, y, _ = reader.places()[k]
-    reader.page.mouse.move(box["x"] + x, box["y"] + y)
-    reader.idle()
+    reader.point(box["x"] + x, box["y"] + y)
 
 
 def facts(scene, frame, k):
@@ -75,14 +74,14 @@ def test_pointing(turned, link):
         assert lines[1] == cluster
         assert lines[2].removesuffix(", the first token") == center
         assert lines[2].endswith(", the first token") == (k == 0)
-        told = float(lines[3].removeprefix("Drift ").removesuffix("° from its start"))
-        assert told == pytest.approx(drift, rel=6e-3, abs=1e-3)
+        angle = float(lines[3].removeprefix("Drift ").removesuffix("° from its start"))
+        assert angle == pytest.approx(drift, rel=6e-3, abs=1e-3)
         panel = reader.text("token-text")
         assert panel.startswith(f"{name(k)} {cluster}; {center}")
         assert f"Attends to itself by {percent(attention[k, k])}" in panel
         best = int(attention[k].argmax())
         assert (f"most to {name(best)}" in panel) == (best != k)
-        assert reader.on("token").input_value() == str(k + 1)
+        assert reader.value("token") == str(k + 1)
         # It has a ring in the picture, and its row is framed in the matrix.
         ball, matrix = reader.pictures("ball", "attention")
         x, y, _ = places[k]
@@ -93,8 +92,7 @@ def test_pointing(turned, link):
         assert has(matrix, side - 3, side * k / scene["n"], accent, 1, 60)
         seen |= {lines[1].split()[0], lines[2]}
     assert len(seen) >= 4  # leaders, followers, centres and others were among them
-    reader.page.mouse.move(5, 5)
-    reader.idle()
+    reader.point()
     assert reader.view["hover"] is None
     assert reader.on("tip").is_hidden()
     assert not has(reader.picture(), x + 11, y, accent, 1, 60)
@@ -104,10 +102,10 @@ def test_frozen_tokens_are_told(turned):
     reader = turned("n=30&d=2&beta=36&T=50&frozen=strong&c=2")
     k = reader.scene()["frozen_tokens"][-1]
     reader.type("token", k + 1)
-    told = reader.text("token-text")
-    assert ", frozen." in told
-    assert "Drift 0° from its start" in told
-    assert "Attends to no token" in told
+    text = reader.text("token-text")
+    assert ", frozen." in text
+    assert "Drift 0° from its start" in text
+    assert "Attends to no token" in text
 
 
 def test_keeping(turned, small):
@@ -116,16 +114,14 @@ def test_keeping(turned, small):
     point_at(reader, 4)
     reader.page.mouse.down()
     reader.page.mouse.up()
-    reader.page.mouse.move(5, 5)
-    reader.idle()
+    reader.point()
     assert reader.view["token"] == 4
     assert reader.text("token-text").startswith(name(4))
     assert "token=5" in reader.link
     point_at(reader, 4)
     reader.page.mouse.down()
     reader.page.mouse.up()
-    reader.page.mouse.move(5, 5)
-    reader.idle()
+    reader.point()
     assert reader.view["token"] is None
     assert reader.text("token-text").startswith("Point at a token")
     reader.type("token", 7)
@@ -157,8 +153,7 @@ def test_attention_matrix(turned, small):
     side = min(box["width"], box["height"])
 
     def point(k, j):
-        reader.page.mouse.move(box["x"] + side * (j + 0.5) / 12, box["y"] + side * (k + 0.5) / 12)
-        reader.idle()
+        reader.point(box["x"] + side * (j + 0.5) / 12, box["y"] + side * (k + 0.5) / 12)
         return reader.text("attention-text")
 
     assert point(7, 7) == f"{name(7)} attends to {name(7)} by {percent(w[7, 7])}."
@@ -168,8 +163,7 @@ def test_attention_matrix(turned, small):
     reader.page.mouse.down()
     reader.page.mouse.up()
     assert reader.view["token"] == 3
-    reader.on("mask-full").check()
-    reader.idle()
+    reader.check("mask-full")
     reader.press("Escape")
     assert (check_cells(reader)[np.triu_indices(12, 1)] > 0.1).any()
 
@@ -200,8 +194,7 @@ def test_attention_by_cluster(turned, small):
     order = np.lexsort((np.arange(12), labels))
     assert order.tolist() != list(range(12))
     before = matrix_cells(reader, 12)
-    reader.on("show-group").click()
-    reader.idle()
+    reader.click("show-group")
     after = matrix_cells(reader, 12)
     np.testing.assert_allclose(after, before[np.ix_(order, order)], atol=6)
 

@@ -11,10 +11,9 @@ STEPS = 7
 
 
 @pytest.fixture
-def tour(kept):
+def tour(turned):
     """A reader of the page's tour."""
-    kept.turn("tour=1")
-    return kept
+    return turned("tour=1")
 
 
 def step(reader, number):
@@ -34,8 +33,8 @@ def scene_of(reader):
 def numbers(text):
     """The times of a text, as numbers."""
     raised = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-    found = re.findall(r"t\s=\s([\d.]+)(?:·10([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?", text)
-    return [float(lead) * 10.0 ** int(power.translate(raised) or 0) for lead, power in found]
+    times = re.findall(r"t\s=\s([\d.]+)(?:·10([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?", text)
+    return [float(lead) * 10.0 ** int(power.translate(raised) or 0) for lead, power in times]
 
 
 def test_what_it_says_is_what_is_shown(tour):
@@ -46,13 +45,13 @@ def test_what_it_says_is_what_is_shown(tour):
         assert tour.text("tour-count") == f"{number} of {STEPS}"
         assert tour.get("location.hash") == f"#tour={number}"
         titles.append(tour.text("tour-title"))
-        scene, t = scene_of(tour), tour.get("parkade.t")
+        scene, t = scene_of(tour), tour.t
         state = scene["settings"]["V"], scene["beta"], t, tour.view["color"], tour.view["caps"]
         seen.append(state)
         merges = sorted(merge["t"] for merge in scene["merges"])
         known = [scene["plateaus"][0]["start"], merges[-1], 100.0]
-        for told in numbers(tour.text("tour-text")):
-            assert any(told == pytest.approx(value, rel=0.02) for value in known)
+        for time in numbers(tour.text("tour-text")):
+            assert any(time == pytest.approx(value, rel=0.02) for value in known)
     assert len(set(titles)) == STEPS
     assert seen == [
         ("I", 64, 0, "position", False),
@@ -92,8 +91,7 @@ def test_keys_buttons_and_the_way_back(tour):
     assert tour.text("tour-title") == "They merge"
     tour.press("PageUp", "PageUp")
     assert tour.text("tour-title") == "They park"
-    tour.on("tour-back").click()
-    tour.idle()
+    tour.click("tour-back")
     assert tour.on("tour-back").is_disabled()
     tour.page.go_back()
     tour.idle()
@@ -109,16 +107,14 @@ def test_leaving(tour):
     """What the last step shows can be explored at once."""
     step(tour, STEPS)
     assert tour.text("tour-next") == "Explore"
-    tour.on("tour-next").click()
-    tour.idle()
+    tour.click("tour-next")
     assert tour.on("tour").is_hidden()
     assert tour.on("settings").is_visible()
     assert tour.settings["beta"] == 16
     assert "beta=16" in tour.link
     tour.type("beta", 32)
     assert tour.get("parkade.scene.beta") == 32
-    tour.on("tour-open").click()
-    tour.idle()
+    tour.click("tour-open")
     tour.press("Escape")
     assert tour.on("tour").is_hidden()
     assert tour.settings["beta"] == 64
@@ -132,4 +128,4 @@ def test_a_step_plays(opened):
         reader.page.clock.run_for(500)
         if not reader.get("parkade.playing"):
             break
-    assert reader.get("parkade.t") == pytest.approx(25)
+    assert reader.t == pytest.approx(25)

@@ -27,8 +27,8 @@ _SLIDE = """([id, value]) => {
 
 def check_mark(reader, state, stale):
     """The state of the page; whether all that is seen of the run is dimmed, and this is said."""
-    told = reader.page.evaluate(_MARK)
-    assert told == {"state": state, "dim": [stale] * 5}
+    mark = reader.page.evaluate(_MARK)
+    assert mark == {"state": state, "dim": [stale] * 5}
     assert reader.on("stale").is_visible() == (stale and state != "computing")
 
 
@@ -46,12 +46,12 @@ def test_cancelled(turned, small, tmp_path):
     reader = turned(small)
     picture = reader.picture()
     check_mark(reader, "ready", stale=False)
-    reader.page.evaluate("link => { location.hash = link; }", ENDLESS_LINK)
+    reader.follow(ENDLESS_LINK)
     expect(reader.on("progress")).to_be_visible()
     check_mark(reader, "computing", stale=True)
     reader.on("cancel").click()
     check_mark(reader, "stale", stale=True)
-    assert reader.on("n").input_value() == "1000"
+    assert reader.value("n") == "1000"
     check_downloads(reader, tmp_path)
     # The link that is copied is of the picture too.
     reader.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -59,10 +59,9 @@ def test_cancelled(turned, small, tmp_path):
     copied = reader.page.evaluate("navigator.clipboard.readText()")
     assert "n=12&" in copied
     assert "T=100&" in copied
-    reader.on("go-back").click()
-    reader.idle()
+    reader.click("go-back")
     check_mark(reader, "ready", stale=False)
-    assert reader.on("n").input_value() == "12"
+    assert reader.value("n") == "12"
     assert difference(reader.picture(), picture) == ""
     # What is wrong is told of each setting.
     reader.type("beta", -1)
@@ -73,8 +72,7 @@ def test_cancelled(turned, small, tmp_path):
     for name in ["beta", "n"]:
         assert reader.text(f"{name}-error").startswith(f"{name} must be")
     check_downloads(reader, tmp_path)
-    reader.on("go-back").click()
-    reader.idle()
+    reader.click("go-back")
     check_mark(reader, "ready", stale=False)
     assert reader.page.locator(".error:visible").count() == 0
 
@@ -93,7 +91,7 @@ def test_while_a_slider_moves(turned, small):
     check_mark(reader, "ready", stale=False)
     beta = reader.settings["beta"]
     assert reader.get("parkade.scene.beta") == beta != 16
-    reader.page.evaluate("link => { location.hash = link; }", ENDLESS_LINK)
+    reader.follow(ENDLESS_LINK)
     expect(reader.on("progress")).to_be_visible()
     for i in range(3):  # a new run takes the place of the one before, and the bar stays
         runs = asked(reader)
@@ -106,23 +104,18 @@ def test_while_a_slider_moves(turned, small):
 def test_the_server_comes_back(turned, small):
     """The page asks until it answers, and goes on by itself; or at once, if it is told to."""
     reader = turned(small)
-
-    def lose():
-        reader.page.route("**/api/**", lambda route: route.abort("connectionrefused"))
-
-    lose()
+    reader.lose()
     reader.type("n", 20)
     expect(reader.on("message")).to_contain_text("The server does not answer.")
     reader.page.unroute_all()
     expect(reader.on("message")).to_be_hidden()
     reader.idle()
     assert reader.get("parkade.scene.n") == 20
-    lose()
+    reader.lose()
     reader.type("n", 30)
     check_mark(reader, "error", stale=True)
     reader.page.unroute_all()
-    reader.on("retry").click()
-    reader.idle()
+    reader.click("retry")
     assert reader.get("parkade.scene.n") == 30
     check_mark(reader, "ready", stale=False)
     reader.forgive("net::ERR_CONNECTION_REFUSED")

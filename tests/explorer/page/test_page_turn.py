@@ -18,17 +18,17 @@ def middle(reader):
 def rotation(before, after):
     """The matrix that turns the places before into those after, which must be one."""
     shape = [p - p.mean(axis=0) for p in (before, after)]
-    found, *_ = np.linalg.lstsq(*shape)
-    np.testing.assert_allclose(shape[0] @ found, shape[1], atol=1e-3)
-    return found
+    matrix, *_ = np.linalg.lstsq(*shape)
+    np.testing.assert_allclose(shape[0] @ matrix, shape[1], atol=1e-3)
+    return matrix
 
 
 def rigid(reader):
     """Places with depth on the scale of the screen, y up."""
     tokens = reader.scene()["frames"][0]
     places = reader.places()
-    found, *_ = np.linalg.lstsq(np.column_stack([tokens, np.ones(len(tokens))]), places[:, 0])
-    return places * [1, -1, np.linalg.norm(found[:3])]
+    row, *_ = np.linalg.lstsq(np.column_stack([tokens, np.ones(len(tokens))]), places[:, 0])
+    return places * [1, -1, np.linalg.norm(row[:3])]
 
 
 def test_drag(turned):
@@ -51,8 +51,7 @@ def test_drag(turned):
     assert has(picture, *reader.places()[k, :2], color, 1, 25)
     assert not has(picture, x, y, color, 0, 25)
     assert "turn=" in reader.link
-    reader.on("reset-view").click()
-    reader.idle()
+    reader.click("reset-view")
     assert difference(reader.picture(), start) == ""
     assert "turn=" not in reader.link
 
@@ -123,8 +122,8 @@ def test_touch(opened):
     x, y = middle(reader)
 
     def fingers(kind, *points):
-        told = [{"x": px, "y": py, "id": i} for i, (px, py) in enumerate(points)]
-        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": told})
+        fingers_down = [{"x": px, "y": py, "id": i} for i, (px, py) in enumerate(points)]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers_down})
 
     before = rigid(reader)
     fingers("touchStart", (x, y))

@@ -19,13 +19,13 @@ def run():
 
 
 def test_of_settings():
-    found = scene({"n": 12, "d": 2, "beta": 36, "T": 5, "c": 2, "frozen": "strong", "V": "1,-1"})
-    assert found["label"] == (
+    data = scene({"n": 12, "d": 2, "beta": 36, "T": 5, "c": 2, "frozen": "strong", "V": "1,-1"})
+    assert data["label"] == (
         "n = 12, d = 2, β = 36, V = 1,-1, causal attention, frozen strong centres, seed 1"
     )
-    assert found["file_name"] == "parkade-n12-d2-beta36-T5-seed1"
-    count = len(found["frozen_tokens"])
-    assert list(found["facts"].items()) == [
+    assert data["file_name"] == "parkade-n12-d2-beta36-T5-seed1"
+    count = len(data["frozen_tokens"])
+    assert list(data["facts"].items()) == [
         ("n", "12"), ("d", "2"), ("β", 36.0), ("c", 2.0), ("δ", pytest.approx(1 / 3)), ("T", 5.0),
         ("V", "1,-1"), ("Q", "I"), ("K", "I"), ("attention", "causal"),
         ("frozen", f"{count} tokens"), ("seed", "1"),
@@ -33,11 +33,11 @@ def test_of_settings():
 
 
 def test_of_a_run(run):
-    found = build(run)
-    assert found["label"] == "n = 5, d = 3, β = 2.5, V = diag(1, 0.5, −1), full mask"
-    assert found["file_name"] == "parkade-full-n5-d3-beta2.5-T3"
-    assert found["facts"] == {
-        "n": "5", "d": "3", "β": 2.5, "δ": found["delta"],
+    data = build(run)
+    assert data["label"] == "n = 5, d = 3, β = 2.5, V = diag(1, 0.5, −1), full mask"
+    assert data["file_name"] == "parkade-full-n5-d3-beta2.5-T3"
+    assert data["facts"] == {
+        "n": "5", "d": "3", "β": 2.5, "δ": data["delta"],
         "V": "1, 0, 0; 0, 0.5, 0; 0, 0, -1", "T": 3.0, "attention": "full",
     }  # fmt: skip
 
@@ -45,9 +45,9 @@ def test_of_a_run(run):
 def test_of_frozen_tokens_and_large_matrices():
     model, x0 = pk.Attention(V=[1.0, 2, 3, 4, 5]), pk.sphere.uniform(5, 5, seed=1)
     one = pk.simulate(model, x0, 1.0, frozen=x0[:1])
-    found = facts_of(one, model, None, 0.5)
-    assert found["frozen"] == "1 token"
-    assert "V" not in found
+    facts = facts_of(one, model, None, 0.5)
+    assert facts["frozen"] == "1 token"
+    assert "V" not in facts
     assert facts_of(one, pk.Attention(d=5), None, 0.5)["V"] == "I"
 
 

@@ -15,17 +15,17 @@ from parkade.explorer.scenes.build import build
 
 def test_it_is_the_forecast_of_the_library():
     chosen = Settings(n=40, d=2, beta=16.0, T=1e9)
-    found = scene(chosen)["forecast"]
+    shown = scene(chosen)["forecast"]
     tree = pk.theory.forecast(chosen.start, chosen.model)
     events = [e for e in tree.events if e.time <= 1e9]
-    assert found["merges"] == [
+    assert shown["merges"] == [
         {"t": e.time, "absorbed": e.absorbed, "into": e.into} for e in events
     ]
     seen = pk.simulate(chosen.model, chosen.start, 1e9).merge_tree()
-    agreed = pk.clusters.agreement(tree, seen, found["since"])
-    assert (found["right"], found["seen"]) == (agreed.right.sum(), len(agreed.right))
-    assert found["seen"] > 0
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    agreed = pk.clusters.agreement(tree, seen, shown["since"])
+    assert (shown["right"], shown["seen"]) == (agreed.right.sum(), len(agreed.right))
+    assert shown["seen"] > 0
+    assert json.loads(json.dumps(shown, allow_nan=False)) == shown
 
 
 @pytest.mark.parametrize(

@@ -17,27 +17,27 @@ CHOSEN = {"n": 20, "d": 2, "beta": 4, "growth": 2, "T": 1e6}
 
 
 def test_the_run_is_that_of_a_schedule():
-    found = scene(CHOSEN)
+    data = scene(CHOSEN)
     schedule = pk.Schedule.of(lambda t: 4 + 2 * np.log1p(t), 1e6)
     start = pk.sphere.uniform(20, 2, seed=1)
     run = pk.simulate(pk.Attention(d=2, beta=1.0), start, 1e6, schedule=schedule)
-    assert np.abs(frames(found) - run.at(found["times"])).max() < 1e-4
-    assert found["betas"] == [schedule(t) for t in found["times"]]
-    assert found["betas"][0] == pytest.approx(4, abs=0.2)
-    assert found["betas"][-1] == pytest.approx(4 + 2 * np.log(1e6), rel=0.01)
-    assert found["beta"] == 4
-    assert found["delta"] == Settings.read(CHOSEN).delta == 2
+    assert np.abs(frames(data) - run.at(data["times"])).max() < 1e-4
+    assert data["betas"] == [schedule(t) for t in data["times"]]
+    assert data["betas"][0] == pytest.approx(4, abs=0.2)
+    assert data["betas"][-1] == pytest.approx(4 + 2 * np.log(1e6), rel=0.01)
+    assert data["beta"] == 4
+    assert data["delta"] == Settings.read(CHOSEN).delta == 2
     # Without it, fewer clusters are left.
-    assert found["clusters"][-1] > scene({**CHOSEN, "growth": 0})["clusters"][-1]
+    assert data["clusters"][-1] > scene({**CHOSEN, "growth": 0})["clusters"][-1]
 
 
 def test_formula_caption_and_name():
-    found = scene({**CHOSEN, "T": 10})
-    assert found["label"].endswith("seed 1, β(t) = β + 2 ln(1 + t)")
-    assert found["file_name"] == "parkade-n20-d2-beta4-growth2-T10-seed1"
-    assert found["facts"]["b"] == 2
-    assert found["theory"]["predicted"] == "Nothing: the theory is for a constant β."
-    text = json.dumps(found["equation"], ensure_ascii=False)
+    data = scene({**CHOSEN, "T": 10})
+    assert data["label"].endswith("seed 1, β(t) = β + 2 ln(1 + t)")
+    assert data["file_name"] == "parkade-n20-d2-beta4-growth2-T10-seed1"
+    assert data["facts"]["b"] == 2
+    assert data["theory"]["predicted"] == "Nothing: the theory is for a constant β."
+    text = json.dumps(data["equation"], ensure_ascii=False)
     assert text.count('["mi", "growth", "b"]') == 1
     other = equation(pk.Scheduled(pk.Attention(d=2), pk.Schedule([0, 1], [2, 3])))
     assert '"growth"' not in json.dumps(other)
@@ -45,8 +45,8 @@ def test_formula_caption_and_name():
 
 
 def test_what_cannot_grow():
-    with pytest.raises(FieldError, match="β cannot grow while the norm changes") as told:
+    with pytest.raises(FieldError, match="β cannot grow while the norm changes") as caught:
         Settings(growth=1.0, norm="mix")
-    assert told.value.field == "growth"
+    assert caught.value.field == "growth"
     with pytest.raises(pk.InputError, match="number 0 has norm 'mix'"):
         pk.Scheduled(pk.Transformer([pk.Head(d=2)], norm="mix"), pk.Schedule([0, 1], [2, 3]))

@@ -18,20 +18,20 @@ from parkade.explorer.settings.presets import presets
 @pytest.mark.parametrize("name", recorded.SCENES)
 def test_they_are_what_would_be_computed(name):
     made = recorded.record(recorded.SCENES[name])
-    kept = json.loads(gzip.decompress(recorded.packed(name)))
-    assert kept.keys() == made.keys()
-    assert kept["settings"] == made["settings"]
-    np.testing.assert_allclose(kept["times"], made["times"], rtol=1e-6)
-    np.testing.assert_allclose(frames(kept), frames(made), atol=1e-5)
-    assert (labels(kept) == labels(made)).all()
-    assert (kept["forecast"] is None) == (made["forecast"] is None)
-    for merges in ["merges"] if kept["forecast"] is None else ["merges", "forecast"]:
-        told, expected = (
-            s[merges] if merges == "merges" else s[merges]["merges"] for s in (kept, made)
+    stored = json.loads(gzip.decompress(recorded.packed(name)))
+    assert stored.keys() == made.keys()
+    assert stored["settings"] == made["settings"]
+    np.testing.assert_allclose(stored["times"], made["times"], rtol=1e-6)
+    np.testing.assert_allclose(frames(stored), frames(made), atol=1e-5)
+    assert (labels(stored) == labels(made)).all()
+    assert (stored["forecast"] is None) == (made["forecast"] is None)
+    for merges in ["merges"] if stored["forecast"] is None else ["merges", "forecast"]:
+        merged, expected = (
+            s[merges] if merges == "merges" else s[merges]["merges"] for s in (stored, made)
         )
-        pairs = [[(m["absorbed"], m["into"]) for m in each] for each in (told, expected)]
+        pairs = [[(m["absorbed"], m["into"]) for m in each] for each in (merged, expected)]
         assert pairs[0] == pairs[1]
-        np.testing.assert_allclose([m["t"] for m in told], [m["t"] for m in expected], rtol=1e-6)
+        np.testing.assert_allclose([m["t"] for m in merged], [m["t"] for m in expected], rtol=1e-6)
 
 
 def test_the_life_is_the_preset():

@@ -28,8 +28,8 @@ def test_a_scene_has_words_a_clock_and_attention():
     assert (scene["label"], scene["unit"], scene["mask"]) == ("five letters", "layer", "causal")
     assert scene["facts"]["layers"] == "3"
     roots = np.frombuffer(base64.b64decode(scene["attention"]["roots"]), np.uint8)
-    found = (roots.reshape(3, scene["attention"]["heads"], 5, 5) / 255) ** 2
-    assert np.abs(found - a).max() < 1 / 255
+    stored = (roots.reshape(3, scene["attention"]["heads"], 5, 5) / 255) ** 2
+    assert np.abs(stored - a).max() < 1 / 255
     assert "words" not in build(text_path())
 
 

@@ -21,9 +21,9 @@ def client():
 
 @pytest.mark.parametrize("path", ["/", "/static/main.js", "/api/schema", "/nowhere", RUN])
 def test_every_answer_is_guarded(client, path):
-    found = client.get(path).headers
-    assert {name: found[name] for name in HEADERS} == HEADERS
-    policy = found["content-security-policy"]
+    headers = client.get(path).headers
+    assert {name: headers[name] for name in HEADERS} == HEADERS
+    policy = headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
     assert "unsafe" not in policy
     assert "http" not in policy

@@ -54,15 +54,15 @@ def test_a_browser_that_has_a_file_is_told_so(client, path):
 
 
 def test_schema(client):
-    found = client.get("/api/schema").json()
-    assert found["fields"] == json.loads(json.dumps(schema(Settings)))
-    assert found["equation"] == equation(Settings().model)
+    answer = client.get("/api/schema").json()
+    assert answer["fields"] == json.loads(json.dumps(schema(Settings)))
+    assert answer["equation"] == equation(Settings().model)
 
 
 def test_presets(client):
-    found = client.get("/api/presets").json()
-    assert found == [json.loads(json.dumps(p.to_dict())) for p in presets()]
-    assert {"name", "title", "about", "settings"} == set(found[0])
+    answer = client.get("/api/presets").json()
+    assert answer == [json.loads(json.dumps(p.to_dict())) for p in presets()]
+    assert {"name", "title", "about", "settings"} == set(answer[0])
 
 
 def test_a_run_is_the_scene_of_the_library(client):
@@ -72,8 +72,8 @@ def test_a_run_is_the_scene_of_the_library(client):
     *before, last = lines(response)
     assert all(set(line) <= {"progress", "note"} for line in before)
     expected = json.loads(json.dumps(scene(SMALL)))
-    for found in (last["scene"], expected):
-        del found["stats"]["seconds"]
+    for one in (last["scene"], expected):
+        del one["stats"]["seconds"]
     assert last["scene"] == expected
 
 
@@ -123,9 +123,9 @@ def test_endless_work_is_refused_before_it_begins(client):
 
 
 def test_work_that_takes_too_long_ends_with_a_sentence(client):
-    found = lines(Client(Limits(seconds=0.3, memory=1e12, token_steps=1e9)).post(RUN, ENDLESS))
-    assert "stopped after 0.3 s, at t=" in found[-1]["error"]
-    assert any("progress" in line for line in found)
+    answer = lines(Client(Limits(seconds=0.3, memory=1e12, token_steps=1e9)).post(RUN, ENDLESS))
+    assert "stopped after 0.3 s, at t=" in answer[-1]["error"]
+    assert any("progress" in line for line in answer)
     response = Client(Limits(token_steps=3000)).post(
         "/api/download/npz", {**SMALL, "n": 200, "beta": 64}
     )
@@ -189,6 +189,6 @@ def test_whatever_comes_gets_an_answer(client, data):
         assert "scene" in last or len(last["error"]) > 10
     else:
         assert response.status_code in (400, 422)
-        told = response.json()
-        assert 10 < len(told["error"]) < 400
-        assert set(told) - {"others"} == {"error", "field"}
+        answer = response.json()
+        assert 10 < len(answer["error"]) < 400
+        assert set(answer) - {"others"} == {"error", "field"}

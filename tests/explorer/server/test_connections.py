@@ -11,14 +11,13 @@ import sys
 import threading
 import time
 import weakref
-from contextlib import contextmanager
 
 import httpx
 import pytest
-from support.explorer import explore
+from support.explorer import connected, explore, port_of, post, received, serving, until
 
 from parkade.base.progress import tell
-from parkade.explorer.server import app, connections, recent, serve
+from parkade.explorer.server import app, connections, recent
 from parkade.explorer.server.app import create_app
 from parkade.explorer.server.connections import Exhausted
 from parkade.explorer.server.run_queue import RunQueue
@@ -27,33 +26,11 @@ LARGE = recent.CAPACITY + 1
 """Bytes of an answer that the server does not keep, and that no system takes unread."""
 
 
-@contextmanager
-def serving(queue=None):
-    """A server as the command has it, and the port where it listens."""
-    listener = serve._listen(0)
-    opened = threading.Event()
-    running = serve._Server(create_app(queue=queue), opened.set)
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
-    thread.start()
-    opened.wait()
-    try:
-        yield running, listener.getsockname()[1]
-    finally:
-        running.should_exit = True
-        thread.join()
-
-
 @pytest.fixture
 def server():
     """A server, and its port."""
-    with serving() as found:
-        yield found
-
-
-def until(true):
-    """Wait until a function returns true."""
-    while not true():
-        time.sleep(0.01)
+    with serving(create_app()) as running:
+        yield running
 
 
 def open_ones(running):
@@ -61,40 +38,22 @@ def open_ones(running):
     return list(running.server_state.connections)
 
 
-def received(client):
-    """All that comes until the connection ends."""
-    pieces = []
-    try:
-        while piece := client.recv(1 << 16):
-            pieces.append(piece)
-    except ConnectionResetError:
-        pass
-    return b"".join(pieces)
-
-
 def test_half_a_request_does_not_stay(server, monkeypatch):
     """Nor does nothing, nor half a request after a whole one; what is under way is served."""
     monkeypatch.setattr(connections, "HEAD_SECONDS", 1e9)
     monkeypatch.setattr("parkade.explorer.server.app.BODY_SECONDS", 1e9)
     running, port = server
-    body = "[]"
-    head = (
-        f"POST /api/run HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    whole = f"GET /api/schema HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"
-    sent = [head, "", "GET / HT", f"{whole}GET / HT"]
-    clients = [socket.create_connection(("127.0.0.1", port)) for _ in sent]
-    for client, text in zip(clients, sent, strict=True):
-        client.sendall(text.encode())
+    head = post("/api/run", 2, "Connection: close")
+    whole = "GET /api/schema HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    clients = [connected(port, text) for text in (head, "", "GET / HT", f"{whole}GET / HT")]
     until(lambda: len(open_ones(running)) == 4)
-    until(lambda: sum(found.cycle is None for found in open_ones(running)) == 2)
+    until(lambda: sum(connection.cycle is None for connection in open_ones(running)) == 2)
     monkeypatch.setattr(connections, "HEAD_SECONDS", 0.0)
     answers = [received(client) for client in clients[1:]]
     assert answers[:2] == [b"", b""]
     assert answers[2].startswith(b"HTTP/1.1 200 OK")
     monkeypatch.setattr(connections, "HEAD_SECONDS", 1e9)
-    clients[0].sendall(body.encode())
+    clients[0].sendall(b"[]")
     assert received(clients[0]).startswith(b"HTTP/1.1 422 ")  # read to its end, and refused
     for client in clients:
         client.close()
@@ -105,12 +64,12 @@ def test_a_new_connection_takes_the_place_of_the_oldest_that_waits(server, monke
     running, port = server
     clients = []
     for _ in range(5):
-        clients.append(socket.create_connection(("127.0.0.1", port)))
+        clients.append(connected(port))
         mine = clients[-1].getsockname()
-        until(lambda mine=mine: mine in {found.client for found in open_ones(running)})
+        until(lambda mine=mine: mine in {connection.client for connection in open_ones(running)})
     assert [received(client) for client in clients[:2]] == [b"", b""]
     left = {client.getsockname() for client in clients[2:]}
-    until(lambda: {found.client for found in open_ones(running)} == left)
+    until(lambda: {connection.client for connection in open_ones(running)} == left)
     assert httpx.get(f"http://127.0.0.1:{port}/api/schema", timeout=None).status_code == 200
     for client in clients:
         client.close()
@@ -142,11 +101,8 @@ def many_notes(_):
 
 def asked(port, path):
     """A client that has asked for something and read the first byte of the answer."""
-    client = socket.create_connection(("127.0.0.1", port))
-    client.sendall(
-        f"{'POST' if '/api/' in path else 'GET'} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
-        "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}".encode()
-    )
+    head = post(path, 2)
+    client = connected(port, f"{head if '/api/' in path else head.replace('POST', 'GET')}{{}}")
     assert client.recv(1) == b"H"
     return client
 
@@ -165,7 +121,7 @@ def test_a_client_that_stops_reading_does_not_stay(monkeypatch, name, answer, pa
     content = bytes(LARGE)
     monkeypatch.setattr(app, name, answer(content))
     queue, references = RunQueue(threads=1), sys.getrefcount(content)
-    with serving(queue) as (running, port):
+    with serving(create_app(queue=queue)) as (running, port):
         client = asked(port, path)
         left = weakref.ref(open_ones(running)[0])
         until(lambda: left().stuck > 0)
@@ -188,36 +144,36 @@ def test_a_client_that_reads_slowly_is_served(monkeypatch):
     most = 1e9
     monkeypatch.setattr(connections, "UNREAD_SECONDS", most)
     monkeypatch.setattr(app, "_npz", large_result(bytes(LARGE)))
-    with serving() as (running, port):
+    with serving(create_app()) as (running, port):
         client = asked(port, "/api/download/npz")
-        (found,) = open_ones(running)
-        option = found.transport.get_extra_info("socket").getsockopt
+        (connection,) = open_ones(running)
+        option = connection.transport.get_extra_info("socket").getsockopt
         assert option(socket.SOL_SOCKET, socket.SO_SNDBUF) <= 2 * connections.SEND_BUFFER
 
         def let_pass(seconds):
             done = threading.Event()
-            found.loop.call_soon_threadsafe(lambda: (found.watch(seconds), done.set()))
+            connection.loop.call_soon_threadsafe(lambda: (connection.watch(seconds), done.set()))
             done.wait()
 
         read = 1
         for _ in range(3):
-            until(lambda: found.stuck > 0)
+            until(lambda: connection.stuck > 0)
             let_pass(0.6 * most)
-            assert found.stuck >= 0.6 * most
-            assert open_ones(running) == [found]
-            before = found.sent
-            while found.sent == before:
+            assert connection.stuck >= 0.6 * most
+            assert open_ones(running) == [connection]
+            before = connection.sent
+            while connection.sent == before:
                 read += len(client.recv(2**14))
-            until(lambda: found.stuck < 0.6 * most)
-        until(lambda: found.stuck > 0)
+            until(lambda: connection.stuck < 0.6 * most)
+        until(lambda: connection.stuck > 0)
         running._looked = -1e12
         until(lambda: running._looked > 0)
-        assert open_ones(running) == [found]
+        assert open_ones(running) == [connection]
         while read < LARGE:
             piece = client.recv(2**16)
             assert piece
             read += len(piece)
-        until(lambda: found.waits)
+        until(lambda: connection.waits)
         client.close()
 
 
@@ -228,13 +184,12 @@ def test_few_files():
 
     with explore() as (run, address):
         resource.prlimit(run.pid, resource.RLIMIT_NOFILE, (24, 24))
-        place = ("127.0.0.1", int(address.rpartition(":")[2]))
-        clients = [socket.create_connection(place) for _ in range(40)]
+        clients = [connected(port_of(address)) for _ in range(40)]
         assert "<title>" in httpx.get(address, timeout=None).text
         run.kill()
-        told = run.stderr.read().splitlines()
-        assert all(line.startswith("the explorer cannot accept connections") for line in told)
-        assert len(told) < 3
+        messages = run.stderr.read().splitlines()
+        assert all(line.startswith("the explorer cannot accept connections") for line in messages)
+        assert len(messages) < 3
         for client in clients:
             client.close()
 

@@ -24,12 +24,12 @@ def resident():
 
 def large(report, cancelled):
     """Keeps 300 MB, and fails with all of it in the cycle of an error and its traceback."""
-    kept = [np.ones(MEGABYTE // 80) for _ in range(3000)]
+    arrays = [np.ones(MEGABYTE // 80) for _ in range(3000)]
     try:
         raise ValueError("too large")
     except ValueError as error:
         again = error
-    return len(kept) and again is None
+    return len(arrays) and again is None
 
 
 def measure():

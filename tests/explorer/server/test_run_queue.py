@@ -44,9 +44,9 @@ def test_a_client_that_waits_is_told_so(monkeypatch):
             yield event
 
     monkeypatch.setattr(run_queue.Task, "events", watched)
-    found = lines(Client(PATIENT, queue).post(RUN, SMALL))
-    assert {"note": "waiting for other runs to end"} in found
-    assert "scene" in found[-1]
+    messages = lines(Client(PATIENT, queue).post(RUN, SMALL))
+    assert {"note": "waiting for other runs to end"} in messages
+    assert "scene" in messages[-1]
 
 
 def events(call, monkeypatch, hear=lambda event: None):
@@ -54,11 +54,11 @@ def events(call, monkeypatch, hear=lambda event: None):
     monkeypatch.setattr(run_queue, "BEAT", 0.2)
 
     async def listen():
-        found = []
+        heard = []
         async for event in RunQueue(threads=1).submit(call).events(asyncio.Event().wait()):
-            found.append(event)
+            heard.append(event)
             hear(event)
-        return found
+        return heard
 
     return wait_for(listen())
 
@@ -77,9 +77,9 @@ def test_silence_is_explained_and_broken(monkeypatch):
         if event == run_queue.Progress(0.0):
             beats.release()
 
-    found = events(slow, monkeypatch, hear)
-    assert found.count(run_queue.Note("compiling the engine, once")) == 1
-    assert found[-1] == run_queue.Done(True)
+    heard = events(slow, monkeypatch, hear)
+    assert heard.count(run_queue.Note("compiling the engine, once")) == 1
+    assert heard[-1] == run_queue.Done(True)
 
 
 def test_bugs_and_lack_of_memory_are_told(monkeypatch, caplog):

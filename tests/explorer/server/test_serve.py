@@ -9,16 +9,27 @@ import os
 import re
 import signal
 import socket
-import threading
-import time
 from itertools import islice
 from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
-import uvicorn
-from support.explorer import ENDLESS, PATIENT, SMALL, explore, lines, wait_for
+from support.explorer import (
+    ENDLESS,
+    LONG,
+    PATIENT,
+    SMALL,
+    connected,
+    explore,
+    lines,
+    port_of,
+    post,
+    received,
+    serving,
+    until,
+    wait_for,
+)
 
 from parkade.explorer.server import serve
 from parkade.explorer.server.app import create_app
@@ -28,30 +39,13 @@ from parkade.explorer.settings.settings import Settings
 LOAD = int(os.environ.get("PARKADE_LOAD", "2"))
 """Requests of each client of the load test."""
 
-LONG = 120.0  # seconds: by then something hangs
-
 
 @pytest.fixture
 def server():
-    """A server on a free port, and its queue."""
+    """The address of a server on a free port, and its queue."""
     queue = RunQueue(threads=1, waiting=4)
-    config = uvicorn.Config(create_app(PATIENT, queue), log_level="error", ws="none")
-    running = uvicorn.Server(config)
-    listener = socket.create_server(("127.0.0.1", 0))
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
-    thread.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}", queue
-    running.should_exit = True
-    thread.join()
-    listener.close()
-
-
-def until(true, seconds=LONG):
-    """Wait until a function returns true."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.01)
+    with serving(create_app(PATIENT, queue)) as (_, port):
+        yield f"http://127.0.0.1:{port}", queue
 
 
 def was_stopped(task):
@@ -63,30 +57,23 @@ def test_leaving_frees_the_thread(server):
     url, queue = server
     with httpx.stream("POST", f"{url}/api/run", json=ENDLESS, timeout=LONG) as response:
         assert response.status_code == 200
-        told = map(json.loads, response.iter_lines())
+        messages = map(json.loads, response.iter_lines())
         # On a busy machine it first says what it waits for.
-        progress = list(islice((line["progress"] for line in told if "progress" in line), 3))
+        progress = list(islice((line["progress"] for line in messages if "progress" in line), 3))
         (task,) = queue._tasks
         assert progress[-1] < 0.9
     until(lambda: queue.count == 0)
     assert was_stopped(task)
     # The only thread is free again.
-    found = lines(httpx.post(f"{url}/api/run", json=SMALL, timeout=LONG))
-    assert "scene" in found[-1]
+    messages = lines(httpx.post(f"{url}/api/run", json=SMALL, timeout=LONG))
+    assert "scene" in messages[-1]
 
 
 @pytest.mark.parametrize("path", ["/api/run", "/api/download/npz", "/api/download/html"])
 def test_leaving_while_waiting_or_before_the_answer(server, path):
     url, queue = server
-    host, port = url.removeprefix("http://").split(":")
     body = json.dumps(ENDLESS)
-    request = (
-        f"POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
-        f"Content-Length: {len(body)}\r\n\r\n{body}"
-    )
-    clients = [socket.create_connection((host, int(port))) for _ in range(3)]
-    for client in clients:
-        client.sendall(request.encode())
+    clients = [connected(port_of(url), f"{post(path, len(body))}{body}") for _ in range(3)]
     until(lambda: queue.count == 3)
     tasks = list(queue._tasks)
     for client in reversed(clients):
@@ -98,21 +85,14 @@ def test_leaving_while_waiting_or_before_the_answer(server, path):
 def test_a_body_that_never_ends(server, monkeypatch):
     monkeypatch.setattr("parkade.explorer.server.app.BODY_SECONDS", 0.3)
     url, queue = server
-    host, port = url.removeprefix("http://").split(":")
-    head = (
-        f"POST /api/run HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
-        "Connection: close\r\n"
-    )
-    with socket.create_connection((host, int(port)), timeout=LONG) as client:
-        client.sendall(f"{head}Content-Length: 100\r\n\r\n{{".encode())
-        answer = b""
-        while piece := client.recv(4096):
-            answer += piece
+    head = post("/api/run", 100, "Connection: close")
+    with connected(port_of(url), f"{head}{{") as client:
+        answer = received(client)
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"did not arrive within 0.3 s" in answer
     monkeypatch.undo()
-    with socket.create_connection((host, int(port)), timeout=LONG) as client:
-        client.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+    chunked = head.replace("Content-Length: 100", "Transfer-Encoding: chunked")
+    with connected(port_of(url), chunked) as client:
         with contextlib.suppress(ConnectionError):
             for _ in range(100):
                 client.sendall(b"4000\r\n" + b" " * 0x4000 + b"\r\n")
@@ -125,9 +105,8 @@ def test_the_command():
     with explore() as (run, address):
         assert "<title>" in httpx.get(address).text
         assert httpx.get(address, headers={"host": "evil.example"}).status_code == 421
-        port = int(address.rpartition(":")[2])
         with pytest.raises(OSError, match="refused"):  # this machine only by its own name
-            socket.create_connection((_other_address(), port), timeout=LONG)
+            socket.create_connection((_other_address(), port_of(address)), timeout=LONG)
         with httpx.stream("POST", f"{address}/api/run", json=ENDLESS, timeout=LONG) as stream:
             next(stream.iter_lines())
             run.send_signal(signal.SIGINT)
@@ -173,7 +152,7 @@ def test_many_clients():
 
 
 async def crowd(address, requests, size=50):
-    """Let each client send so many requests; return what went wrong."""
+    """Let each client send some requests; return what went wrong."""
     errors = []
 
     async def one(seed):
@@ -191,7 +170,7 @@ async def crowd(address, requests, size=50):
             if response.status_code != 200 or "scene" not in lines(response)[-1]:
                 errors.append(response.text[:200])
 
-    # No connection is kept, which the server might close just when the next request comes.
+    # No connection stays open, which the server might close just when the next request comes.
     url, limits = f"{address}/api/run", httpx.Limits(max_keepalive_connections=0)
     async with httpx.AsyncClient(timeout=LONG, limits=limits) as client:
         await asyncio.gather(*(one(seed) for seed in range(size)))

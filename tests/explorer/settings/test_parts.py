@@ -39,25 +39,25 @@ def unpacked(text, dtype, *shape):
 @pytest.mark.parametrize("name", CASES)
 def test_a_scene_is_the_run_of_the_library(name):
     chosen = Settings.read({**SMALL, **CASES[name]})
-    found = scene(chosen)
+    data = scene(chosen)
     held = chosen.held
     free = np.delete(np.arange(chosen.n), held)
     frozen = chosen.start[held] if len(held) else None
     run = pk.simulate(chosen.model, chosen.start[free], chosen.T, frozen=frozen, tol=1e-6)
-    frames = unpacked(found["frames"], "<f4", -1, chosen.n, chosen.d)
+    frames = unpacked(data["frames"], "<f4", -1, chosen.n, chosen.d)
     np.testing.assert_allclose(frames[-1, free], run.final, atol=1e-6)
     if run.radii is None:
-        assert found["log_radii"] is None
+        assert data["log_radii"] is None
     else:
-        logs = unpacked(found["log_radii"], "<f4", len(frames), chosen.n)
+        logs = unpacked(data["log_radii"], "<f4", len(frames), chosen.n)
         np.testing.assert_allclose(logs[-1, free], np.log(run.radii[-1]), atol=1e-5)
         assert not logs[0].any()
         assert not logs[:, held].any()
-    assert found["equation"][0] in ("mtable", "mrow")
-    assert found["theory"]["predicted"].startswith("Nothing: ")
-    assert found["forecast"] is None
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert Settings.read(found["settings"]) == chosen
+    assert data["equation"][0] in ("mtable", "mrow")
+    assert data["theory"]["predicted"].startswith("Nothing: ")
+    assert data["forecast"] is None
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert Settings.read(data["settings"]) == chosen
 
 
 def test_heads_share_the_values_and_approach_one_head():
@@ -77,10 +77,10 @@ def test_weights_come_from_what_a_scene_contains():
     """The scores in a scene give the force on every token."""
     chosen = Settings.read({**SMALL, "heads": 2, "rank": 3, "encoding": "rope"})
     x, model = chosen.start, chosen.model
-    found = scene(chosen)["heads"]
+    heads = scene(chosen)["heads"]
     assert scene(Settings.read(SMALL))["heads"] is None
     force = 0
-    for one, head in zip(found, model.heads, strict=True):
+    for one, head in zip(heads, model.heads, strict=True):
         angles = np.outer(np.arange(len(x)), one["frequencies"])
         q, k = x @ np.array(one["query"]).T, x @ np.array(one["key"]).T
         for y in (q, k):
@@ -93,15 +93,15 @@ def test_weights_come_from_what_a_scene_contains():
 
 
 def test_captions_and_facts_name_what_is_not_as_usual():
-    found = scene({**SMALL, "heads": 2, "norm": "pre", "mask": "window", "sample": 3})
-    assert found["label"] == (
+    data = scene({**SMALL, "heads": 2, "norm": "pre", "mask": "window", "sample": 3})
+    assert data["label"] == (
         "n = 10, d = 3, β = 4, window attention, over 16 tokens, seed 1, pre-norm, 2 heads, of "
         "rank 1, sample 3"
     )
-    assert found["file_name"] == "parkade-pre-window16-n10-d3-beta4-T20-seed1"
-    told = found["facts"]
-    assert (told["norm"], told["heads"], told["attention"]) == ("pre-norm", "2", "window")
-    assert not {"position", "width of the MLP", "strength of the MLP"} & set(told)
+    assert data["file_name"] == "parkade-pre-window16-n10-d3-beta4-T20-seed1"
+    facts = data["facts"]
+    assert (facts["norm"], facts["heads"], facts["attention"]) == ("pre-norm", "2", "window")
+    assert not {"position", "width of the MLP", "strength of the MLP"} & set(facts)
     run = pk.simulate(pk.Transformer(2, d=3, seed=1, norm="pre"), pk.sphere.uniform(4, 3, 1), 1.0)
     from parkade.explorer.scenes.build import build
 

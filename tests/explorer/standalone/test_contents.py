@@ -36,13 +36,13 @@ def unpacked(text):
 
 
 def policy(text):
-    (found,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
-    return dict(part.split(" ", 1) for part in found.split("; "))
+    (content,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    return dict(part.split(" ", 1) for part in content.split("; "))
 
 
 def test_the_settings_of_a_run(run):
-    found = contents.settings_of(run)
-    assert found == Settings(n=20, d=2, beta=16.0, T=10.0, V="1,0.5", seed=7)
+    settings = contents.settings_of(run)
+    assert settings == Settings(n=20, d=2, beta=16.0, T=10.0, V="1,0.5", seed=7)
     x0 = pk.sphere.uniform(5, 3, seed=999)
     Q, K, V = np.random.default_rng(1).uniform(-1, 1, (3, 3, 3))
     other = pk.simulate(pk.Attention(3, 2.0, Q=Q, K=K, V=V, mask="full"), x0, 1.0)
@@ -84,17 +84,17 @@ def test_a_live_page_has_all_inside(run, shown):
     (text,) = re.findall(r'data-packed="" data-view="t=3" id="scene">([^<]*)<', shown)
     inside = json.loads(unpacked(text))
     assert inside["settings"] == contents.settings_of(run).to_dict()
-    found = {
+    carried = {
         name: unpacked(text)
         for name, text in re.findall(r'data-carried="([^"]*)">([^<]*)</script>', shown)
     }
-    assert found == contents.carried((2,), parts=False)
-    assert {name for name in found if name.startswith("engines/")} == {
+    assert carried == contents.carried((2,), parts=False)
+    assert {name for name in carried if name.startswith("engines/")} == {
         f"engines/{name}.wasm" for name in ("plan", "scene", "explicit2", "implicit2")
     }
-    knowledge = json.loads(found["knowledge.json"])
+    knowledge = json.loads(carried["knowledge.json"])
     assert [field["name"] for field in knowledge["fields"]] == list(Settings().to_dict())
-    for preset in json.loads(found["presets.json"]):
+    for preset in json.loads(carried["presets.json"]):
         assert preset["settings"]["d"] == 2
         assert not rules.beyond(Settings.read(preset["settings"]))
 
@@ -128,9 +128,9 @@ def test_the_command(run, tmp_path):
 
 def test_the_server_makes_live_pages_too():
     client = Client()
-    found = client.post("/api/download/live", {"n": 10, "d": 2, "T": 5})
-    assert found.status_code == 200
-    assert '<html data-live="file"' in found.text
+    response = client.post("/api/download/live", {"n": 10, "d": 2, "T": 5})
+    assert response.status_code == 200
+    assert '<html data-live="file"' in response.text
     got = client.post("/api/download/live", {"n": 10, "d": 8, "T": 5, "heads": 2})
     assert refused(got, 422, "got d=8; make a page without controls")
 
@@ -139,16 +139,16 @@ def test_the_folder_of_static_files(tmp_path):
     folder.write(tmp_path / "page")
     (tmp_path / "page" / "old.txt").write_text("old")
     folder.write(tmp_path / "page")
-    found = {str(p.relative_to(tmp_path / "page")) for p in tmp_path.rglob("*") if p.is_file()}
-    assert found >= {
+    files = {str(p.relative_to(tmp_path / "page")) for p in tmp_path.rglob("*") if p.is_file()}
+    assert files >= {
         "index.html", "main.js", "worker.js", "explorer.css", "story.css", "icon.svg",
         "knowledge.json", "presets.json", "scenes/life.json", "engines/plan.wasm",
         "engines/implicit3.wasm",
     }  # fmt: skip
-    assert "old.txt" not in found
+    assert "old.txt" not in files
     text = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
     for address in re.findall(r'(?:src|href)="([^"#]+)"', text):
-        assert address in found  # relative
+        assert address in files  # relative
     assert policy(text)["connect-src"] == "'self'"
     assert policy(text)["script-src"] == "'self' 'wasm-unsafe-eval'"
     offered = json.loads((tmp_path / "page" / "presets.json").read_bytes())
@@ -158,11 +158,11 @@ def test_the_folder_of_static_files(tmp_path):
 
 
 def test_the_folder_of_somebody_else_is_left_alone(tmp_path):
-    kept = tmp_path / "thesis.tex"
-    kept.write_text("years of work")
+    thesis = tmp_path / "thesis.tex"
+    thesis.write_text("years of work")
     with pytest.raises(InputError, match=r"a folder of its own, got .*; name a new one"):
         folder.write(tmp_path)
-    assert kept.read_text() == "years of work"
+    assert thesis.read_text() == "years of work"
 
 
 def test_a_live_page_may_begin_with_two_runs(run):

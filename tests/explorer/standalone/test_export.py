@@ -21,15 +21,15 @@ from parkade.explorer.standalone.export import PAGE, Page, page
 
 @pytest.fixture(scope="module")
 def made():
-    found = scene({"n": 10, "d": 2, "T": 5})
-    found["theory"]["seen"] = "</script><script>alert(1)</script><!--"
-    return found, page(found)
+    data = scene({"n": 10, "d": 2, "T": 5})
+    data["theory"]["seen"] = "</script><script>alert(1)</script><!--"
+    return data, page(data)
 
 
 def test_the_scene_is_inside(made):
-    found, text = made
+    data, text = made
     (inside,) = re.findall(r'<script type="application/json" id="scene">(.*?)</script>', text)
-    assert json.loads(inside) == found
+    assert json.loads(inside) == data
     assert text.index('id="scene"') < text.index('<script type="module">')
 
 
@@ -74,8 +74,8 @@ def test_show_in_a_notebook():
     run = pk.simulate(pk.Attention(d=2), pk.sphere.uniform(5, 2, seed=1), 3.0)
     shown = run.show()
     assert isinstance(shown, Page)
-    found = shown._repr_html_()
-    (inside,) = re.findall(r'<iframe srcdoc="([^"]*)" sandbox="([^"]*)"', found)
+    frame = shown._repr_html_()
+    (inside,) = re.findall(r'<iframe srcdoc="([^"]*)" sandbox="([^"]*)"', frame)
     assert html.unescape(inside[0]) == shown.text
     assert inside[1] == "allow-scripts allow-downloads"
     assert len(repr(shown)) < 80
@@ -115,10 +115,10 @@ def test_the_command(tmp_path):
     assert done.exit_code == 0
     assert done.stdout.startswith(f"wrote    {tmp_path / 'run.html'} (")
     text = (tmp_path / "run.html").read_text(encoding="utf-8")
-    found = json.loads(re.findall(r'id="scene">(.*?)</script>', text)[0])
-    assert found["times"] == [0.0, 1.0, 3.0]
-    assert found["settings"] is None
-    assert len(found["axes"]["directions"]) == 3
+    data = json.loads(re.findall(r'id="scene">(.*?)</script>', text)[0])
+    assert data["times"] == [0.0, 1.0, 3.0]
+    assert data["settings"] is None
+    assert len(data["axes"]["directions"]) == 3
     done = invoke("export", str(tmp_path / "run.npz"), "-q", "-o",
                                     str(tmp_path / "other.html"))  # fmt: skip
     assert done.stdout == ""
