@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from matplotlib.lines import Line2D
@@ -24,9 +24,45 @@ class Fewer(Setup):
         return quick // self.share if isinstance(quick, int) else quick
 
 
-def fewer(quick, share):
-    """A quick setup with this share of its numbers."""
-    return Fewer(quick.quick, quick.seed, quick.report, share=share)
+def fewer(share):
+    """A fixture `quick`: a quick setup with this share of its numbers."""
+
+    @pytest.fixture(scope="module", name="quick")
+    def fixture(quick):
+        return Fewer(quick.quick, quick.seed, quick.report, share=share)
+
+    return fixture
+
+
+def measured(module, **changes):
+    """A fixture `evidence`: that of a claim's module, with some of its constants changed for it."""
+
+    @pytest.fixture(scope="module", name="evidence")
+    def fixture(quick):
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in changes.items():
+                patch.setattr(module, name, value)
+            return module.measure(quick)
+
+    return fixture
+
+
+def changed(module, **changes):
+    """A fixture: these constants of a module are changed for all tests of a file."""
+
+    @pytest.fixture(scope="module", autouse=True)
+    def fixture():
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in changes.items():
+                patch.setattr(module, name, value)
+            yield
+
+    return fixture
+
+
+def with_a_sixth_of_the_tokens(series):
+    """Series of lives with fewer tokens: most are in clusters before late merges begin."""
+    return tuple(replace(one, n=one.n // 6) for one in series)
 
 
 def draw(finding, figure):

@@ -52,9 +52,9 @@ class Claim(Experiment[Evidence]):
         return f"ours: {self.status}" if self.paper == OURS else self.status
 
     def heading(self, finding: Evidence) -> str:
-        """The claim and the verdict."""
+        """Title of the claim and its verdict, above the picture."""
         return f"{self.title}: {finding.verdict}"
 
     def caption(self, finding: Evidence) -> str:
-        """The claim."""
+        """Name and title of the claim, below its picture."""
         return f"{self.name}: {self.title}"

@@ -7,7 +7,7 @@ a figure or table of a paper. Both run in the same way, by `Experiment.perform`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
@@ -70,6 +70,12 @@ class Setup:
     def part(self, i: int, count: int) -> Setup:
         """The same setup for the i-th of `count` parts, whose progress is a part of this one."""
         return replace(self, report=lambda fraction: self.report((i + fraction) / count))
+
+    def each(self, cases: Sequence[T]) -> Iterator[T]:
+        """The cases, one after the other; progress is reported after each."""
+        for i, case in enumerate(cases):
+            yield case
+            self.report((i + 1) / len(cases))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ class Paper(NamedTuple):
     """A paper, as headings and lists show it."""
 
     authors: str
-    """Last names."""
+    """Last names, separated by commas."""
     year: int
     title: str
 

@@ -1,4 +1,4 @@
-"""`reproduce`: make figures and tables, keep those that are there, and show all on one page."""
+"""`reproduce`: make the figures and tables that are missing, and show all on one page."""
 
 from __future__ import annotations
 
@@ -110,6 +110,5 @@ def _make(exhibit: Exhibit, setup: Setup, folder: Path, *, alone: bool) -> Repro
 
 
 def _write_page(folder: Path) -> None:
-    found = [records.find_record(folder, name) for name in FIGURES]
-    there = [record for record in found if record is not None]
-    write(folder / "index.html", page(folder, there))
+    stored = [r for name in FIGURES if (r := records.find_record(folder, name)) is not None]
+    write(folder / "index.html", page(folder, stored))

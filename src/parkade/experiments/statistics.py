@@ -13,18 +13,20 @@ from parkade.base.types import Array
 from parkade.experiments.claim import Judgement
 
 LEVEL = 1e-6
-"""The largest probability that an experiment contradicts a claim that is true."""
+"""Largest probability that an experiment contradicts a claim that is true."""
 
 
-def allowed_sigmas(comparisons: int = 1) -> float:
-    """How many standard errors any of so many means may be off (normal law, Bonferroni).
+def allowed_sigmas(comparisons: int = 1, samples: int | None = None) -> float:
+    """Standard errors by which each of several means may be off (Bonferroni).
 
     If the predictions are right, one is further off with a probability of at most `LEVEL`:
-    4.9 standard errors for one mean, 5.3 for ten.
+    4.9 standard errors for one mean, 5.3 for ten. That is by the normal law, or by Student's if
+    there are few `samples` for each mean.
     """
-    from scipy.special import ndtri
+    from scipy.special import ndtri, stdtrit
 
-    return float(-ndtri(LEVEL / (2 * comparisons)))
+    tail = LEVEL / (2 * comparisons)
+    return float(-ndtri(tail) if samples is None else -stdtrit(samples - 1, tail))
 
 
 class Mean(NamedTuple):
@@ -94,7 +96,7 @@ class Exponent(NamedTuple):
 
     value: float
     error: float
-    """Standard error."""
+    """Standard error of the exponent."""
     freedom: int
     """Degrees of freedom behind the standard error."""
     prefactor: float

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from parkade.base.types import Array
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
-"""float32 or float64."""
+"""An array of float32 or float64."""
 
 Order: TypeAlias = Literal["pre", "post", "parallel"]
 Activation: TypeAlias = Literal["gelu", "gelu_tanh", "silu", "relu"]

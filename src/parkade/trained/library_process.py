@@ -62,7 +62,7 @@ def bound(memory: int, seconds: int) -> None:
 
 
 def say(name: str, value: Any) -> None:
-    """Write an answer."""
+    """Write an answer as a line of JSON."""
     print(json.dumps({name: value}), flush=True)
 
 

@@ -71,12 +71,12 @@ class Trained:
 
     @property
     def layers(self) -> int:
-        """How many."""
+        """Number of layers, counting those that share weights."""
         return self.shape.layers
 
     @property
     def head_count(self) -> int:
-        """Heads per layer."""
+        """Number of heads in each layer."""
         return self.shape.heads
 
     @property

@@ -33,15 +33,15 @@ class Turns(Position, kind="turns"):
 
     @property
     def label(self) -> str:  # type: ignore[override]
-        """The name."""
+        """Name of these positions in descriptions."""
         return "RoPE"
 
     def frequencies(self, m: int) -> Array:
-        """Angles per place."""
+        """Angles per place, for heads of width m."""
         return self.angles[: m // 2]
 
     def data(self) -> dict[str, Any]:
-        """The angles."""
+        """The angles, as plain lists for files."""
         return {"angles": self.angles.tolist()}
 
 
@@ -116,7 +116,7 @@ class Constant(Part, kind="constant"):
 
     @property
     def label(self) -> str:
-        """The name."""
+        """Name of this part in descriptions."""
         return "constant force"
 
     def force(self, tokens: Any, around: Surroundings) -> Any:
@@ -135,7 +135,7 @@ class Gain(Part, kind="gain"):
 
     @property
     def label(self) -> str:
-        """The name."""
+        """Name of this part in descriptions."""
         return "gain"
 
     @cached_property
@@ -176,7 +176,7 @@ class Network(Part, kind="network"):
 
     @property
     def label(self) -> str:
-        """The width."""
+        """Name and width of the network."""
         return f"{'gated ' if self.gate is not None else ''}MLP of width {len(self.W1)}"
 
     @cached_property

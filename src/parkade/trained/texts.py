@@ -21,5 +21,5 @@ def texts(kind: str = PROSE) -> tuple[str, ...]:
 
 
 def kind_for(pieces: int) -> str:
-    """Which texts suit a model with so many different tokens: reactions if there are few."""
+    """The texts that suit a vocabulary of this size: reactions if it is small."""
     return REACTIONS if pieces < 2000 else PROSE

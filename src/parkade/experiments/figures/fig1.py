@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -20,65 +20,26 @@ from parkade.theory.paper import FIGURE_1, PANELS
 _, N, BETA, T = FIGURE_1
 
 
-@dataclass(frozen=True)
-class FigureVariant:
-    """The paper's figure, or the same with a later end or other matrices Q and K."""
-
-    name: str
-    title: str
-    paper: str
-    statement: str
-    t_end: float = T
-    gaussian: bool = False
-    """Take random Q and K instead of I."""
-
-
-VARIANTS = (
-    FigureVariant(
-        "fig1",
-        "Figure 1: trajectories on S² for every row of Table 1",
-        CAUSAL_CLUSTERING,
-        "V's spectrum decides where tokens go: to one point, to two, or into clouds.",
-    ),
-    FigureVariant(
-        "fig1-late",
-        "Figure 1, continued to t = 10⁹",
-        OURS,
-        "Theorem 4.1: for V = I all tokens end at x_1(0).",
-        t_end=1e9,
-    ),
-    FigureVariant(
-        "fig1-qk",
-        "Figure 1 with random Q and K",
-        OURS,
-        "Q and K do not matter for the final configuration.",
-        t_end=1e60,
-        gaussian=True,
-    ),
-)
-
-
-def measure(variant: FigureVariant, setup: Setup) -> Finding:
-    """Simulate every panel from the same random start."""
+def measure(setup: Setup, t_end: float = T, gaussian: bool = False) -> Finding:
+    """Simulate every panel from the same random start, with Q = K = I or with random ones."""
     rng = np.random.default_rng(setup.seed)
     start = sphere.uniform(N, 3, rng)
-    Q, K = rng.standard_normal((2, 3, 3)) if variant.gaussian else (np.eye(3), np.eye(3))
+    Q, K = rng.standard_normal((2, 3, 3)) if gaussian else (np.eye(3), np.eye(3))
     # Where the motion never ends, the steps never become long: for a complex pair, and for
     # general Q and K also for clouds.
     restless = {"rotation": T}
-    if variant.gaussian:
+    if gaussian:
         restless = dict.fromkeys(("rotation", "cloud", "two clouds"), 200.0)
     runs = {}
     seen = {}
-    for i, (name, V) in enumerate(PANELS.items()):
+    for name, V in setup.each(list(PANELS.items())):
         final = theory.final_configuration(V)
-        t_end = min(variant.t_end, restless.get(final.kind, np.inf))
+        until = min(t_end, restless.get(final.kind, np.inf))
         with doubts_do_not_matter():
-            runs[name] = simulate(Attention(V=V, beta=BETA, Q=Q, K=K), start, t_end)
+            runs[name] = simulate(Attention(V=V, beta=BETA, Q=Q, K=K), start, until)
         seen[name] = sentences.seen(final, runs[name].final)
-        setup.report((i + 1) / len(PANELS))
     late = ""
-    if variant.t_end > T:
+    if t_end > T:
         late = f" ({min(restless.values()):g} where the motion never ends)"
     return Finding(
         measured="; ".join(f"{name}: {what}" for name, what in seen.items()) + ".",
@@ -86,13 +47,13 @@ def measure(variant: FigureVariant, setup: Setup) -> Finding:
         data={"runs": runs},
         parameters={
             "d": "3", "n": f"{N}", "β": f"{BETA:g}",
-            "Q, K": "Gaussian" if variant.gaussian else "I", "T": _time(variant.t_end),
+            "Q, K": "Gaussian" if gaussian else "I", "T": _time(t_end),
             "seed": f"{setup.seed}",
         },
         caption=(
             f"Trajectories of n = {N} tokens on S², β = {BETA:g}, "
-            f"{'Gaussian K and Q' if variant.gaussian else 'K = Q = I'}, from one random start to "
-            f"t = {_time(variant.t_end)}{late}. "
+            f"{'Gaussian K and Q' if gaussian else 'K = Q = I'}, from one random start to "
+            f"t = {_time(t_end)}{late}. "
             "Final positions red, hollow behind the sphere; "
             "L, the eigenspace of the largest real part, green. "
             f"Tokens closer than {sentences.APART:g} rad count as one point."
@@ -121,15 +82,28 @@ def draw(finding: Finding, figure: Figure) -> None:
     )
 
 
-EXHIBITS = tuple(
-    Exhibit(
-        name=variant.name,
-        title=variant.title,
-        paper=variant.paper,
-        statement=variant.statement,
-        measure=partial(measure, variant),
-        draw=draw,
-        height=5.9,
-    )
-    for variant in VARIANTS
+PAPER = Exhibit(
+    name="fig1",
+    title="Figure 1: trajectories on S² for every row of Table 1",
+    paper=CAUSAL_CLUSTERING,
+    statement="V's spectrum decides where tokens go: to one point, to two, or into clouds.",
+    measure=measure,
+    draw=draw,
+    height=5.9,
+)
+LATE = replace(
+    PAPER,
+    name="fig1-late",
+    title="Figure 1, continued to t = 10⁹",
+    paper=OURS,
+    statement="Theorem 4.1: for V = I all tokens end at x_1(0).",
+    measure=partial(measure, t_end=1e9),
+)
+ANY_ATTENTION = replace(
+    PAPER,
+    name="fig1-qk",
+    title="Figure 1 with random Q and K",
+    paper=OURS,
+    statement="Q and K do not matter for the final configuration.",
+    measure=partial(measure, t_end=1e60, gaussian=True),
 )

@@ -52,7 +52,7 @@ def measure(setup: Setup) -> Finding:
 
 
 def draw(finding: Finding, figure: Figure) -> None:
-    """Draw the snapshots."""
+    """Draw tokens and centres at each of the times."""
     from parkade import plots
     from parkade.plots import style
 

@@ -8,7 +8,9 @@ from parkade.experiments.figures import fig1, fig2, fig3, share, staircase, tabl
 
 FIGURES: dict[str, Exhibit] = by_name(
     (
-        *fig1.EXHIBITS,
+        fig1.PAPER,
+        fig1.LATE,
+        fig1.ANY_ATTENTION,
         table1.EXHIBIT,
         fig2.EXHIBIT,
         fig3.EXHIBIT,

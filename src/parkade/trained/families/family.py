@@ -1,4 +1,4 @@
-"""`Family`: an architecture."""
+"""`Family`: how an architecture is read."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from parkade.trained.families.take import ModelSettings, Take, divided, readout
 
 
 def _turned(settings: ModelSettings, d_head: int) -> int:
-    """How many axes of a head RoPE turns."""
+    """Number of axes of a head that RoPE turns."""
     extra = settings.config.get("rope_parameters")
     inner = ModelSettings(extra if isinstance(extra, dict) else {})
     share = inner.number("partial_rotary_factor", settings.number("rotary_pct", 0.25))

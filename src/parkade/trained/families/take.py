@@ -89,7 +89,7 @@ class ModelSettings:
     config: Mapping[str, Any]
 
     def size(self, name: str, default: int | None = None) -> int:
-        """A whole number ≥ 1."""
+        """A setting that is a whole number ≥ 1."""
         value = self.config.get(name)
         if value is None and default is not None:
             return default
@@ -101,14 +101,14 @@ class ModelSettings:
         )
 
     def number(self, name: str, default: float) -> float:
-        """A number > 0."""
+        """A setting that is a number > 0."""
         value = self.config.get(name)
         return check.positive(
             f"the setting {name} of the model", default if value is None else value
         )
 
     def flag(self, name: str, default: bool) -> bool:
-        """Yes or no."""
+        """A setting that is true or false."""
         value = self.config.get(name)
         return default if value is None else bool(value)
 

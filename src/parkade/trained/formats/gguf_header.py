@@ -64,7 +64,7 @@ class Header:
         return value
 
     def _count(self, count: int, least: int) -> int:
-        """A number of things that take at least so many bytes each."""
+        """A number of entries, checked: each takes at least this number of bytes."""
         if count * least > len(self.data) - self.place:
             raise ValueError(f"it claims {count} entries, for which it is too short")
         return count

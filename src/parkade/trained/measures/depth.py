@@ -32,7 +32,7 @@ def over_depth(
     texts : sequence of (L+1, n, d) arrays
         Hidden states of one model; only their directions count.
     draws : int
-        How many clouds are drawn for each null, text and layer.
+        Number of clouds drawn for each null, text and layer.
     seed : int, numpy.random.Generator or None
 
     Returns

@@ -60,7 +60,7 @@ class Measured:
 
     @property
     def texts(self) -> int:
-        """Number of texts."""
+        """Number of texts that were measured."""
         return len(self.values)
 
     @property

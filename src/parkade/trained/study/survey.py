@@ -67,7 +67,7 @@ class Survey:
 
     @property
     def texts(self) -> int:
-        """Number of texts."""
+        """Number of texts in the survey."""
         return len(self.words)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,21 +1,12 @@
 """Theorem 5.2 is seen, and centres that are too close too."""
 
-import pytest
+from support.experiments import changed, measured
 
 from parkade.experiments.claims.causal import capture
 from parkade.experiments.claims.common import frozen
 
-
-@pytest.fixture(scope="module", autouse=True)
-def few_separations():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(capture, "SEPARATIONS", (1.0, 2.5, 6.0))
-        yield
-
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    return capture.measure(quick)
+few_separations = changed(capture, SEPARATIONS=(1.0, 2.5, 6.0))
+evidence = measured(capture)
 
 
 def test_every_token_is_captured(evidence):

@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
+from support.experiments import measured
 
 from parkade.experiments.claims.causal import centers
 
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    return centers.measure(quick)
+evidence = measured(centers)
 
 
 def test_strong_centers_stay_and_renyi_centers_cover(evidence):

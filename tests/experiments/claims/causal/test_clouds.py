@@ -4,17 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from support.experiments import changed
 
 import parkade as pk
 from parkade import theory
 from parkade.experiments.claims.causal import clouds
 
-
-@pytest.fixture(scope="module", autouse=True)
-def half_of_the_tokens():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(clouds, "TOKENS", 16)
-        yield
+half_of_the_tokens = changed(clouds, TOKENS=16)
 
 
 @pytest.mark.parametrize(

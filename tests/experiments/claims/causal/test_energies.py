@@ -1,21 +1,13 @@
 import numpy as np
 import pytest
-from support.experiments import fewer
+from support.experiments import fewer, measured
 
 import parkade as pk
 from parkade import theory
 from parkade.experiments.claims.causal import energies
 
-
-@pytest.fixture(scope="module")
-def quick(quick):
-    """Half of the starts."""
-    return fewer(quick, 2)
-
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    return energies.measure(quick)
+quick = fewer(2)  # half of the starts
+evidence = measured(energies)
 
 
 def test_tokens_descend(evidence):

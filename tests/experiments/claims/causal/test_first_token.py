@@ -2,22 +2,13 @@
 
 import numpy as np
 import pytest
+from support.experiments import changed, measured
 
 from parkade import theory
 from parkade.experiments.claims.causal import first_token
 
-
-@pytest.fixture(autouse=True, scope="module")
-def compiled_dimension():
-    """Another dimension, whose engine other tests need as well."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(first_token, "D", 5)
-        yield
-
-
-@pytest.fixture(scope="module")
-def evidence(quick, compiled_dimension):
-    return first_token.measure(quick)
+another_dimension = changed(first_token, D=5)  # whose engine other tests need as well
+evidence = measured(first_token)
 
 
 def test_the_lemma_is_confirmed(evidence, presentable):

@@ -1,22 +1,13 @@
 """Theorem 4.1 is seen, and a wrong limit too."""
 
 import numpy as np
-import pytest
-from support.experiments import fewer
+from support.experiments import fewer, measured
 
 from parkade import theory
 from parkade.experiments.claims.causal import one_cluster
 
-
-@pytest.fixture(scope="module")
-def quick(quick):
-    """A third of the runs."""
-    return fewer(quick, 3)
-
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    return one_cluster.measure(quick)
+quick = fewer(3)  # a third of the runs
+evidence = measured(one_cluster)
 
 
 def test_every_run_ends_at_the_first_token(evidence, presentable):

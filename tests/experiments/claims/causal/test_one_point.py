@@ -1,24 +1,13 @@
 """The conjecture for planes is seen, and a wrong limit too."""
 
 import numpy as np
-import pytest
-from support.experiments import fewer
+from support.experiments import fewer, measured
 
 from parkade import theory
 from parkade.experiments.claims.causal import one_point
 
-
-@pytest.fixture(scope="module")
-def quick(quick):
-    """Half of the runs."""
-    return fewer(quick, 2)
-
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(one_point, "DIMENSIONS", (3, 5, 8))  # whose engines other tests need as well
-        return one_point.measure(quick)
+quick = fewer(2)  # half of the runs
+evidence = measured(one_point, DIMENSIONS=(3, 5, 8))  # whose engines other tests need as well
 
 
 def test_every_run_ends_at_the_projection(evidence, presentable):

@@ -2,24 +2,14 @@ import math
 
 import numpy as np
 import pytest
-from support.experiments import fewer
+from support.experiments import fewer, measured
 
 import parkade as pk
 from parkade import theory
 from parkade.experiments.claims.causal import strong_stay
 
-
-@pytest.fixture(scope="module")
-def quick(quick):
-    """Half of the runs."""
-    return fewer(quick, 2)
-
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strong_stay, "TOKENS", (50, 100, 150))
-        return strong_stay.measure(quick)
+quick = fewer(2)  # half of the runs
+evidence = measured(strong_stay, TOKENS=(50, 100, 150))
 
 
 def test_centers_stay(evidence):

@@ -4,28 +4,20 @@ import dataclasses
 
 import numpy as np
 import pytest
+from support.experiments import changed, measured
 
 from parkade import theory
 from parkade.experiments.claims.causal import table
 from parkade.experiments.reproduce import reproduce
 
-
-@pytest.fixture(scope="module", autouse=True)
-def half_of_the_tokens():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table, "FIGURE_1", table.FIGURE_1._replace(n=16))
-        yield
-
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    return table.measure(quick)
+half_of_the_tokens = changed(table, FIGURE_1=table.FIGURE_1._replace(n=16))
+evidence = measured(table)
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept(monkeypatch):
+def nothing_computed(monkeypatch):
     """What other tests measured does not count."""
-    monkeypatch.setattr(table, "_kept", {})
+    monkeypatch.setattr(table, "_computed", {})
 
 
 def test_every_row_is_seen(evidence, presentable):
@@ -65,7 +57,7 @@ def test_claim_and_figure_measure_it_once(quick, monkeypatch):
 
 
 def test_the_figure_has_the_rows(evidence, tmp_path, monkeypatch):
-    monkeypatch.setitem(table._kept, (True, 0), evidence)
+    monkeypatch.setitem(table._computed, (True, 0), evidence)
     (made,) = reproduce("table1", tmp_path, quick=True)
     assert [path.name for path in made.paths] == ["table1.png", "table1.pdf", "table1.csv"]
     rows = (tmp_path / "table1.csv").read_text(encoding="utf-8").splitlines()

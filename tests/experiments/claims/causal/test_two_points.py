@@ -1,16 +1,11 @@
 """The conjecture for lines holds with Q = K = I, but not for all Q and K."""
 
 import pytest
+from support.experiments import changed
 
 from parkade.experiments.claims.causal import two_points
 
-
-@pytest.fixture(scope="module", autouse=True)
-def dimensions():
-    """Those whose engines other tests need as well."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(two_points, "DIMENSIONS", (2, 5))
-        yield
+dimensions = changed(two_points, DIMENSIONS=(2, 5))  # those whose engines other tests need as well
 
 
 @pytest.fixture(scope="module")

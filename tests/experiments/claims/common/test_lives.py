@@ -18,14 +18,14 @@ def tree(n, *events):
 def test_the_lives_of_a_series_depend_on_the_seed_and_the_stream(quick):
     series = LifeSeries(2, 16.0, 20, few=2, many=5)
     seen = []
-    runs = list(lives.lives(series, quick, 1))
+    runs = list(lives.simulate(series, quick, 1))
     assert len(runs) == 2
     for run, merged in runs:
         assert run.tokens[0].shape == (20, 2)
         assert merged.count(1e60) == 1
         seen.append(run.tokens[0])
-    again = [run.tokens[0] for run, _ in lives.lives(series, quick, 1)]
-    other = [run.tokens[0] for run, _ in lives.lives(series, quick, 2)]
+    again = [run.tokens[0] for run, _ in lives.simulate(series, quick, 1)]
+    other = [run.tokens[0] for run, _ in lives.simulate(series, quick, 2)]
     assert np.array_equal(seen, again)
     assert not np.array_equal(seen[0], seen[1])
     assert not np.array_equal(seen, other)

@@ -1,22 +1,13 @@
 """Rank collapse: as linearised, and wrong rates are refuted."""
 
 import numpy as np
-import pytest
+from support.experiments import changed, measured
 
 from parkade.experiments.claims.field import collapse_masks
 from parkade.model.parts.mask import Window, read
 
-
-@pytest.fixture(scope="module")
-def small():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(collapse_masks, "NUMBERS", (16, 24))
-        yield
-
-
-@pytest.fixture(scope="module")
-def evidence(quick, small):
-    return collapse_masks.measure(quick)
+small = changed(collapse_masks, NUMBERS=(16, 24))
+evidence = measured(collapse_masks)
 
 
 def test_collapse_is_as_derived(evidence, presentable):
@@ -36,7 +27,7 @@ def test_the_equilibria_are_not_stable(evidence):
     assert max(rates) < 0
 
 
-def test_another_layer_is_refuted(quick, small, monkeypatch):
+def test_another_layer_is_refuted(quick, monkeypatch):
     def sluggish(mask, n):
         seen = mask.sees(n).astype(np.float64)
         return (np.eye(n) * 2 + seen / seen.sum(axis=1, keepdims=True)) / 3

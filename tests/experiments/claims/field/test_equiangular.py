@@ -2,18 +2,14 @@
 
 import numpy as np
 import pytest
+from support.experiments import measured
 
 from parkade.experiments.claims.common.simplex import overlap, simplex
 from parkade.experiments.claims.field import equiangular
 
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    # With d = 5 for 4 tokens: an engine that other tests need as well.
-    cases = [case._replace(d=5) if case.d == 4 else case for case in equiangular.CASES]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(equiangular, "CASES", tuple(cases))
-        return equiangular.measure(quick)
+# With d = 5 for 4 tokens: an engine that other tests need as well.
+CASES = tuple(case._replace(d=5) if case.d == 4 else case for case in equiangular.CASES)
+evidence = measured(equiangular, CASES=CASES)
 
 
 def test_the_overlap_follows_the_ode(evidence, presentable):

@@ -2,21 +2,13 @@
 
 import numpy as np
 import pytest
-from support.experiments import fewer
+from support.experiments import fewer, measured
 
 from parkade.experiments.claims.field import first_state
 from parkade.model import sphere
 
-
-@pytest.fixture(scope="module")
-def quick(quick):
-    """One run instead of two."""
-    return fewer(quick, 2)
-
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    return first_state.measure(quick)
+quick = fewer(2)  # one run instead of two
+evidence = measured(first_state)
 
 
 def test_the_fastest_wave_sets_the_number_of_clusters(evidence, presentable):

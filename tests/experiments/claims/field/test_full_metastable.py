@@ -4,13 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from support.experiments import measured
 
 from parkade.experiments.claims.field import full_metastable
 
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    return full_metastable.measure(quick)
+evidence = measured(full_metastable)
 
 
 def test_clusters_form_and_stay_as_claimed(evidence, presentable):

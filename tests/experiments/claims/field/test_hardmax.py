@@ -2,20 +2,12 @@
 
 import numpy as np
 import pytest
-from support.experiments import fewer
+from support.experiments import fewer, measured
 
 from parkade.experiments.claims.field import hardmax
 
-
-@pytest.fixture(scope="module")
-def quick(quick):
-    """One start of each kind."""
-    return fewer(quick, 3)
-
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    return hardmax.measure(quick)
+quick = fewer(3)  # one start of each kind
+evidence = measured(hardmax)
 
 
 def test_tokens_end_at_leaders_or_means(evidence, presentable):

@@ -1,13 +1,11 @@
 """The outputs of long contexts are as claimed, and wrong ones refuted."""
 
 import pytest
+from support.experiments import measured
 
 from parkade.experiments.claims.field import long_context
 
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    return long_context.measure(quick)
+evidence = measured(long_context)
 
 
 def test_the_three_phases(evidence, presentable):

@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
+from support.experiments import measured
 
 import parkade as pk
 from parkade.experiments.claims.field import lost_middle
 from parkade.experiments.statistics import Mean
 
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    return lost_middle.measure(quick)
+evidence = measured(lost_middle)
 
 
 def test_the_profile_is_u_shaped(evidence, presentable):

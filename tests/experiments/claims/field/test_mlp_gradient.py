@@ -1,24 +1,13 @@
 """Attention with a gradient MLP: the energy is right, and wrong ones are refuted."""
 
 import numpy as np
-import pytest
+from support.experiments import changed, measured
 
 import parkade as pk
 from parkade.experiments.claims.field import mlp_gradient
 
-
-@pytest.fixture(scope="module")
-def small():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mlp_gradient, "TOKENS", (6, 12))
-        patch.setattr(mlp_gradient, "DIMENSIONS", (2,))
-        patch.setattr(mlp_gradient, "TOL", 1e-6)
-        yield
-
-
-@pytest.fixture(scope="module")
-def evidence(quick, small):
-    return mlp_gradient.measure(quick)
+small = changed(mlp_gradient, TOKENS=(6, 12), DIMENSIONS=(2,), TOL=1e-6)
+evidence = measured(mlp_gradient)
 
 
 def test_the_energy_rises(evidence, presentable):
@@ -27,7 +16,7 @@ def test_the_energy_rises(evidence, presentable):
     presentable(mlp_gradient.CLAIM, evidence)
 
 
-def test_a_network_that_is_no_gradient_is_refuted(quick, small, monkeypatch):
+def test_a_network_that_is_no_gradient_is_refuted(quick, monkeypatch):
     true = mlp_gradient.draw_mlp
 
     def wrong(d, rng):

@@ -2,23 +2,15 @@
 
 import numpy as np
 import pytest
+from support.experiments import changed, measured
 
 from parkade.experiments.claims.field import norm_rates
 from parkade.model import sphere
 
-
-@pytest.fixture(autouse=True, scope="module")
-def compiled_dimension():
-    """Another dimension than in the first size, whose engine other tests need as well."""
-    with pytest.MonkeyPatch.context() as patch:
-        (n, _, beta), *others = norm_rates.SIZES
-        patch.setattr(norm_rates, "SIZES", ((n, 5, beta), *others))
-        yield
-
-
-@pytest.fixture(scope="module")
-def evidence(quick, compiled_dimension):
-    return norm_rates.measure(quick)
+# Another dimension in the first size, whose engine other tests need as well.
+(_n, _, _beta), *_others = norm_rates.SIZES
+compiled_dimension = changed(norm_rates, SIZES=((_n, 5, _beta), *_others))
+evidence = measured(norm_rates)
 
 
 def test_every_rate_is_as_derived(evidence, presentable):

@@ -1,13 +1,10 @@
 """First speeds are as derived, and wrong ones refuted."""
 
-import pytest
+from support.experiments import measured
 
 from parkade.experiments.claims.field import norm_start
 
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    return norm_start.measure(quick)
+evidence = measured(norm_start)
 
 
 def test_first_speeds_are_as_derived(evidence, presentable):

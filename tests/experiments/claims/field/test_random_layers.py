@@ -2,21 +2,13 @@
 
 import numpy as np
 import pytest
-from support.experiments import fewer
+from support.experiments import fewer, measured
 
 import parkade as pk
 from parkade.experiments.claims.field import random_layers
 
-
-@pytest.fixture(scope="module")
-def quick(quick):
-    """Half of the runs."""
-    return fewer(quick, 2)
-
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    return random_layers.measure(quick)
+quick = fewer(2)  # half of the runs
+evidence = measured(random_layers)
 
 
 def test_overlaps_are_as_derived(evidence, presentable):

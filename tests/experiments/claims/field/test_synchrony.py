@@ -5,11 +5,7 @@ from support.experiments import fewer
 
 from parkade.experiments.claims.field import synchrony
 
-
-@pytest.fixture(scope="module")
-def quick(quick):
-    """Half of the runs."""
-    return fewer(quick, 2)
+quick = fewer(2)  # half of the runs
 
 
 @pytest.fixture(scope="module")

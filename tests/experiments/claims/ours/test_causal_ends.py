@@ -4,26 +4,16 @@ import dataclasses
 
 import numpy as np
 import pytest
+from support.experiments import changed, measured
 
 import parkade as pk
 from parkade.experiments.claims.common import noisy_ends, variants
 from parkade.experiments.claims.ours import causal_ends
 
-
-@pytest.fixture(scope="module")
-def small():
-    """Smaller runs, so that all variants take seconds."""
-    with pytest.MonkeyPatch.context() as patch:
-        values = {"N": 12, "BETA": 12.0, "SMALL": 8, "SHARP": 24.0, "FIRST": 5.0}
-        for name, value in values.items():
-            patch.setattr(causal_ends, name, value)
-        patch.setattr(noisy_ends, "KAPPAS", (100.0,))
-        yield
-
-
-@pytest.fixture(scope="module")
-def evidence(quick, small):
-    return causal_ends.measure(quick)
+# Smaller runs, so that all variants take seconds.
+small = changed(causal_ends, N=12, BETA=12.0, SMALL=8, SHARP=24.0, FIRST=5.0)
+less_noise = changed(noisy_ends, KAPPAS=(100.0,))
+evidence = measured(causal_ends)
 
 
 def test_ends_are_as_derived(evidence, presentable):
@@ -45,7 +35,7 @@ def only(monkeypatch, *chosen):
 
 
 @pytest.mark.parametrize("name", ["MLP, W2 = W1ᵀ", "RoPE"])
-def test_a_wrong_end_is_refuted(quick, small, monkeypatch, name):
+def test_a_wrong_end_is_refuted(quick, monkeypatch, name):
     (one,) = (v for v in variants.VARIANTS if v.name == name)
     only(monkeypatch, dataclasses.replace(one, survives=not one.survives))
     assert causal_ends.measure(quick).verdict == "contradicts"

@@ -2,29 +2,20 @@
 
 import numpy as np
 import pytest
-from support.experiments import fewer
+from support.experiments import changed, fewer
 
 import parkade as pk
 from parkade.experiments.claims.common import ensembles
 from parkade.experiments.claims.ours import coarsening, last_merge
 from parkade.experiments.statistics import Mean
 
-
-@pytest.fixture(scope="module")
-def few(quick):
-    """Half of a quick setup, with a quarter of the tokens and half of the times.
-
-    Lives are computed once for both claims.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coarsening, "SCALED", coarsening.SCALED[::2])
-        patch.setattr(ensembles, "N", 50)
-        patch.setattr(ensembles, "_kept", {})
-        yield fewer(quick, 2)
+quick = fewer(2)  # half of the runs
+half_of_the_times = changed(coarsening, SCALED=coarsening.SCALED[::2])
+quarter_of_the_tokens = changed(ensembles, N=50, _computed={})  # lives serve both claims
 
 
-def test_the_number_of_clusters_is_as_forecast(few, presentable):
-    evidence = coarsening.measure(few)
+def test_the_number_of_clusters_is_as_forecast(quick, presentable):
+    evidence = coarsening.measure(quick)
     numbers = evidence.numbers
     assert evidence.verdict == "agrees"
     assert numbers["distance"]["cars"]["64"] < numbers["distance"]["renyi"]["64"]
@@ -33,16 +24,16 @@ def test_the_number_of_clusters_is_as_forecast(few, presentable):
     presentable(coarsening.CLAIM, evidence)
 
 
-def test_wrong_forecasts_are_refuted(few, monkeypatch):
+def test_wrong_forecasts_are_refuted(quick, monkeypatch):
     """Forecasts for half of β; twice of it has the same scaled times."""
     true = ensembles.forecast
     monkeypatch.setattr(ensembles, "forecast", lambda beta, starts: true(beta / 2, starts))
     monkeypatch.setattr(coarsening, "_exponent", lambda d, setup: Mean(1.0 - d, 0.01))
-    assert coarsening.measure(few).verdict == "contradicts"
+    assert coarsening.measure(quick).verdict == "contradicts"
 
 
-def test_the_last_merge_is_as_forecast(few, presentable):
-    evidence = last_merge.measure(few)
+def test_the_last_merge_is_as_forecast(quick, presentable):
+    evidence = last_merge.measure(quick)
     assert evidence.verdict == "agrees"
     low, middle, high = evidence.numbers["beta"]["64"]["forecast quartiles"]
     assert 0.8 < low < middle < high < 2.0

@@ -1,21 +1,14 @@
-import dataclasses
 import math
 
 import numpy as np
 import pytest
+from support.experiments import measured, with_a_sixth_of_the_tokens
 
 import parkade as pk
 from parkade.experiments.claims.common.lives import LifeSeries
 from parkade.experiments.claims.ours import drift
 
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    """With a sixth of the tokens, of which most are in clusters before late merges begin."""
-    with pytest.MonkeyPatch.context() as patch:
-        sixth = tuple(dataclasses.replace(series, n=series.n // 6) for series in drift.SERIES)
-        patch.setattr(drift, "SERIES", sixth)
-        return drift.measure(quick)
+evidence = measured(drift, SERIES=with_a_sixth_of_the_tokens(drift.SERIES))
 
 
 def test_leaders_move_as_derived(evidence):

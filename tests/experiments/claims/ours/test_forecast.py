@@ -1,7 +1,7 @@
 import dataclasses
 
 import numpy as np
-import pytest
+from support.experiments import measured, with_a_sixth_of_the_tokens
 
 import parkade as pk
 from parkade import theory
@@ -9,14 +9,7 @@ from parkade.experiments.claims.common.lives import LifeSeries
 from parkade.experiments.claims.ours import forecast
 from parkade.experiments.statistics import LEVEL
 
-
-@pytest.fixture(scope="module")
-def evidence(quick):
-    """With a sixth of the tokens, of which most are in clusters before late merges begin."""
-    with pytest.MonkeyPatch.context() as patch:
-        sixth = tuple(dataclasses.replace(series, n=series.n // 6) for series in forecast.SERIES)
-        patch.setattr(forecast, "SERIES", sixth)
-        return forecast.measure(quick)
+evidence = measured(forecast, SERIES=with_a_sixth_of_the_tokens(forecast.SERIES))
 
 
 def test_the_forecast_comes_true(evidence):

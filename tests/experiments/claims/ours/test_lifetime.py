@@ -1,10 +1,11 @@
-import dataclasses
 import math
 
 import numpy as np
 import pytest
+from support.experiments import measured, with_a_sixth_of_the_tokens
 
 import parkade as pk
+from parkade.experiments.claims.common import lives
 from parkade.experiments.claims.common.lives import FateArrays, LifeSeries
 from parkade.experiments.claims.ours import lifetime
 from parkade.experiments.statistics import Mean
@@ -12,13 +13,7 @@ from parkade.experiments.statistics import Mean
 CIRCLE = LifeSeries(2, 64.0, 200, few=2, many=2)
 
 
-@pytest.fixture(scope="module")
-def evidence(quick):
-    """With a sixth of the tokens, of which most are in clusters before late merges begin."""
-    with pytest.MonkeyPatch.context() as patch:
-        sixth = tuple(dataclasses.replace(series, n=series.n // 6) for series in lifetime.SERIES)
-        patch.setattr(lifetime, "SERIES", sixth)
-        return lifetime.measure(quick)
+evidence = measured(lifetime, SERIES=with_a_sixth_of_the_tokens(lifetime.SERIES))
 
 
 def made(log_time, angle, mass):
@@ -68,7 +63,7 @@ def test_the_second_of_two_tokens_keeps_the_law():
     start = pk.sphere.from_angles([0.0, 2.0])
     tree = pk.simulate(pk.Attention(d=2, beta=16.0), start, 1e20).merge_tree()
     merges = lifetime.predicted(
-        LifeSeries(2, 16.0, 2, 1, 1), lifetime.columns(lifetime.fates(start, tree, 16.0))
+        LifeSeries(2, 16.0, 2, 1, 1), lives.columns(lives.fates(start, tree, 16.0))
     )
     assert math.isclose(merges.seen[0], merges.exact[0], abs_tol=1e-4)
 

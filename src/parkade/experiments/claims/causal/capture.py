@@ -35,10 +35,9 @@ def measure(setup: Setup) -> Evidence:
     """Freeze centres as close as the theorem allows, and see where the other tokens go."""
     tries, outside = setup.choose((3, 5), (8, 15))
     cases = [(s, p, k) for s in SETTINGS for p in PACKINGS for k in range(tries)]
-    total = len(cases) + len(SEPARATIONS) * outside
     farthest, latest = 0.0, 0.0
     shown: dict[str, tuple[float, Trajectory]] = {}
-    for i, (setting, packing, k) in enumerate(cases):
+    for setting, packing, k in setup.part(0, 2).each(cases):
         rng = setup.generator(SETTINGS.index(setting), PACKINGS.index(packing), k)
         run = freeze(setting, smallest_separation(setting), packing, rng)
         far = distances(run, setting.eps)
@@ -48,13 +47,10 @@ def measure(setup: Setup) -> Evidence:
         latest = max(latest, captured)
         if setting == SHOWN:
             shown.setdefault(packing, (captured, run))
-        setup.report((i + 1) / total)
     inside = np.empty((len(SEPARATIONS), outside))
-    for i, c in enumerate(SEPARATIONS):
-        for k in range(outside):
-            run = freeze(SHOWN, c, "parked", setup.generator(len(SETTINGS), i, k))
-            inside[i, k] = np.mean(distances(run, SHOWN.eps)[-1] <= 1)
-            setup.report((len(cases) + i * outside + k + 1) / total)
+    for i, k in setup.part(1, 2).each(list(np.ndindex(inside.shape))):
+        run = freeze(SHOWN, SEPARATIONS[i], "parked", setup.generator(len(SETTINGS), i, k))
+        inside[i, k] = np.mean(distances(run, SHOWN.eps)[-1] <= 1)
     return Evidence(
         verdict="agrees" if farthest < 1 else "contradicts",
         measured=f"at most {farthest:.1g} of that; the last captured at t={latest:.0e}",

@@ -62,7 +62,7 @@ def measure(setup: Setup) -> Evidence:
 
 
 def signs(differences: ArrayLike) -> tuple[int, int]:
-    """How many are positive, and how many negative."""
+    """Numbers of positive and of negative differences."""
     x = np.asarray(differences)
     return int((x > 0).sum()), int((x < 0).sum())
 

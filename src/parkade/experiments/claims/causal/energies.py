@@ -7,6 +7,7 @@ import numpy as np
 from parkade import theory
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.claims.common.gradients import gradient
 from parkade.experiments.experiment import CAUSAL_CLUSTERING, Figure, Setup
 from parkade.model import sphere
 from parkade.model.attention import Attention
@@ -28,9 +29,6 @@ TOL, END = 1e-9, 1e4
 CLIMB = 1e-3
 """A rise by this share of 1/β, the energy of a token at an earlier one, counts as a rise."""
 
-# Eighth-order central differences: f′ ≈ Σ w_i (f(+i·s) − f(−i·s)) / s.
-_WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
-
 
 def measure(setup: Setup) -> Evidence:
     """Compare velocities with gradients, then follow energies along the flow."""
@@ -40,11 +38,10 @@ def measure(setup: Setup) -> Evidence:
     shown: dict[str, tuple[Array, Array]] = {}
     clearest = 0.0
     cases = [(d, k) for d in DIMENSIONS for k in range(tries)]
-    for i, (d, k) in enumerate(cases):
+    for d, k in setup.each(cases):
         model = Attention(d=d, beta=BETA)
         x = sphere.uniform(N, d, setup.generator(d, k))
         mismatch = max(mismatch, *(descent_error(model, x, j) for j in range(1, N)))
-        setup.report((i + 1) / len(cases))
         if not DIMENSIONS[d]:
             continue
         # The last token, first with the others frozen, then with all of them free.
@@ -80,12 +77,11 @@ def measure(setup: Setup) -> Evidence:
 
 def descent_error(model: Attention, x: Array, k: int) -> float:
     """|dx_k/dt + grad E_k / Z_k|, with the gradient from differences along tangent vectors."""
-    basis = np.linalg.svd(x[k : k + 1])[2][1:]  # (d − 1, d), orthogonal to x_k
-    s = STEP * np.array([1, -1, 2, -2, 3, -3, 4, -4])[:, None, None]
-    moved = np.broadcast_to(x[: k + 1], (8, len(basis), k + 1, x.shape[1])).copy()
-    moved[:, :, k] = np.cos(s) * x[k] + np.sin(s) * basis
-    energy = theory.sequential_energies(moved, model.beta)[..., k]
-    slope = np.array(_WEIGHTS) @ (energy[::2] - energy[1::2]) / STEP
+
+    def energy(tokens: Array) -> Array:
+        return theory.sequential_energies(tokens, model.beta)[..., k]
+
+    basis, slope = gradient(energy, x[: k + 1], k, STEP)
     total = np.exp(model.beta * (x[: k + 1] @ x[k] - 1)).sum()  # Z_k
     velocity = basis @ model.velocity(x)[k]
     return float(np.linalg.norm(velocity + slope / total))

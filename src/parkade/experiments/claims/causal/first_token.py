@@ -61,11 +61,9 @@ def measure(setup: Setup) -> Evidence:
     for i, (kind, t_end) in enumerate(SPECTRA.items()):
         rng = setup.generator(i)
         times = np.geomspace(0.1, t_end, 100)
-        for s in range(samples):
+        for _ in setup.part(i, len(SPECTRA)).each(range(samples)):
             V, start, gap = random_case(kind, rng)
-            with (
-                doubts_do_not_matter()
-            ):  # rounding of a block may exceed TOL, within the bound below
+            with doubts_do_not_matter():  # rounding may exceed TOL, within the bound below
                 run = simulate(Attention(V=V, beta=4), start, t_end, times=times, tol=TOL)
             exact = theory.first_token(V, start[0], times)
             error = float(sphere.distance(run.tokens[:, 0], exact).max())
@@ -84,7 +82,6 @@ def measure(setup: Setup) -> Evidence:
                 if late.sum() < 2:  # it does not come close
                     late = np.ones_like(late)
                 slopes[kind].append(float(np.polyfit(clock[late], np.log(off[late]), 1)[0]))
-            setup.report((i + (s + 1) / samples) / len(SPECTRA))
     steep = [s for values in slopes.values() for s in values]
     right = max(ratio.values()) <= 1 and max(abs(s + 1) for s in steep) < SLACK
     return Evidence(

@@ -35,7 +35,7 @@ def measure(setup: Setup) -> Evidence:
     worst = 0.0
     for i, d in enumerate(DIMENSIONS):
         rng = setup.generator(d)
-        for run in range(runs):
+        for run in setup.part(i, len(DIMENSIONS)).each(range(runs)):
             beta = BETAS[run % len(BETAS)]
             Q, K = random_attention(d, rng)
             model, start = Attention(beta=beta, Q=Q, K=K), sphere.uniform(TOKENS, d, rng)
@@ -54,7 +54,6 @@ def measure(setup: Setup) -> Evidence:
                      "stable": rests(model, path.final),
                      "distances": sphere.distance(path.final[last], point).tolist()}
                 )  # fmt: skip
-            setup.report((i + (run + 1) / runs) / len(DIMENSIONS))
     total = runs * len(DIMENSIONS)
     reached = total - len(exceptions)
     stable = any(e["stable"] for e in exceptions)

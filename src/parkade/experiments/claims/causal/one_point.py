@@ -46,7 +46,7 @@ def measure(setup: Setup) -> Evidence:
     paths: dict[int, list[tuple[Array, Array]]] = {d: [] for d in DIMENSIONS}
     for i, d in enumerate(DIMENSIONS):
         rng = setup.generator(d)
-        for run in range(runs):
+        for run in setup.part(i, len(DIMENSIONS)).each(range(runs)):
             V = value_matrix(d, rng)
             Q, K = random_attention(d, rng)
             beta = BETAS[run % len(BETAS)]
@@ -60,7 +60,6 @@ def measure(setup: Setup) -> Evidence:
                     {"d": d, "beta": beta, "run": run, "end": end.kind, "off": end.off,
                      "rate": end.rate, "eigenvalues": np.linalg.eigvalsh(V)[::-1].tolist()}
                 )  # fmt: skip
-            setup.report((i + (run + 1) / runs) / len(DIMENSIONS))
     total = runs * len(DIMENSIONS)
     others = count["stable elsewhere"] + count["moving"]
     finished = total - count["unfinished"]

@@ -33,10 +33,9 @@ def measure(setup: Setup) -> Evidence:
     for i, delta in enumerate(DELTAS):
         rng = setup.generator(i)
         starts = sphere.uniform(samples * TOKENS, 2, rng).reshape(samples, TOKENS, 2)
-        for s, tokens in enumerate(starts):
-            _, centers = saturate(tokens, delta, rng)
+        for s in setup.part(i, len(DELTAS)).each(range(samples)):
+            _, centers = saturate(starts[s], delta, rng)
             full[i, s], few[i, s] = len(centers), np.searchsorted(centers, TOKENS)
-            setup.report((i + (s + 1) / samples) / len(DELTAS))
     means = [mean(counts) for counts in full]
     expected = [float(theory.expected_renyi_centers(delta)) for delta in DELTAS]
     worst = max(m.sigmas(e) for m, e in zip(means, expected, strict=True))

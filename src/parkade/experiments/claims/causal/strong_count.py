@@ -26,11 +26,10 @@ def measure(setup: Setup) -> Evidence:
     for i, (d, delta) in enumerate(DIMENSIONS.items()):
         rng = setup.generator(d)
         sample = np.empty((samples, len(NUMBERS)))
-        for s in range(samples):
+        for s in setup.part(i, len(DIMENSIONS)).each(range(samples)):
             # The centres among the first n tokens are the centres below n.
             centers = strong_renyi_centers(sphere.uniform(NUMBERS[-1], d, rng), delta)
             sample[s] = np.searchsorted(centers, NUMBERS)
-            setup.report((i + s / samples) / len(DIMENSIONS))
         counts[d] = [mean(column) for column in sample.T]
         expected[d] = [float(theory.expected_strong_centers(delta, d, n)) for n in NUMBERS]
         worst = max(worst, *(m.sigmas(e) for m, e in zip(counts[d], expected[d], strict=True)))

@@ -30,11 +30,10 @@ def measure(setup: Setup) -> Evidence:
     starts = setup.choose(2, 6)
     runs = [(beta, n, s) for beta in BETAS for n in TOKENS for s in range(starts)]
     rows = []
-    for i, (beta, n, s) in enumerate(runs):
+    for beta, n, s in setup.each(runs):
         start = sphere.uniform(n, 2, setup.generator(int(beta), n, s))
         run = simulate(Attention(d=2, beta=beta), start, HORIZON)
         rows += [(beta, *row) for eps in EPSILONS for row in follow(run, eps)]
-        setup.report((i + 1) / len(runs))
     beta_of, guaranteed, share, stayed = np.array(rows).T
     worst = float(share.max())
     short = guaranteed <= SHORT

@@ -58,27 +58,25 @@ def measure(families: Sequence[str], setup: Setup) -> Evidence:
     both = dict.fromkeys(families, 0)
     exceptions: list[dict[str, Any]] = []
     off: dict[str, list[float]] = {family: [] for family in families}
-    for i, family in enumerate(families):
-        for j, d in enumerate(DIMENSIONS):
-            rng = setup.generator(list(FAMILIES).index(family), d)
-            for run in range(runs):
-                V = value_matrix(d, family, rng)
-                Q, K = random_attention(d, rng) if family != "identity" else (1.0, 1.0)
-                beta = BETAS[run % len(BETAS)]
-                start = sphere.uniform(TOKENS, d, rng)
-                points = theory.final_configuration(V).limit(start[0])
-                end = follow(Attention(beta=beta, Q=Q, K=K, V=V), start, points, T)
-                count[family][end.kind] += 1
-                off[family].append(end.off)
-                both[family] += int(np.unique(end.tokens @ points[0] > 0).size == 2)
-                if end.kind != "reached":
-                    exceptions.append(
-                        {"family": family, "d": d, "beta": beta, "run": run, "end": end.kind,
-                         "off": end.off, "rate": end.rate,
-                         "eigenvalues": np.sort(np.linalg.eigvals(V).real)[::-1].tolist()}
-                    )  # fmt: skip
-                done = (i * len(DIMENSIONS) + j) * runs + run + 1
-                setup.report(done / (len(families) * len(DIMENSIONS) * runs))
+    cases = [(family, d) for family in families for d in DIMENSIONS]
+    for i, (family, d) in enumerate(cases):
+        rng = setup.generator(list(FAMILIES).index(family), d)
+        for run in setup.part(i, len(cases)).each(range(runs)):
+            V = value_matrix(d, family, rng)
+            Q, K = random_attention(d, rng) if family != "identity" else (1.0, 1.0)
+            beta = BETAS[run % len(BETAS)]
+            start = sphere.uniform(TOKENS, d, rng)
+            points = theory.final_configuration(V).limit(start[0])
+            end = follow(Attention(beta=beta, Q=Q, K=K, V=V), start, points, T)
+            count[family][end.kind] += 1
+            off[family].append(end.off)
+            both[family] += int(np.unique(end.tokens @ points[0] > 0).size == 2)
+            if end.kind != "reached":
+                exceptions.append(
+                    {"family": family, "d": d, "beta": beta, "run": run, "end": end.kind,
+                     "off": end.off, "rate": end.rate,
+                     "eigenvalues": np.sort(np.linalg.eigvals(V).real)[::-1].tolist()}
+                )  # fmt: skip
     each = runs * len(DIMENSIONS)
     reached = [count[family]["reached"] for family in families]
     numbers: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What the centres of a run did: how far they moved, and how many tokens they consumed."""
+"""What the centres of a run did: how far they moved, and the tokens that they consumed."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ END = 1e60
 
 
 # By runs and seed: two claims share them, and may ask at the same time.
-_kept: dict[tuple[int, int], dict[float, Array]] = {}
+_computed: dict[tuple[int, int], dict[float, Array]] = {}
 _lock = threading.RLock()
 forks.wait_for(_lock)
 
@@ -37,9 +37,9 @@ def simulated(setup: Setup) -> dict[float, Array]:
     """When tokens arrive at an earlier one, (runs, n), for each β; infinite if never."""
     runs = setup.runs or setup.choose(6, 60)
     with _lock:
-        if (runs, setup.seed) not in _kept:
-            _kept[runs, setup.seed] = _simulate(runs, setup)
-        return _kept[runs, setup.seed]
+        if (runs, setup.seed) not in _computed:
+            _computed[runs, setup.seed] = _simulate(runs, setup)
+        return _computed[runs, setup.seed]
 
 
 def _simulate(runs: int, setup: Setup) -> dict[float, Array]:

@@ -57,7 +57,15 @@ class LifeSeries:
         return f"{'circle' if self.d == 2 else 'S²'}, β = {self.beta:g}"
 
 
-def lives(series: LifeSeries, setup: Setup, stream: int) -> Iterator[tuple[Trajectory, MergeTree]]:
+def chosen(series: Sequence[LifeSeries], setup: Setup) -> list[tuple[LifeSeries, Setup]]:
+    """The series that have starts with this setup, each with its part of the setup."""
+    some = [s for s in series if setup.choose(s.few, s.many)]
+    return [(s, setup.part(i, len(some))) for i, s in enumerate(some)]
+
+
+def simulate(
+    series: LifeSeries, setup: Setup, stream: int
+) -> Iterator[tuple[Trajectory, MergeTree]]:
     """Simulate the starts of a series to t = 1e60, and find who merges when.
 
     Each claim has a `stream` of its own, so that no two are tested on the same starts.

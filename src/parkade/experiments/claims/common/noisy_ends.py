@@ -37,9 +37,9 @@ class Wander(NamedTuple):
     """What became of the clusters of a run with noise."""
 
     early: int
-    """Clusters at κ/20."""
+    """Number of clusters at the time κ/20."""
     left: int
-    """Clusters at the end."""
+    """Number of clusters at the end of the run."""
     one: float
     """When there is one cluster for the first time, in units of κ; infinite if never."""
     away: float

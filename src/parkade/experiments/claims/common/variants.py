@@ -24,13 +24,12 @@ EPSILON = 0.01
 """The size of an MLP: its largest tangential force, where attention has forces up to 1."""
 
 WIDTH = 32
-"""Hidden units of an MLP: so many that a region where all are off is unlikely."""
+"""Hidden units of an MLP: enough to make a region where all are off unlikely."""
 
 WINDOW = 8
 
 SLOPE = 0.25
-"""Of ALiBi."""
-
+"""Slope of ALiBi, per place in the text."""
 
 AT = 1e-6
 """Distance at which a token has arrived."""

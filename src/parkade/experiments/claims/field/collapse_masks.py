@@ -53,7 +53,7 @@ def masks() -> dict[str, Mask]:
 
 
 def linear(mask: Mask, n: int) -> Array:
-    """The matrix M."""
+    """The matrix M by which a layer moves deviations of n tokens, (n, n)."""
     seen = mask.sees(n).astype(np.float64)
     M: Array = (np.eye(n) + STEP * seen / seen.sum(axis=1, keepdims=True)) / (1 + STEP)
     return M

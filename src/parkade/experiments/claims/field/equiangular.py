@@ -36,7 +36,7 @@ CASES = (
     SimplexCase(64, 64, 9.0, 0.1),
 )
 QUICK = 5
-"""How many of the cases are simulated quickly."""
+"""Number of cases that a quick experiment simulates."""
 
 TOL = 1e-10
 """Error of a step of the simulation, an angle."""
@@ -53,7 +53,7 @@ RANDOM_DIMENSIONS = (32, 512)
 
 
 def slope(rho: float, case: SimplexCase) -> float:
-    """The claimed dρ/dt."""
+    """The claimed derivative dρ/dt of the overlap."""
     # Multiplied by e^{−βρ}, so that nothing overflows.
     n, beta = case.n, case.beta
     return 2 * (1 - rho) * ((n - 1) * rho + 1) / (math.exp(beta * (1 - rho)) + n - 1)

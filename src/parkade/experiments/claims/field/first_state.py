@@ -91,12 +91,11 @@ def measure(setup: Setup) -> Evidence:
             right &= int(MODES[np.argmax(measured[beta])]) == CLAIMED[beta]
         chances[beta] = chance(beta, setup.generator(i))
         counts[beta] = []
-        for run in range(runs):
+        for run in setup.part(i, len(betas)).each(range(runs)):
             times, angles = gather(beta, setup.generator(i, run))
             counts[beta].append(first_count(times, angles, beta))
             if beta == 7.0 and run == 0:
                 shown = times, angles
-            setup.report((i + (run + 1) / runs) / len(betas))
     hits = {beta: sum(c == CLAIMED[beta] for c in counts[beta]) for beta in betas}
     unlikely = {beta: probability(hits[beta], runs, chances[beta]) for beta in betas}
     sure = [beta for beta in betas if chances[beta] >= SURE]

@@ -134,11 +134,9 @@ def measure(setup: Setup) -> Evidence:
     forming, staying, off, moved = [], [], 0.0, 0.0
     for i, (d, k) in enumerate(cases):
         tokens, label = groups(d, setup.generator(d, k))
-        lives = []
-        for j, beta in enumerate(betas):
-            life = live(beta, tokens, label)
-            lives += [] if life is None else [life]
-            setup.report((i + (j + 1) / len(betas)) / (len(cases) + 1))
+        steps = setup.part(i, len(cases) + 1).each(betas)
+        all_lives = [live(beta, tokens, label) for beta in steps]
+        lives = [life for life in all_lives if life is not None]
         verdicts.append("agrees" if len(lives) == len(betas) else "undecided")
         if len(lives) > 1:
             forming.append(slope_of([x.beta for x in lives], [x.formed for x in lives]) / NARROW)

@@ -98,13 +98,12 @@ def measure(setup: Setup) -> Evidence:
     tries = setup.choose(3, 30)
     runs: dict[str, list[HardmaxRun]] = {"random": [], "symmetric": []}
     cases = [(d, alpha, k) for d in DIMENSIONS for alpha in ALPHAS for k in range(tries)]
-    for i, (d, alpha, k) in enumerate(cases):
+    for d, alpha, k in setup.each(cases):
         rng = setup.generator(d, int(10 * alpha), k)
         # Distances shrink by 1 + α in a layer. At 1e-16 followers would count as leaders.
         layers = int(30 / np.log1p(alpha)) + 2
         runs["random"].append(follow(rng.standard_normal((TOKENS, d)), alpha, layers))
         runs["symmetric"].append(follow(mirrored(d, rng), alpha, layers))
-        setup.report((i + 1) / len(cases))
     moved = max(run.moved for group in runs.values() for run in group)
     at_leaders = {name: np.concatenate([r.off < AT for r in v]) for name, v in runs.items()}
     worst = max(

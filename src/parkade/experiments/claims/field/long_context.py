@@ -84,7 +84,7 @@ def measure(setup: Setup) -> Evidence:
     dots: dict[float, list[float]] = {rho: [] for rho in OVERLAPS}
     for i, rho in enumerate(OVERLAPS):
         x = simplex(n, rho)
-        for j, ratio in enumerate(ratios):
+        for ratio in setup.part(i, len(OVERLAPS)).each(ratios):
             computed = layer(x, ratio / (1 - rho) * math.log(n))
             error = max(error, abs(computed - cosine(n, rho, ratio)))
             dots[rho].append(computed)
@@ -97,7 +97,6 @@ def measure(setup: Setup) -> Evidence:
             if ratio != 1:
                 drop = math.log(gap(1e3 * FAR, rho, ratio) / gap(FAR, rho, ratio)) / math.log(1e3)
                 slope = max(slope, abs(drop - exponent(ratio)))
-            setup.report((i + (j + 1) / len(ratios)) / len(OVERLAPS))
     good = error < ROUNDING and distance < NEAR["limit"] and slope < NEAR["exponent"]
     return Evidence(
         verdict="agrees" if good else "contradicts",

@@ -17,6 +17,7 @@ import numpy as np
 from parkade.analysis.clusters import cluster_labels
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.claims.common.gradients import gradient
 from parkade.experiments.experiment import Figure, Setup
 from parkade.model import sphere
 from parkade.model.parts.head import Head
@@ -42,8 +43,6 @@ DROP = 1e-6
 
 NEAR, FEW = 0.05, 6
 """Radius of clusters at the end, and the most that count as few."""
-
-_WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)  # central differences of eighth order
 
 
 def draw_mlp(d: int, rng: np.random.Generator) -> tuple[MLP, Array]:
@@ -79,12 +78,7 @@ def mismatch(model: Transformer, x: Array, signs: Array) -> float:
     velocity = model.velocity(x)
     largest = 0.0
     for k in range(len(x)):
-        basis = np.linalg.svd(x[k : k + 1])[2][1:]
-        s = STEP * np.array([1, -1, 2, -2, 3, -3, 4, -4])[:, None, None]
-        moved = np.broadcast_to(x, (8, len(basis), *x.shape)).copy()
-        moved[:, :, k] = np.cos(s) * x[k] + np.sin(s) * basis
-        e = energy(moved, model.mlp, signs)
-        slope = np.array(_WEIGHTS) @ (e[::2] - e[1::2]) / STEP
+        basis, slope = gradient(lambda tokens: energy(tokens, model.mlp, signs), x, k, STEP)
         largest = max(largest, float(np.abs(basis @ velocity[k] - slope).max()))
     return largest
 
@@ -115,7 +109,7 @@ def measure(setup: Setup) -> Evidence:
     off, drops, softmax_drops, plain_drops = 0.0, [], [], []
     counts: dict[int, list[int]] = {n: [] for n in TOKENS}
     shown: list[tuple[Array, Array]] = []
-    for i, (d, n, k) in enumerate(cases):
+    for d, n, k in setup.each(cases):
         rng = setup.generator(d, k)
         network, signs = draw_mlp(d, rng)
         x = sphere.uniform(n, d, rng)
@@ -130,7 +124,6 @@ def measure(setup: Setup) -> Evidence:
         plain = simulate(transformer(None, d, "softmax"), x, END, tol=TOL)
         plain_drops.append(fall(energy(plain.tokens, None, signs)))
         shown.append((run.times, values))
-        setup.report((i + 1) / len(cases))
     cosines = {name: opposed(name, setup) for name in ("softmax", "softmax, no MLP")}
     means = {n: float(np.mean(counts[n])) for n in TOKENS}
     most = max(max(numbers) for numbers in counts.values())

@@ -44,7 +44,7 @@ ASIDE = (-0.5, -0.1, 0.1, 0.5, 1.5)
 DIMENSIONS = (2, 3)
 
 TILTS = np.concatenate([[0.02], np.geomspace(0.05, 12.0, 60)])
-"""Values of a."""
+"""Values of a along a branch of ordered laws."""
 
 DEGREES, NODES = 40, 200
 
@@ -67,12 +67,12 @@ class Branch(NamedTuple):
 
 
 def ratio(d: int, beta: float) -> float:
-    """ρ."""
+    """The ratio ρ = w_2/w_1 of the first two eigenvalues of the kernel."""
     return harmonic(2, d, beta) / harmonic(1, d, beta)
 
 
 def changes_at(d: int) -> float:
-    """The β with ρ = 1/d."""
+    """The β at which the kind of transition changes: ρ = 1/d."""
     from scipy.optimize import brentq
 
     return float(brentq(lambda beta: ratio(d, beta) - 1 / d, 0.1, 20))

@@ -83,7 +83,7 @@ def measure(setup: Setup) -> Evidence:
     slopes: dict[str, dict[str, list[float]]] = {mask: {} for mask in EXPONENTS}
     curves: dict[str, dict[str, tuple[Array, Array]]] = {mask: {} for mask in EXPONENTS}
     cases = [(mask, scheme) for mask in EXPONENTS for scheme in SCHEMES]
-    for i, (mask, scheme) in enumerate(cases):
+    for mask, scheme in setup.each(cases):
         first, last = WINDOWS[mask]
         clock = np.linspace(0.5, last, 100)
         late = clock >= first
@@ -97,7 +97,6 @@ def measure(setup: Setup) -> Evidence:
             spread = variance(run.tokens)
             fitted.append(-float(np.polyfit(clock[late], np.log(spread[late]), 1)[0]))
             curves[mask].setdefault(scheme.label, (clock, spread))
-        setup.report((i + 1) / len(cases))
     off = {
         mask: max(abs(s / EXPONENTS[mask] - 1) for one in slopes[mask].values() for s in one)
         for mask in EXPONENTS

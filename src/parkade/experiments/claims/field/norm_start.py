@@ -17,7 +17,7 @@ from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.claims.common.simplex import simplex
 from parkade.experiments.experiment import Figure, Setup
-from parkade.experiments.statistics import LEVEL, Mean, mean
+from parkade.experiments.statistics import LEVEL, Mean, allowed_sigmas, mean
 from parkade.model import sphere
 from parkade.model.parts.head import Head
 from parkade.model.parts.norm import NGPT, Mix, Norm, read
@@ -52,8 +52,7 @@ def orthogonal_speed(norm: Norm, m: Array) -> Array:
         t * factor(norm, f)
         for t, f in zip(tangent / (e + others), force / (e + others), strict=True)
     ]
-    result: Array = np.array(speeds)
-    return result
+    return np.array(speeds)
 
 
 def random_force(n: float, d: int) -> tuple[float, float]:
@@ -83,15 +82,14 @@ def measure(setup: Setup) -> Evidence:
     slow: dict[tuple[int, int], Mean] = {}
     fast: dict[tuple[int, int], Mean] = {}
     excess = 0.0
-    for i, (d, n) in enumerate(cases):
+    for d, n in setup.each(cases):
         slow[d, n], fast[d, n] = speeds(d, n, setup)
         tangent, whole = random_force(n, d)
         for speed, claimed in ((slow[d, n], tangent), (fast[d, n], tangent / whole)):
             # Leading order: corrections of the relative size 1/d and 1/n are not derived.
             gap = max(abs(speed.value - claimed) - claimed * (1 / d + 1 / n), 0.0)
             excess = max(excess, gap / speed.error)
-        setup.report((i + 1) / len(cases))
-    allowed = student(2 * len(cases))
+    allowed = allowed_sigmas(2 * len(cases), SAMPLES)
     last = DIMENSIONS[-1], numbers[-1]
     return Evidence(
         verdict="agrees" if exact < ROUNDING and excess <= allowed else "contradicts",
@@ -136,13 +134,6 @@ def speeds(d: int, n: int, setup: Setup) -> tuple[Mean, Mean]:
         x = sphere.uniform(n, d, setup.generator(d, n, s))
         squares[s] = [np.mean(np.sum(model.velocity(x) ** 2, axis=1)) for model in models]
     return mean(squares[:, 0]), mean(squares[:, 1])
-
-
-def student(comparisons: int) -> float:
-    """How many standard errors any of so many means of `SAMPLES` numbers may be off."""
-    from scipy.special import stdtrit
-
-    return float(-stdtrit(SAMPLES - 1, LEVEL / (2 * comparisons)))
 
 
 def draw(evidence: Evidence, figure: Figure) -> None:

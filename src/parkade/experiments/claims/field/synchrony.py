@@ -33,7 +33,7 @@ CRITICAL, ASIDE = -2 / 3, 0.05
 """Three clusters are unstable for a β above and stable below, tested at this distance."""
 
 NUMBERS = {2: 24, 3: 20, 8: 8}
-"""Tokens by dimension."""
+"""Number of tokens in each dimension."""
 
 TOL, AT = 1e-8, 1e-6
 """Error of a step. Tokens this close to the first one are one cluster with it."""
@@ -57,7 +57,7 @@ def attention(d: int, beta: float) -> Attention:
 
 
 def start(n: int, d: int, rng: np.random.Generator) -> Array:
-    """Uniform tokens."""
+    """Random tokens, uniform on the sphere."""
     return sphere.uniform(n, d, rng)
 
 
@@ -121,11 +121,8 @@ def runs_of(
     """How runs from random starts end."""
     ends: dict[tuple[int, float], list[End]] = {}
     for i, (d, beta) in enumerate(cases):
-        rng = setup.generator(d, i)
-        ends[d, beta] = []
-        for run in range(runs):
-            ends[d, beta].append(follow(d, beta, start(NUMBERS[d], d, rng)))
-            setup.report((i + (run + 1) / runs) / len(cases))
+        rng, part = setup.generator(d, i), setup.part(i, len(cases))
+        ends[d, beta] = [follow(d, beta, start(NUMBERS[d], d, rng)) for _ in part.each(range(runs))]
     return ends
 
 
@@ -184,7 +181,7 @@ def measure_circle(setup: Setup) -> Evidence:
 
 
 def summary(ends: Sequence[End]) -> str:
-    """How many runs end in one cluster, and the slowest."""
+    """Number of runs that end in one cluster, and the time of the slowest."""
     slowest = max((end.time for end in ends if end.kind == "one"), default=0.0)
     return f"{sum(e.kind == 'one' for e in ends)}/{len(ends)} runs, by t ≈ {slowest:.0e}"
 

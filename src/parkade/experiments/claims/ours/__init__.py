@@ -1,1 +1,1 @@
-"""Our own claims."""
+"""Claims of our own, not of a paper."""

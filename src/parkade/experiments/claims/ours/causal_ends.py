@@ -58,7 +58,7 @@ FIRST, LAST = 20.0, 600.0
 """Merges between these times are compared under pre-norm and post-norm."""
 
 SIZES = (1e-2, 1e-4, 1e-6)
-"""Of an MLP."""
+"""Sizes ε of MLPs whose last merges are compared."""
 
 SHARP = 64.0
 """β of the runs with MLPs of several sizes: without any MLP, clusters live until e^100."""
@@ -80,7 +80,7 @@ class ClusterLife(NamedTuple):
     end: str
     """ "x₁(0)", "elsewhere" for a stable rest at other points, or "unfinished"."""
     left: int
-    """Clusters at the end."""
+    """Number of clusters at the end of the run."""
     until: float
     """The end of the run on the clock of post-norm."""
 

@@ -19,15 +19,8 @@ import numpy as np
 
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
-from parkade.experiments.claims.common.lives import (
-    Fate,
-    FateArrays,
-    LifeSeries,
-    columns,
-    fates,
-    lives,
-    log_times,
-)
+from parkade.experiments.claims.common import lives
+from parkade.experiments.claims.common.lives import Fate, FateArrays, LifeSeries
 from parkade.experiments.experiment import OURS, Figure, Setup
 from parkade.experiments.statistics import LEVEL, median_interval, worst
 from parkade.model import sphere
@@ -68,8 +61,7 @@ class Moves(NamedTuple):
 
 def measure(setup: Setup) -> Evidence:
     """Look at leaders at half of their time and at nine tenths."""
-    chosen = [s for s in SERIES if setup.choose(s.few, s.many)]
-    moves = [observe(s, setup.part(i, len(chosen))) for i, s in enumerate(chosen)]
+    moves = [observe(s, part) for s, part in lives.chosen(SERIES, setup)]
     ratios = np.concatenate([m.moved / m.derived for m in moves])
     intervals = [median_interval(r, LEVEL / len(SHARES)) for r in ratios.T]
     medians = np.median(ratios, axis=0)
@@ -99,24 +91,24 @@ def observe(series: LifeSeries, setup: Setup) -> Moves:
     """Simulate the starts of a series and look where leaders are before they merge."""
     merges: list[Fate] = []
     moved: list[Array] = []
-    for run, tree in lives(series, setup, stream=3):
+    for run, tree in lives.simulate(series, setup, stream=3):
         start = run.tokens[0]
-        for fate in fates(start, tree, series.beta):
+        for fate in lives.fates(start, tree, series.beta):
             place = run.at(fate.time * np.array(SHARES))[:, fate.leader]
             merges.append(fate)
             moved.append(sphere.distance(place, start[fate.leader]))
-    late = columns(merges)
+    late = lives.columns(merges)
     derived = [displacement(late.angle, late.mass, series.beta, share) for share in SHARES]
     return Moves(series, late, np.array(moved).reshape(-1, len(SHARES)), np.transpose(derived))
 
 
 def displacement(angle: Array, mass: Array, beta: float, share: float) -> Array:
     """How far a leader has moved at a share of its time, if its partner stands still: φ − p."""
-    goal = log_times(angle, mass, beta) + math.log1p(-share)
+    goal = lives.log_times(angle, mass, beta) + math.log1p(-share)
     low, high = np.full_like(angle, cluster_radius(beta)), angle.copy()
     for _ in range(60):
         middle = (low + high) / 2
-        later = log_times(middle, mass, beta) > goal
+        later = lives.log_times(middle, mass, beta) > goal
         low, high = np.where(later, low, middle), np.where(later, middle, high)
     moved: Array = angle - high
     return moved

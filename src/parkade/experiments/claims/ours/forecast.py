@@ -21,16 +21,8 @@ from parkade.analysis.agreement import agreement
 from parkade.base.errors import doubts_do_not_matter
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
-from parkade.experiments.claims.common.lives import (
-    CANCELLING,
-    SINCE,
-    Fate,
-    FateArrays,
-    LifeSeries,
-    columns,
-    lives,
-)
-from parkade.experiments.claims.common.lives import fates as fates_of
+from parkade.experiments.claims.common import lives
+from parkade.experiments.claims.common.lives import SINCE, Fate, FateArrays, LifeSeries
 from parkade.experiments.experiment import OURS, Figure, Setup
 from parkade.experiments.statistics import LEVEL, worst
 from parkade.theory.merge_tree import Merge, MergeTree
@@ -52,7 +44,7 @@ LARGE = 0.3
 """Errors of ln T above this are looked at one by one."""
 
 CONTROLS = 20
-"""From so many starts of a series there is also a forecast for tokens in a random order."""
+"""Starts of a series from which there is also a forecast for tokens in a random order."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +68,7 @@ class Tested:
 
 def measure(setup: Setup) -> Evidence:
     """Compare simulated lives with forecasts from their starts."""
-    chosen = [s for s in SERIES if setup.choose(s.few, s.many)]
-    tested = [follow(s, setup.part(i, len(chosen))) for i, s in enumerate(chosen)]
+    tested = [follow(s, part) for s, part in lives.chosen(SERIES, setup)]
     circle, ball = ([t for t in tested if t.series.d == d] for d in (2, 3))
     return Evidence(
         verdict=worst(judge(t, LEVEL / len(tested)) for t in tested),
@@ -97,14 +88,14 @@ def follow(series: LifeSeries, setup: Setup) -> Tested:
     """Simulate the starts of a series, and compare every late merge with the forecasts."""
     net, pairs, control = [], [], []
     merges: list[Fate] = []
-    for i, (run, tree) in enumerate(lives(series, setup, stream=1)):
+    for i, (run, tree) in enumerate(lives.simulate(series, setup, stream=1)):
         start = run.tokens[0]
         with doubts_do_not_matter():  # doubtful ones are tested as well
             tree_forecast = theory.forecast(start, series.beta)
             nearest = theory.forecast(start, series.beta, pull="nearest")
         net.append(agreement(tree_forecast, tree, SINCE))
         pairs.append(agreement(nearest, tree, SINCE))
-        merges += fates_of(start, tree, series.beta)
+        merges += lives.fates(start, tree, series.beta)
         if i < CONTROLS:
             order = setup.generator(1, series.d, int(series.beta), i, 1).permutation(series.n)
             control.append(agreement(shuffled(start, series.beta, order), tree, SINCE).right)
@@ -115,7 +106,7 @@ def follow(series: LifeSeries, setup: Setup) -> Tested:
         np.concatenate([a.right for a in pairs]),
         np.concatenate([a.log_ratio for a in pairs]),
         np.concatenate(control),
-        columns(merges),
+        lives.columns(merges),
     )
 
 
@@ -131,9 +122,9 @@ def shuffled(start: Array, beta: float, order: NDArray[np.int64]) -> MergeTree:
 def judge(tested: Tested, level: float) -> Judgement:
     """The verdict on one series.
 
-    It contradicts if so few right partners, or fewer, have a probability of at most `level` where
-    each is right with the probability of the bar. The standard deviation is compared as it was
-    measured, without a test; beyond the bar nothing is decided.
+    It contradicts if at most this number of right partners has a probability of at most `level`
+    where each is right with the probability of the bar. The standard deviation is compared as it
+    was measured, without a test; beyond the bar nothing is decided.
     """
     from scipy.stats import binom
 
@@ -182,8 +173,8 @@ def _row(tested: Tested) -> dict[str, Any]:
 
 
 def _anatomy(fates: FateArrays, some: NDArray[np.bool_]) -> dict[str, int]:
-    """How many of some merges there are, and how many have a possible reason for an error."""
-    cancelling, early = fates.balance < CANCELLING, fates.time < EARLY
+    """Number of some merges, and of those among them with a possible reason for an error."""
+    cancelling, early = fates.balance < lives.CANCELLING, fates.time < EARLY
     return {
         "merges": int(some.sum()),
         "pulls_nearly_cancel": int(np.sum(some & cancelling)),

@@ -17,15 +17,8 @@ from numpy.typing import NDArray
 
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
-from parkade.experiments.claims.common.lives import (
-    Fate,
-    FateArrays,
-    LifeSeries,
-    columns,
-    fates,
-    lives,
-    log_times,
-)
+from parkade.experiments.claims.common import lives
+from parkade.experiments.claims.common.lives import Fate, FateArrays, LifeSeries
 from parkade.experiments.experiment import OURS, Figure, Setup
 from parkade.experiments.statistics import LEVEL, Mean, allowed_sigmas, fit_slope, worst
 
@@ -63,11 +56,11 @@ class LateMerges(NamedTuple):
     fates: FateArrays
     seen: Array
     scale: Array
-    """β(1−cos φ)."""
+    """The leading term β(1−cos φ) of ln T."""
     short: Array
-    """β(1−cos φ) − ln(mβ sin²φ)."""
+    """The short formula, β(1−cos φ) − ln(mβ sin²φ)."""
     exact: Array
-    """ln T(φ, m)."""
+    """The law without approximation, ln T(φ, m)."""
 
     def slope(self, predicted: Array) -> Mean:
         """The slope against β(1−cos φ) of ln T without the rest of a prediction."""
@@ -76,8 +69,7 @@ class LateMerges(NamedTuple):
 
 def measure(setup: Setup) -> Evidence:
     """Compare the ends of plateaus with the law."""
-    chosen = [s for s in SERIES if setup.choose(s.few, s.many)]
-    merges = [observe(s, setup.part(i, len(chosen))) for i, s in enumerate(chosen)]
+    merges = [observe(s, part) for s, part in lives.chosen(SERIES, setup)]
     slopes = [p.slope(p.exact) for p in merges]
     allowed = allowed_sigmas(len(merges))
     raw = np.concatenate([p.seen - p.scale for p in merges]).std()
@@ -103,9 +95,9 @@ def measure(setup: Setup) -> Evidence:
 def observe(series: LifeSeries, setup: Setup) -> LateMerges:
     """Simulate the starts of a series and collect the late merges."""
     merges: list[Fate] = []
-    for run, tree in lives(series, setup, stream=2):
-        merges += fates(run.tokens[0], tree, series.beta)
-    return predicted(series, columns(merges))
+    for run, tree in lives.simulate(series, setup, stream=2):
+        merges += lives.fates(run.tokens[0], tree, series.beta)
+    return predicted(series, lives.columns(merges))
 
 
 def predicted(series: LifeSeries, merges: FateArrays) -> LateMerges:
@@ -113,12 +105,12 @@ def predicted(series: LifeSeries, merges: FateArrays) -> LateMerges:
     beta, angle = series.beta, merges.angle
     scale = 2 * beta * np.sin(angle / 2) ** 2
     short = scale - np.log(merges.mass * beta * np.sin(angle) ** 2)
-    exact = log_times(angle, merges.mass, beta)
+    exact = lives.log_times(angle, merges.mass, beta)
     return LateMerges(series, merges, np.log(merges.time), scale, short, exact)
 
 
 def judge(slope: Mean, allowed: float) -> Judgement:
-    """Whether a slope is 1, up to so many standard errors and the tolerance."""
+    """Whether a slope is 1, up to the allowed number of standard errors and the tolerance."""
     reach = allowed * slope.error
     if abs(slope.value - 1) > reach + TOLERANCE:
         return "contradicts"
@@ -151,7 +143,7 @@ def _row(p: LateMerges) -> dict[str, Any]:
 
 
 def _anatomy(fates: FateArrays, some: NDArray[np.bool_]) -> dict[str, int]:
-    """How many of some merges there are, and how many have a possible reason for an error."""
+    """Number of some merges, and of those among them with a possible reason for an error."""
     shared, early = fates.share < ALONE, fates.time < EARLY
     return {
         "merges": int(some.sum()),

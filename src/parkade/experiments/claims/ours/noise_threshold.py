@@ -70,7 +70,7 @@ def harmonic(degree: int, d: int, beta: float) -> float:
 
 
 def threshold(d: int, beta: float) -> float:
-    """κ_c."""
+    """The threshold κ_c = β/w_1 from which on uniform tokens gather."""
     return beta / harmonic(1, d, beta)
 
 
@@ -94,7 +94,7 @@ def expected(point: Point) -> float:
 
 
 def estimate(point: Point) -> float:
-    """κ_c from the measured mean of n|a|²."""
+    """The threshold κ_c that explains the measured mean of n|a|²."""
     from scipy.optimize import brentq
 
     mean, d = float(point.squares.mean()), point.d

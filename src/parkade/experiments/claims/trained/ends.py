@@ -9,7 +9,7 @@ import numpy as np
 from parkade.analysis.ending import AT, distance
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
-from parkade.experiments.claims.trained.models import empty, on_models
+from parkade.experiments.claims.trained.models import on_models, unless_missing
 from parkade.experiments.experiment import TRAINED, Figure, Setup
 from parkade.model import sphere
 from parkade.model.parts.head import Head
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from parkade.trained.model import Trained
 
 N = 6
-"""Tokens."""
+"""Number of tokens of a run."""
 
 LONG = 30.0
 """Units of 1/gap that a run lasts: the slowest direction decays by e^{−30}."""
@@ -93,9 +93,6 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     from parkade.plots import style
 
     ax = figure.subplots()
-    if empty(evidence):
-        ax.text(0.5, 0.5, evidence.measured, ha="center", transform=ax.transAxes)
-        return
     colors = {"as predicted": style.BLUE, "elsewhere": style.VERMILLION, "unfinished": style.GREY}
     for outcome, color in colors.items():
         rows = [row for row in evidence.data["rows"] if row["outcome"] == outcome]
@@ -114,5 +111,5 @@ CLAIM = Claim(
     status="observed",
     prediction="Re λ > 0: at ±ξ (real) or in L (complex)",
     measure=on_models(measure),
-    draw=draw,
+    draw=unless_missing(draw),
 )

@@ -1,8 +1,8 @@
 """Whether early tokens lead in forward passes of trained models.
 
 Where early tokens lead, tokens move to earlier ones rather than to later ones. The flow of the
-paper shows this within a unit of time (`control`), and without a mask it does not. The number of
-centres forward and reversed, which is kept as well, shows nothing even there: in the middle of a
+paper shows this within a unit of time (`control`), and without a mask it does not. The numbers of
+centres forward and reversed are recorded as well, but show nothing even there: in the middle of a
 run a cloud with leaders has about as many in both orders.
 """
 
@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from parkade.experiments.claim import Claim, Evidence, Judgement
 from parkade.experiments.claims.trained.models import (
     ALARM,
-    empty,
+    draw_over_depth,
     interval,
     on_models,
     states_of,
     texts_for,
+    unless_missing,
 )
 from parkade.experiments.experiment import TRAINED, Figure, Setup
 from parkade.experiments.statistics import worst
@@ -61,7 +60,7 @@ def measure(models: list[Trained], setup: Setup) -> Evidence:
     little = SHARE * (reference := control())
     causal = [model for model in models if model.causal]
     rows: dict[str, Any] = {}
-    for i, model in enumerate(models):
+    for model in setup.each(models):
         states = states_of(model, texts_for(model))
         pull, centers = earlier_pull(states), center_counts(states)
         led = (pull.values - pull.nulls["later"]).mean(axis=1)
@@ -73,7 +72,6 @@ def measure(models: list[Trained], setup: Setup) -> Evidence:
             "pull": pull.to_dict(),
             "centers": centers.to_dict(),
         }
-        setup.report((i + 1) / len(models))
     bounds = [rows[model.name]["interval"] for model in causal]
     verdicts = [judge(low, high, little) for low, high in bounds]
     shown = causal or models
@@ -90,21 +88,15 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     """Draw the pull of earlier and of later tokens over depth."""
     from parkade.plots import style
 
-    if empty(evidence):
-        ax = figure.subplots()
-        ax.text(0.5, 0.5, evidence.measured, ha="center", transform=ax.transAxes)
-        return
     rows = evidence.numbers["models"]
     axes = figure.subplots(1, len(rows), sharey=True, squeeze=False)[0]
     for ax, (name, row) in zip(axes, rows.items(), strict=True):
         curves = row["pull"]
-        depth = np.arange(len(curves["mean"]))
-        ax.fill_between(depth, *curves["band"], color=style.BLUE, alpha=0.25, linewidth=0)
-        ax.plot(depth, curves["mean"], color=style.BLUE, label="to earlier")
+        layers = draw_over_depth(ax, curves, style.BLUE, "to earlier")
         later = curves["nulls"]["later"]["mean"]
-        ax.plot(depth, later, color=style.VERMILLION, label="to later")
+        ax.plot(layers, later, color=style.VERMILLION, label="to later")
         ax.axhline(evidence.numbers["control"], color=style.GREY, linestyle=":", linewidth=0.8)
-        ax.set(xlabel="layer", title=f"{name}{'' if row['causal'] else ' (no mask)'}")
+        ax.set_title(f"{name}{'' if row['causal'] else ' (no mask)'}")
     axes[0].set_ylabel("mean pull")
     axes[0].legend()
 
@@ -116,5 +108,5 @@ CLAIM = Claim(
     status="conjecture",
     prediction="tokens move to earlier ones, not to later ones",
     measure=on_models(measure),
-    draw=draw,
+    draw=unless_missing(draw),
 )

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from parkade.experiments.claim import Claim, Evidence, Judgement
-from parkade.experiments.claims.trained.models import ALARM, empty, interval, on_models, texts_for
+from parkade.experiments.claims.trained.models import (
+    ALARM,
+    draw_over_depth,
+    interval,
+    on_models,
+    texts_for,
+    unless_missing,
+)
 from parkade.experiments.experiment import TRAINED, Figure, Setup
 from parkade.experiments.statistics import worst
 
@@ -45,18 +50,12 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     """Draw the centred cosine over depth with and without MLPs."""
     from parkade.plots import style
 
-    if empty(evidence):
-        ax = figure.subplots()
-        ax.text(0.5, 0.5, evidence.measured, ha="center", transform=ax.transAxes)
-        return
     rows = evidence.numbers["models"]
     axes = figure.subplots(1, len(rows), sharey=True, squeeze=False)[0]
     for ax, (name, row) in zip(axes, rows.items(), strict=True):
-        depth = np.arange(len(row["mean"]))
-        ax.fill_between(depth, *row["band"], color=style.VERMILLION, alpha=0.25, linewidth=0)
-        ax.plot(depth, row["mean"], color=style.VERMILLION, label="without MLPs")
-        ax.plot(depth, row["nulls"]["trained"]["mean"], color=style.BLACK, label="as trained")
-        ax.set(xlabel="layer", title=name)
+        layers = draw_over_depth(ax, row, style.VERMILLION, "without MLPs")
+        ax.plot(layers, row["nulls"]["trained"]["mean"], color=style.BLACK, label="as trained")
+        ax.set_title(name)
     axes[0].set_ylabel("mean cosine, centred")
     axes[0].legend()
 
@@ -68,5 +67,5 @@ CLAIM = Claim(
     status="observed",
     prediction="larger mean cosine at the end without MLPs",
     measure=on_models(measure),
-    draw=draw,
+    draw=unless_missing(draw),
 )

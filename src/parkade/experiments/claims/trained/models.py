@@ -6,16 +6,19 @@ A claim never downloads. Where a model is missing it is undecided and says what 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.experiments.claim import Evidence
-from parkade.experiments.experiment import Setup
+from parkade.experiments.experiment import Figure, Setup
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from parkade.trained.model import Trained
 
 ALL = ("stories15M", "SmolLM2-135M", "MiniLM-L6", "ALBERT-rxn")
@@ -26,6 +29,7 @@ ALARM = 1e-3
 """The largest probability that such a claim is contradicted although it is true: texts are few."""
 
 Measure: TypeAlias = "Callable[[list[Trained], Setup], Evidence]"
+Draw: TypeAlias = Callable[[Evidence, Figure], None]
 
 
 def missing(names: Sequence[str]) -> list[str]:
@@ -89,6 +93,23 @@ def interval(sample: Array, probability: float) -> tuple[float, float]:
     return float(sample.mean()) - reach, float(sample.mean()) + reach
 
 
-def empty(evidence: Evidence) -> bool:
-    """Whether there is nothing to draw, since a model is missing."""
-    return "missing" in evidence.numbers
+def unless_missing(draw: Draw) -> Draw:
+    """Draw the evidence, or write instead that a model is missing."""
+
+    def fill(evidence: Evidence, figure: Figure) -> None:
+        if "missing" in evidence.numbers:
+            ax = figure.subplots()
+            ax.text(0.5, 0.5, evidence.measured, ha="center", transform=ax.transAxes)
+        else:
+            draw(evidence, figure)
+
+    return fill
+
+
+def draw_over_depth(ax: Axes, measured: dict[str, Any], color: str, label: str) -> NDArray[Any]:
+    """Draw the mean of a measure over texts and the band of 80% of them; return the layers."""
+    layers = np.arange(len(measured["mean"]))
+    ax.fill_between(layers, *measured["band"], color=color, alpha=0.25, linewidth=0)
+    ax.plot(layers, measured["mean"], color=color, label=label)
+    ax.set_xlabel("layer")
+    return layers

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parkade.experiments.claim import Claim, Evidence, Judgement
-from parkade.experiments.claims.trained.models import SMALL, empty, on_models, texts_for
+from parkade.experiments.claims.trained.models import SMALL, on_models, texts_for, unless_missing
 from parkade.experiments.experiment import TRAINED, Figure, Setup
 from parkade.experiments.statistics import worst
 
@@ -54,9 +54,6 @@ def measure(models: list[Trained], setup: Setup) -> Evidence:
 def draw(evidence: Evidence, figure: Figure) -> None:
     """Draw the number of points over the steps."""
     ax = figure.subplots()
-    if empty(evidence):
-        ax.text(0.5, 0.5, evidence.measured, ha="center", transform=ax.transAxes)
-        return
     for one in evidence.data["iterated"]:
         if one.ending is not None:
             steps = np.arange(len(one.ending.counts)) + 1
@@ -72,5 +69,5 @@ CLAIM = Claim(
     status="observed",
     prediction="at most n/2 points, equal to 1e-6, for each text",
     measure=on_models(measure, all_=SMALL),
-    draw=draw,
+    draw=unless_missing(draw),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parkade.experiments.claim import Claim, Evidence, Judgement
-from parkade.experiments.claims.trained.models import ALARM, empty, on_models
+from parkade.experiments.claims.trained.models import ALARM, on_models, unless_missing
 from parkade.experiments.experiment import TRAINED, Figure, Setup
 from parkade.experiments.statistics import worst
 
@@ -48,7 +48,7 @@ def negative(models: list[Trained], setup: Setup) -> Evidence:
 
     counts = {}
     verdicts: list[Judgement] = []
-    for i, model in enumerate(models):
+    for model in setup.each(models):
         counts[model.name] = one = count(model, setup)
         table = [[one["negative"], one["heads"] - one["negative"]],
                  [one["random_negative"], one["random"] - one["random_negative"]]]  # fmt: skip
@@ -58,7 +58,6 @@ def negative(models: list[Trained], setup: Setup) -> Evidence:
         verdicts.append(
             "contradicts" if not one["negative"] else "agrees" if chance else "undecided"
         )
-        setup.report((i + 1) / len(models))
     has = [name for name, one in counts.items() if one["negative"]]
     total = sum(int(one["random_negative"]) for one in counts.values())
     return Evidence(
@@ -76,12 +75,11 @@ def real(models: list[Trained], setup: Setup) -> Evidence:
     from scipy.stats import fisher_exact
 
     counts = {}
-    for i, model in enumerate(models):
+    for model in setup.each(models):
         counts[model.name] = one = count(model, setup)
         one["share"], one["random_share"] = (
             one["real"] / one["heads"], one["random_real"] / one["random"]
         )  # fmt: skip
-        setup.report((i + 1) / len(models))
     sums = {key: sum(one[key] for one in counts.values()) for key in ("real", "heads")}
     # Models have shares of their own: expect each head to be real like a random one of its shape.
     expected = sum(one["random_share"] * one["heads"] for one in counts.values()) / sums["heads"]
@@ -106,9 +104,6 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     from parkade.plots import style
 
     ax = figure.subplots()
-    if empty(evidence):
-        ax.text(0.5, 0.5, evidence.measured, ha="center", transform=ax.transAxes)
-        return
     what = evidence.data["what"]
     counts = evidence.numbers["models"]
     places = np.arange(len(counts))
@@ -128,7 +123,7 @@ NEGATIVE = Claim(
     status="observed",
     prediction="some heads have Re λ_max < 0, no random one has",
     measure=on_models(negative),
-    draw=draw,
+    draw=unless_missing(draw),
 )
 
 REAL = Claim(
@@ -138,5 +133,5 @@ REAL = Claim(
     status="observed",
     prediction="more heads with real λ_max than at random",
     measure=on_models(real),
-    draw=draw,
+    draw=unless_missing(draw),
 )
