@@ -44,10 +44,9 @@ def force(model, x):
     for k in range(n):
         keys = [j for j in range(n) if seen(k, j)]
         for h, head in enumerate(model.heads):
-            q = turned(model.position, k, head.Q @ x[k])
-            scores = np.array(
-                [head.beta * q @ turned(model.position, j, head.K @ x[j]) for j in keys]
-            )
+            q = turned(model.position, k, head.Q @ x[k] + head.bq)
+            rows = [turned(model.position, j, head.K @ x[j] + head.bk) for j in keys]
+            scores = head.beta * np.array(rows) @ q
             if isinstance(model.position, pk.Alibi):
                 slope = model.position.slope[h] if model.position.slope.ndim else 0.3
                 scores -= slope * np.abs(k - np.array(keys))
@@ -79,6 +78,25 @@ def test_forces_are_those_of_the_definition(seed, attention):
     x = pk.sphere.uniform(6, model.d, seed=seed)
     expected = force(model, x)
     assert worst(model.force(x), expected) < 1e-12 * (1 + np.abs(expected).max())
+
+
+@pytest.mark.parametrize("position", [None, pk.Rope(30.0), pk.Alibi(0.3)])
+def test_heads_with_biases_have_no_kernel(position):
+    rng, x = np.random.default_rng(1), pk.sphere.uniform(5, 4, seed=2)
+    bq = rng.standard_normal(3)
+    head = pk.Head(*rng.standard_normal((2, 3, 4)), beta=2.0, bq=bq, bk=[1, 2, 3])
+    model = pk.Transformer([head], position=position)
+    assert worst(model.force(x), force(model, x)) < 1e-13
+    bare = pk.Transformer([pk.Head(head.Q, head.K, beta=2.0)], position=position)
+    assert worst(model.force(x), bare.force(x)) > 0.1
+    assert not model.plain
+    assert model.product is None
+    assert model.scores == ()
+    assert model.sharpness > bare.sharpness
+    assert "naive velocity" in pk.simulate(model, x, 0.1).stats.engine
+    assert from_dict(json.loads(json.dumps(model.to_dict()))) == model != bare
+    part = pk.Transformer(parts=[head], position=position, d=4)  # without a slope of its own
+    assert (worst(part.force(x), model.force(x)) == 0) != isinstance(position, pk.Alibi)
 
 
 @pytest.mark.parametrize("norm", ["post", "pre", "mix", "peri", "ngpt", "sqrt"])
@@ -228,6 +246,8 @@ def test_traits():
         (lambda: pk.Transformer(3.5, d=2), "heads must be a list of heads or a number"),
         (lambda: pk.Head(np.ones((2, 3)), np.ones((1, 3))), "same number of rows, got 2 and 1"),
         (lambda: pk.Head(np.ones((2, 3)), np.ones((2, 4))), "K must be a number, a vector of"),
+        (lambda: pk.Head(d=2, bq=[1.0]), r"bq must have 2 entries, got shape \(1,\)"),
+        (lambda: pk.Head(d=2, bk=[0.0, 1e60]), r"entries of bk must be at most 1e\+50 in size"),
     ],
 )
 def test_bad_input(make, message):

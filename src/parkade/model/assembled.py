@@ -70,7 +70,12 @@ class Assembled(Model):
     @property
     def plain(self) -> bool:  # type: ignore[override]
         """Whether it is the model of the paper: one head and nothing else."""
-        return len(self._terms) == len(self.heads) == 1 and not self._choices()
+        alone = len(self._terms) == len(self.heads) == 1
+        return alone and not self._biased and not self._choices()
+
+    @property
+    def _biased(self) -> bool:
+        return any(head.biased for head in self.heads)
 
     @property
     def triangular(self) -> bool:  # type: ignore[override]
@@ -121,7 +126,7 @@ class Assembled(Model):
     def product(self) -> Array | None:  # type: ignore[override]
         """KᵀQ, if there is one head and its weights depend on nothing else."""
         alone = len(self.heads) == 1 and self.position is None and self.attention == "softmax"
-        alone = alone and not isinstance(self.depth, Resampled)
+        alone = alone and not self._biased and not isinstance(self.depth, Resampled)
         return self.heads[0].product if alone else None
 
     @property
@@ -131,8 +136,8 @@ class Assembled(Model):
 
     @property
     def scores(self) -> tuple[Scores, ...]:  # type: ignore[override]
-        """What the heads compute scores with, if their weights are the softmax."""
-        if self.attention != "softmax" or isinstance(self.depth, Resampled):
+        """What heads without biases compute scores with, if their weights are the softmax."""
+        if self.attention != "softmax" or self._biased or isinstance(self.depth, Resampled):
             return ()
         turns = [
             np.empty(0) if self.position is None else self.position.frequencies(len(head.Q))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from parkade.base.types import Array
 from parkade.model.model import Storable
@@ -33,10 +31,8 @@ class Surroundings:
         How scores become weights, one of `weights.KINDS`.
     position : Position or None
         What the places of tokens do to scores.
-    slopes : (heads,) array
-        The bias of each head against distance in the sequence; zeros if there is none.
-    number : int
-        The number of the head whose force is computed.
+    slope : float
+        The bias of a head against distance in the sequence; 0 if there is none.
     """
 
     mask: Mask
@@ -45,8 +41,7 @@ class Surroundings:
     frozen_weights: Any = None
     attention: str = "softmax"
     position: Position | None = None
-    slopes: Array = field(default_factory=lambda: np.zeros(1))
-    number: int = 0
+    slope: float = 0.0
 
 
 class Part(Storable):

@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, repeat
 from typing import Any, Self
 
 import numpy as np
@@ -229,14 +230,12 @@ class Transformer(Assembled, kind="transformer"):
             return self.at(t).force(tokens, frozen, frozen_weights, t=t)
         if frozen is not None and self.position is not None:
             raise InputError("frozen tokens have no position; use position=None")
-        around = Surroundings(
-            self.mask, t, frozen, frozen_weights, self.attention, self.position, self._slopes
-        )
-        force = 0 * tokens
-        for i, part in enumerate(self._terms):
-            term = part.force(tokens, replace(around, number=i) if i else around)
-            force = force + term if i else term
-        return force
+        around = Surroundings(self.mask, t, frozen, frozen_weights, self.attention, self.position)
+        force = None
+        for part, slope in zip(self._terms, chain(self._slopes, repeat(0.0)), strict=False):
+            term = part.force(tokens, replace(around, slope=slope))
+            force = term if force is None else force + term
+        return 0 * tokens if force is None else force
 
     def change(
         self, state: Any, frozen: Any = None, frozen_weights: Any = None, *, t: float = 0.0

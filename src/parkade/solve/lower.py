@@ -59,6 +59,8 @@ def field_obstacle(model: Model, frozen: Array) -> str:
         return f"{model.attention} attention has none"
     if model.norm.name not in _NORMS:
         return f"the normalisation {model.norm} has none"
+    if any(head.biased for head in model.heads):
+        return "heads with biases have none"
     if model.parts:
         return f"the part {model.parts[0].label} has none"
     return "frozen tokens have none" if len(frozen) else ""

@@ -15,7 +15,6 @@ not see a factor, so θ ← N(θ + G) with √d G = √d(gain − 1)·θ + bias 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +27,7 @@ from parkade.model.parts.mlp import ACTIVATIONS, MLP
 from parkade.model.sphere import normalize
 from parkade.model.transformer import Transformer
 from parkade.trained.block import AttentionWeights, Floats, MLPWeights, NormWeights
-from parkade.trained.parts import BiasedHead, Constant, Gain, Network, Turns
+from parkade.trained.parts import Constant, Gain, Network, Turns
 
 if TYPE_CHECKING:
     from parkade.trained.model import Trained
@@ -46,7 +45,7 @@ def layer(model: Trained, number: int, attention: bool, mlp: bool) -> Transforme
         raise InputError("a layer needs attention=True, mlp=True, or both")
     d, block, post = model.d, model.block(number), model.shape.order == "post"
     scale = 1.0 if post else math.sqrt(d)
-    heads: Sequence[Head | BiasedHead] = ()
+    heads: list[Head] = []
     others: list[Part] = []
     constant = np.zeros(d)
     if attention and block.attention is not None:
@@ -128,7 +127,7 @@ def head_matrices(model: Trained, number: int) -> tuple[Array, Array, Array, Arr
 
 def _heads(
     model: Trained, number: int, part: AttentionWeights, scale: float, biases: bool = True
-) -> tuple[Sequence[Head | BiasedHead], Array]:
+) -> tuple[list[Head], Array]:
     """The heads, with values times `scale`, and the constant force of their biases."""
     shape, norm = model.shape, norm_before(model, number, "attention")
     m, share = shape.d_head, shape.heads // shape.kv_heads
@@ -137,7 +136,7 @@ def _heads(
     v0 = _shift(part.v, part.bv, norm).reshape(shape.kv_heads, m)
     if not len(shape.turns):
         k0 = np.zeros_like(k0)
-    heads: list[Head | BiasedHead] = []
+    heads: list[Head] = []
     constant = np.zeros(shape.d) if part.bo is None else _free(part.bo.astype(np.float64), norm)
     for h, (Q, K, V, out) in enumerate(zip(*head_matrices(model, number), strict=True)):
         beta = effective_beta(Q, K, shape.d)
@@ -145,11 +144,8 @@ def _heads(
         unit = math.sqrt(beta * math.sqrt(m))
         both = math.sqrt(shape.d) / unit
         g = h // share
-        if biases and (q0[h].any() or k0[g].any()):
-            arguments = (both * Q, both * K, scale * out @ V, beta, q0[h] / unit, k0[g] / unit)
-            heads.append(BiasedHead(*arguments))
-        else:
-            heads.append(Head(both * Q, both * K, scale * out @ V, beta))
+        shifts = {"bq": q0[h] / unit, "bk": k0[g] / unit} if biases else {}
+        heads.append(Head(both * Q, both * K, scale * out @ V, beta, **shifts))
         constant = constant + out @ v0[g]
     return heads, constant
 
@@ -178,14 +174,12 @@ def _network(model: Trained, part: MLPWeights, norm: NormWeights, scale: float) 
     return Network(W1, W2, b1, b2, name, gate)
 
 
-def _transformer(
-    model: Trained, heads: Sequence[Head | BiasedHead], others: list[Part], norm: str
-) -> Transformer:
-    plain = [head for head in heads if isinstance(head, Head)]
-    parts: list[Part] = [head for head in heads if isinstance(head, BiasedHead)]
+def _transformer(model: Trained, heads: list[Head], others: list[Part], norm: str) -> Transformer:
     mlps = [part for part in others if isinstance(part, MLP)]
+    # Heads with biases have no kernel; as parts, their forces are added after that of the MLP.
+    parts: list[Part] = [head for head in heads if head.biased]
     return Transformer(
-        plain,
+        [head for head in heads if not head.biased],
         mlp=mlps[0] if mlps else None,
         norm=norm,
         mask="causal" if model.causal else "full",

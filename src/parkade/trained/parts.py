@@ -13,9 +13,8 @@ from parkade.base import check
 from parkade.base.types import Array
 from parkade.model.arrays import like
 from parkade.model.part import Part, Surroundings
-from parkade.model.parts import weights
 from parkade.model.parts.mlp import activate
-from parkade.model.parts.position import Position, turned
+from parkade.model.parts.position import Position
 
 
 class Turns(Position, kind="turns"):
@@ -43,61 +42,6 @@ class Turns(Position, kind="turns"):
     def data(self) -> dict[str, Any]:
         """The angles, as plain lists for files."""
         return {"angles": self.angles.tolist()}
-
-
-@dataclass(frozen=True, eq=False)
-class BiasedHead(Part, kind="biased head"):
-    """A head whose queries and keys have biases: scores β⟨R_k(Q x_k + q), R_j(K x_j + k)⟩.
-
-    Without positions k has no effect, since it changes all scores of a token alike.
-    """
-
-    Q: Array
-    K: Array
-    V: Array
-    beta: float
-    q: Array
-    k: Array
-
-    def __post_init__(self) -> None:
-        for name in ("Q", "K", "V", "q", "k"):
-            object.__setattr__(self, name, check.array(name, getattr(self, name)))
-
-    @property
-    def label(self) -> str:
-        """The name and β."""
-        return f"head with biases, β = {self.beta:.3g}"
-
-    @cached_property
-    def sharpness(self) -> float:  # type: ignore[override]
-        """β(‖KᵀQ‖ + |Kᵀq| + |Qᵀk|)."""
-        biases = np.linalg.norm(self.K.T @ self.q) + np.linalg.norm(self.Q.T @ self.k)
-        return self.beta * float(np.linalg.norm(self.K.T @ self.Q, 2) + biases)
-
-    @cached_property
-    def rate(self) -> float:  # type: ignore[override]
-        """‖V‖, with the spectral norm."""
-        return float(np.linalg.norm(self.V, 2))
-
-    @property
-    def generator(self) -> Array:  # type: ignore[override]
-        """V: the force on a single token is Vx."""
-        return self.V
-
-    def force(self, tokens: Any, around: Surroundings) -> Any:
-        """The weighted mean of the values, (..., n, d)."""
-        from array_api_compat import array_namespace
-
-        xp = array_namespace(tokens)
-        q = tokens @ like(self.Q.T, tokens) + like(self.q, tokens)
-        k = tokens @ like(self.K.T, tokens) + like(self.k, tokens)
-        if around.position is not None:
-            q, k = (turned(rows, around.position.frequencies(len(self.Q))) for rows in (q, k))
-        seen = around.mask.sees(tokens.shape[-2]).astype(np.float64)
-        offsets = like(weights.offsets(seen), tokens)
-        scores = self.beta * (q @ xp.matrix_transpose(k)) + offsets
-        shares = weights.KINDS[around.attention](xp, scores, like(seen, tokens))
-        return shares @ (tokens @ like(self.V.T, tokens))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from parkade.base.constants import EPSILON
 from parkade.base.errors import InputError
 from parkade.base.types import Array, Seed
 from parkade.model import matrices
-from parkade.model.arrays import like
+from parkade.model.arrays import bias, like
 from parkade.model.part import Part, Surroundings
 from parkade.model.parts import weights
 from parkade.model.parts.position import distances, turned
@@ -24,7 +24,7 @@ _SIDES = ("Q", -1), ("K", -1), ("V", 0)  # where matrices have the length d
 
 
 class Head(Part, kind="head"):
-    """One attention head: F_k = (1/Z_k) Σ_{j∈N(k)} exp(β⟨Q x_k, K x_j⟩) V x_j.
+    """One attention head: F_k = (1/Z_k) Σ_{j∈N(k)} exp(β⟨Q x_k + bq, K x_j + bk⟩) V x_j.
 
     A `Transformer` may give tokens positions, or use other weights than the softmax.
 
@@ -37,6 +37,9 @@ class Head(Part, kind="head"):
         Inverse temperature β ≥ 0.
     d : int, optional
         Dimension; can be omitted if Q, K or V is an array.
+    bq, bk : (m,) array, optional
+        Biases of the m components of queries and of keys; none by default. Heads with biases have
+        no compiled kernels. Without positions, `bk` adds the same to all scores of a token.
 
     Examples
     --------
@@ -52,24 +55,29 @@ class Head(Part, kind="head"):
         V: ArrayLike = 1.0,
         beta: float = 1.0,
         d: int | None = None,
+        *,
+        bq: ArrayLike | None = None,
+        bk: ArrayLike | None = None,
     ) -> None:
-        given = {"Q": check.array("Q", Q), "K": check.array("K", K), "V": check.array("V", V)}
+        arrays = {"Q": check.array("Q", Q), "K": check.array("K", K), "V": check.array("V", V)}
         if d is None:
-            sizes = [given[name].shape[side] for name, side in _SIDES if given[name].ndim]
+            sizes = [arrays[name].shape[side] for name, side in _SIDES if arrays[name].ndim]
             d = sizes[0] if sizes else None
             if d is None:
                 raise InputError("d cannot be inferred if Q, K and V are numbers; give d")
         self.d: int = check.dimension(d)
-        self.Q: Array = check.matrix("Q", given["Q"], self.d, low_rank=True)
-        self.K: Array = check.matrix("K", given["K"], self.d, low_rank=True)
+        self.Q: Array = check.matrix("Q", arrays["Q"], self.d, low_rank=True)
+        self.K: Array = check.matrix("K", arrays["K"], self.d, low_rank=True)
         if len(self.Q) != len(self.K):
             raise InputError(
                 f"Q and K must have the same number of rows, got {len(self.Q)} and {len(self.K)}"
             )
-        self.V: Array = check.matrix("V", given["V"], self.d)
+        self.V: Array = check.matrix("V", arrays["V"], self.d)
         self.beta: float = check.beta(beta)
-        for m in (self.Q, self.K, self.V):
-            m.flags.writeable = False
+        self.bq: Array = bias("bq", bq, len(self.Q))
+        self.bk: Array = bias("bk", bk, len(self.K))
+        for array in (self.Q, self.K, self.V, self.bq, self.bk):
+            array.flags.writeable = False
 
     @classmethod
     def random(
@@ -101,23 +109,36 @@ class Head(Part, kind="head"):
         return f"Head({', '.join(self.arguments())})"
 
     def arguments(self) -> list[str]:
-        """The dimension, β and the matrices other than I, as `repr` shows them."""
-        given = {"Q": self.Q, "K": self.K, "V": self.V}
-        others = {name: m for name, m in given.items() if not matrices.is_identity(m)}
-        shown = [f"{name}={matrices.brief(m)}" for name, m in others.items()]
+        """The dimension, β, the matrices other than I and the biases, as `repr` shows them."""
+        shown = [f"{name}={matrices.brief(m)}" for name, m in self._special_matrices().items()]
+        shown += [f"{name}=<{len(b)}>" for name, b in self._biases().items()]
         return [f"d={self.d}", f"beta={self.beta:g}", *shown]
 
     @property
     def label(self) -> str:
-        """β and the matrices other than I."""
-        given = {"Q": self.Q, "K": self.K, "V": self.V}
-        others = {name: m for name, m in given.items() if not matrices.is_identity(m)}
-        parts = [f"{name} = {matrices.words(m)}" for name, m in others.items()]
-        return ", ".join([f"β = {matrices.number(self.beta)}", *parts])
+        """β and the matrices other than I, or that there are biases."""
+        if self.biased:
+            return f"head with biases, β = {self.beta:.3g}"
+        shown = [f"{name} = {matrices.words(m)}" for name, m in self._special_matrices().items()]
+        return ", ".join([f"β = {matrices.number(self.beta)}", *shown])
+
+    def _special_matrices(self) -> dict[str, Array]:
+        """Those of Q, K and V that are not the identity."""
+        every = {"Q": self.Q, "K": self.K, "V": self.V}
+        return {name: m for name, m in every.items() if not matrices.is_identity(m)}
+
+    def _biases(self) -> dict[str, Array]:
+        """Those of bq and bk that are not zero."""
+        return {name: b for name, b in (("bq", self.bq), ("bk", self.bk)) if b.any()}
+
+    @property
+    def biased(self) -> bool:
+        """Whether queries or keys have biases."""
+        return bool(self._biases())
 
     @cached_property
     def product(self) -> Array:
-        """KᵀQ."""
+        """The matrix KᵀQ of the scores."""
         product: Array = self.K.T @ self.Q
         return product
 
@@ -127,29 +148,30 @@ class Head(Part, kind="head"):
         return 2 * self.d * EPSILON * float(np.linalg.norm(self.Q) * np.linalg.norm(self.K))
 
     @cached_property
-    def _product_norm(self) -> float:
-        return float(np.linalg.norm(self.product, 2))
+    def _score_size(self) -> float:
+        biases = np.linalg.norm(self.K.T @ self.bq) + np.linalg.norm(self.Q.T @ self.bk)
+        return float(np.linalg.norm(self.product, 2) + biases)
 
     @property
     def sharpness(self) -> float:  # type: ignore[override]
-        """β‖KᵀQ‖, with the spectral norm."""
-        return self.beta * self._product_norm
+        """β(‖KᵀQ‖ + |Kᵀbq| + |Qᵀbk|), with the spectral norm."""
+        return self.beta * self._score_size
 
     def with_beta(self, beta: float) -> Head:
         """The head with another β; both share their matrices and what follows from them."""
-        _ = self._product_norm, self.rate, self.product_error  # computed before, once for all
+        _ = self._score_size, self.rate, self.product_error  # computed before, once for all
         other = copy.copy(self)
         other.beta = check.beta(beta)
         return other
 
     @cached_property
     def rate(self) -> float:  # type: ignore[override]
-        """‖V‖, with the spectral norm."""
+        """The spectral norm of V."""
         return float(np.linalg.norm(self.V, 2))
 
     @property
     def generator(self) -> Array:  # type: ignore[override]
-        """V: the force on a single token is Vx."""
+        """The matrix V: the force on a single token is Vx."""
         return self.V
 
     def force(self, tokens: Any, around: Surroundings) -> Any:
@@ -167,6 +189,8 @@ class Head(Part, kind="head"):
             rows @ like(matrix.T, tokens)
             for rows, matrix in ((tokens, self.Q), (keys, self.K), (keys, self.V))
         )
+        if self.biased:
+            q, k = q + like(self.bq, tokens), k + like(self.bk, tokens)
         if around.position is not None:
             q, k = (turned(rows, around.position.frequencies(len(self.Q))) for rows in (q, k))
         seen = np.ones((n, keys.shape[-2]))  # how often a key counts
@@ -174,20 +198,20 @@ class Head(Part, kind="head"):
         if around.frozen_weights is not None:
             seen[:, n:] = around.frozen_weights
         offsets = weights.offsets(seen)
-        if around.slopes[around.number]:
-            offsets[:, :n] -= around.slopes[around.number] * distances(n)
+        if around.slope:
+            offsets[:, :n] -= around.slope * distances(n)
         scores = self.beta * (q @ xp.matrix_transpose(k)) + like(offsets, tokens)  # (..., n, n + m)
         return weights.KINDS[around.attention](xp, scores, like(seen, tokens)) @ v
 
     def data(self) -> dict[str, Any]:
-        """The matrices and β."""
-        return {"Q": self.Q, "K": self.K, "V": self.V, "beta": self.beta}
+        """The matrices, β, and biases that are not zero."""
+        return {"Q": self.Q, "K": self.K, "V": self.V, "beta": self.beta, **self._biases()}
 
 
 def read_heads(
     heads: Any, d: int | None, d_head: int | None, beta: float | None, seed: Seed
 ) -> tuple[Head, ...]:
-    """The heads that were given, or random ones."""
+    """The heads of a transformer from its arguments: a list, or a number of random ones."""
     if isinstance(heads, (int, np.integer)) and not isinstance(heads, bool):
         count = check.positive_int("heads", heads)
         if d is None:
@@ -195,8 +219,7 @@ def read_heads(
         rng = check.generator(seed)
         size, sharp = count**-0.5, 1.0 if beta is None else beta
         return tuple(Head.random(d, d_head, rng, sharp, size) for _ in range(count))
-    given = {"d_head": d_head, "beta": beta, "seed": seed}
-    for name, value in given.items():
+    for name, value in {"d_head": d_head, "beta": beta, "seed": seed}.items():
         if value is not None:
             raise InputError(f"{name} is for random heads, as in pk.Transformer(4, d=8, {name}=…)")
     if not isinstance(heads, Sequence):

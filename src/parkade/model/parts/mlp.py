@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.base.types import Array
-from parkade.model.arrays import like
+from parkade.model.arrays import bias, like
 from parkade.model.part import Part, Surroundings
 
 ACTIVATIONS = ("relu", "gelu", "silu")
@@ -59,20 +58,13 @@ class MLP(Part, kind="mlp"):
                 f"W2 must be a {self.d}×{p} matrix, since W1 is {p}×{self.d}, got shape "
                 f"{self.W2.shape}"
             )
-        self.b1 = self._bias("b1", b1, p)
-        self.b2 = self._bias("b2", b2, self.d)
+        self.b1 = bias("b1", b1, p)
+        self.b2 = bias("b2", b2, self.d)
         self.activation = check.choice("activation", activation, ACTIVATIONS)
         for array in (self.W1, self.W2, self.b1, self.b2):
             if np.abs(array).max(initial=0.0) > check.LARGEST:
                 raise InputError(f"entries of an MLP must be at most {check.LARGEST:g} in size")
             array.flags.writeable = False
-
-    @staticmethod
-    def _bias(name: str, value: ArrayLike | None, size: int) -> Array:
-        given = np.zeros(size) if value is None else check.array(name, value)
-        if given.shape != (size,):
-            raise InputError(f"{name} must have {size} entries, got shape {given.shape}")
-        return given
 
     @classmethod
     def random(
