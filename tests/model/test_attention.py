@@ -131,7 +131,7 @@ def test_equality():
         ({"d": 2, "beta": -1}, r"beta must be ≥ 0, got -1; put the sign into Q or K"),
         ({"d": 2, "beta": np.inf}, r"beta must be finite, got inf"),
         ({"d": 2, "beta": np.nan}, r"beta must be finite, got nan"),
-        ({"d": 2, "beta": "hot"}, r"beta must be real numbers, got 'hot'"),
+        ({"d": 2, "beta": "hot"}, r"beta must be a real number, got 'hot'"),
         ({"d": 2, "beta": [1, 2]}, r"beta must be one number, got an array of shape \(2,\)"),
         ({"d": 2, "V": [1, 2, 3]}, r"V must be .* got shape \(3,\)"),
         ({"Q": np.eye(2), "K": np.eye(3)}, r"K must be .*2×2 matrix, got shape \(3, 3\)"),

@@ -281,7 +281,7 @@ def test_work_grows_with_the_number_of_tokens_only(d, delta):
         (math.nan, None, "delta must be finite"),
         (math.inf, pk.Attention(d=3), "delta must be finite"),
         ([0.1, 0.2], None, "one number"),
-        ("x", None, "real numbers"),
+        ("x", None, "delta must be a real number"),
         (-1.0, pk.Attention(d=3), "delta must be ≥ 0, got -1"),
         (0.1, pk.Attention(d=2), "d=2 columns like the model"),
         (0.1, pk.Attention(Q=[1, 1, -0.25]), "no negative eigenvalue, got -0.25; omit model"),

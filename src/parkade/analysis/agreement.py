@@ -34,8 +34,8 @@ class Agreement:
     >>> import numpy as np
     >>> import parkade as pk
     >>> times, right = np.array([1e3, 1e9]), np.array([True, False])
-    >>> found = pk.clusters.Agreement(times, right, log_ratio=np.array([0.1, 2.0]))
-    >>> found.errors.tolist(), round(found.error, 2)
+    >>> result = pk.clusters.Agreement(times, right, log_ratio=np.array([0.1, 2.0]))
+    >>> result.errors.tolist(), round(result.error, 2)
     ([0.1], 0.1)
     """
 
@@ -70,8 +70,8 @@ def forecast_of(run: Path, radius: float | None = None) -> MergeTree:
     >>> import parkade as pk
     >>> x0 = pk.sphere.uniform(50, 2, seed=2)
     >>> run = pk.simulate(pk.Attention(2, beta=16.0), x0, 1e20)
-    >>> found = pk.clusters.agreement(pk.clusters.forecast_of(run), run.merge_tree())
-    >>> found.right.tolist(), found.error < 0.1
+    >>> result = pk.clusters.agreement(pk.clusters.forecast_of(run), run.merge_tree())
+    >>> result.right.tolist(), result.error < 0.1
     ([True, True], True)
     """
     need_path(run, "forecast_of")
@@ -98,8 +98,8 @@ def agreement(forecast: MergeTree, seen: MergeTree, since: float = 100.0) -> Agr
     >>> import parkade as pk
     >>> x0 = pk.sphere.uniform(50, 2, seed=2)
     >>> run = pk.simulate(pk.Attention(2, beta=16.0), x0, 1e20)
-    >>> found = pk.clusters.agreement(pk.theory.forecast(x0, 16.0), run.merge_tree())
-    >>> found.right.tolist(), found.error < 0.1
+    >>> result = pk.clusters.agreement(pk.theory.forecast(x0, 16.0), run.merge_tree())
+    >>> result.right.tolist(), result.error < 0.1
     ([True, True], True)
     """
     known = {event.absorbed: event for event in forecast.events}

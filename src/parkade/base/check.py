@@ -16,8 +16,6 @@ from parkade.base.types import Array, Seed
 Choice = TypeVar("Choice", bound=str)
 Item = TypeVar("Item")
 
-_KINDS = {"b": "booleans", "c": "complex numbers", "U": "texts", "S": "texts", "M": "dates"}
-
 ASKED_FROM = 2**24
 """Allocations of at least this many bytes are checked against free memory (takes 0.1 ms)."""
 
@@ -47,16 +45,21 @@ UNIT_TOLERANCE = 1e-8
 """How far from 1 the norm of a token may be; within it the token is renormalised."""
 
 
-def array(name: str, value: Any) -> Array:
-    """`value` as a float64 array of finite numbers."""
+def array(name: str, value: Any, expected: str = "real numbers") -> Array:
+    """`value` as a float64 array of finite numbers; `expected` is for the message."""
+    result: Array | None = None
+    cause = ""
     try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "iufO":  # NumPy would convert "1.5", True and dates
-            raise TypeError(f"{_KINDS.get(given.dtype.kind, given.dtype.name)} are not accepted")
-        with np.errstate(over="ignore"):  # longer floats may overflow: checked below
-            result = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise InputError(f"{name} must be real numbers, got {brief(value)}: {error}") from None
+        raw = np.asarray(value)
+        if raw.dtype.kind in "iufO":  # NumPy would also convert "1.5", True and dates
+            with np.errstate(over="ignore"):  # longer floats may overflow: checked below
+                result = np.array(raw, dtype=np.float64)
+    except ValueError as error:  # such as rows of different lengths
+        cause = f": {error}"
+    except (TypeError, OverflowError, RecursionError):
+        pass
+    if result is None:
+        raise InputError(f"{name} must be {expected}, got {brief(value)}{cause}")
     finite(name, result)
     return result
 
@@ -72,7 +75,7 @@ def finite(name: str, numbers: Array) -> None:
 
 def number(name: str, value: Any) -> float:
     """`value` as a finite float."""
-    result = array(name, value)
+    result = array(name, value, "a real number")
     if result.ndim != 0:
         raise InputError(f"{name} must be one number, got an array of shape {result.shape}")
     return float(result)

@@ -29,7 +29,7 @@ class ParkadeError(Exception):
 
 
 class InputError(ParkadeError, ValueError):
-    """The input is wrong: the message says what was got, what was expected, what to do.
+    """The input is wrong: the message says what it is, what was expected, and what to do.
 
     Examples
     --------
@@ -108,11 +108,11 @@ def doubts_do_not_matter() -> Iterator[None]:
     In this thread only. Filters of warnings belong to all threads: one that leaves such a block
     would restore them while another is still inside.
     """
-    before = _doubts_matter.set(False)
+    token = _doubts_matter.set(False)
     try:
         yield
     finally:
-        _doubts_matter.reset(before)
+        _doubts_matter.reset(token)
 
 
 def doubts_matter() -> bool:

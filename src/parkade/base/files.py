@@ -198,8 +198,7 @@ def from_json(text: bytes) -> dict[str, Any]:
     data = json.loads(text)
     if not isinstance(data, dict):
         raise ValueError("it is not an object")
-    found = data.pop("crc32", None)
-    if found != checksum(json.dumps(data, ensure_ascii=False).encode()):
+    if data.pop("crc32", None) != checksum(json.dumps(data, ensure_ascii=False).encode()):
         raise ValueError("its checksum does not match")
     return data
 

@@ -31,8 +31,8 @@ class Estimate(NamedTuple):
     --------
     >>> import parkade as pk
     >>> x = pk.sphere.uniform(2000, 2, seed=1)
-    >>> found = pk.theory.expected_strong_centers_of_sample(x, 0.5, n=100)
-    >>> abs(found.value - pk.theory.expected_strong_centers(0.5, d=2, n=100)) < 3 * found.error
+    >>> count = pk.theory.expected_strong_centers_of_sample(x, 0.5, n=100)
+    >>> abs(count.value - pk.theory.expected_strong_centers(0.5, d=2, n=100)) < 3 * count.error
     True
     """
 
@@ -180,11 +180,11 @@ def expected_strong_centers_of_sample(tokens: ArrayLike, delta: float, n: int) -
     value = float(_contributions(m, n)[counts].mean())
     # Without token i, each of its neighbours has one neighbour less.
     reduced = _contributions(m - 1, n)
-    kept = reduced[np.minimum(counts, m - 2)]
-    change = np.where(counts > 0, reduced[np.maximum(counts, 1) - 1] - kept, 0.0)
+    alike = reduced[np.minimum(counts, m - 2)]
+    change = np.where(counts > 0, reduced[np.maximum(counts, 1) - 1] - alike, 0.0)
     without = np.empty(m)
     for rows, near in _balls(x, angle):
-        without[rows] = (kept.sum() - kept[rows] + near @ change) / (m - 1)
+        without[rows] = (alike.sum() - alike[rows] + near @ change) / (m - 1)
     spread = float(np.sum((without - without.mean()) ** 2))
     return Estimate(value, math.sqrt((m - 1) / m * spread))
 

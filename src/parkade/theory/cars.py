@@ -40,8 +40,8 @@ def growing_cars(tokens: ArrayLike) -> Array:
     Returns
     -------
     (n,) array
-        Angles; infinite for the first token. With δ given, ``(lengths > delta).sum()`` cars are
-        there.
+        Angles; infinite for the first token. ``(lengths > delta).sum()`` cars of the length
+        δ are parked.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def growing_cars(tokens: ArrayLike) -> Array:
     x = check.tokens(tokens)
     lengths = np.full(len(x), np.inf)
     for s in range(1, len(x)):
-        # Whoever is parked at no distance from the start blocks nobody.
+        # An earlier car at the same place blocks nobody: its own length is 0.
         angle = distance(x[:s], x[s])
         lengths[s] = angle[lengths[:s] > angle].min()
     return lengths

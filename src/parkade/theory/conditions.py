@@ -34,7 +34,7 @@ class Condition(NamedTuple):
 
 
 def conditions(v: dict[str, float]) -> list[Condition]:
-    """Both sides of each condition."""
+    """The conditions of the theorem, for values of N, c, eps and beta."""
     N, c, eps, beta = v["N"], v["c"], v["eps"], v["beta"]
     root = math.sqrt(beta)
     sides = (
@@ -42,12 +42,13 @@ def conditions(v: dict[str, float]) -> list[Condition]:
         ("N·h((c−1−2ε)/√β) < h(ε/√β)", N * h((c - 1 - 2 * eps) / root, beta), h(eps / root, beta)),
         ("−N·g((c−2ε)/√β) < g(ε/√β)", -N * g((c - 2 * eps) / root, beta), g(eps / root, beta)),
     )
-    found = [Condition(name, left, right, left < right) for name, left, right in sides]
+    inequalities = [Condition(name, left, right, left < right) for name, left, right in sides]
     angle = c / root
-    return [*found, Condition("c/√β ≤ π", angle, math.pi, angle <= math.pi)]
+    return [*inequalities, Condition("c/√β ≤ π", angle, math.pi, angle <= math.pi)]
 
 
 def _fits(v: dict[str, float]) -> bool:
+    """Whether all conditions hold."""
     return all(s.holds for s in conditions(v))
 
 
@@ -73,6 +74,7 @@ def log_bound(c: float, eps: float, beta: float) -> float:
 
 
 def _slack(v: dict[str, float]) -> float:
+    """The logarithm of the factor by which N may grow until it does not fit."""
     return log_bound(v["c"], v["eps"], v["beta"]) - math.log(v["N"])
 
 
@@ -157,13 +159,13 @@ SOLVE: dict[str, Callable[[dict[str, float]], Solution]] = {
 }
 
 
-def suggest(given: dict[str, float]) -> dict[str, float]:
-    """A set of values that fits, if two or more are missing; `given` if none is found."""
-    for eps in [given["eps"]] if "eps" in given else _EPS:
-        v = _fill({**given, "eps": eps})
+def suggest(known: dict[str, float]) -> dict[str, float]:
+    """A set of values that fits, if two or more are missing; `known` if there is none."""
+    for eps in [known["eps"]] if "eps" in known else _EPS:
+        v = _fill({**known, "eps": eps})
         if len(v) == 4 and _fits(v):
             return v
-    return given
+    return known
 
 
 def _fill(v: dict[str, float]) -> dict[str, float]:
@@ -179,13 +181,13 @@ def _fill(v: dict[str, float]) -> dict[str, float]:
         else:
             c = min(c, 3.1 * math.sqrt(v.get("beta", math.inf)))
         v["c"] = c
-    found: float | None
+    value: float | None
     if "beta" not in v:
-        found = max((v["c"] - 1 - 2 * eps) ** 2 / 2, (v["c"] / 3.1) ** 2)
+        value = max((v["c"] - 1 - 2 * eps) ** 2 / 2, (v["c"] / 3.1) ** 2)
         if "N" in v:
-            found = _solve_beta(v)[1]
-        v |= {} if found is None else {"beta": found}
+            value = _solve_beta(v)[1]
+        v |= {} if value is None else {"beta": value}
     if "N" not in v:
-        found = _solve_n(v)[1]
-        v |= {} if found is None else {"N": found}
+        value = _solve_n(v)[1]
+        v |= {} if value is None else {"N": value}
     return v

@@ -92,7 +92,7 @@ def schedule(
 
 
 def _constant(delta: float, mass: float, end: float) -> float:
-    """The β with T(δ, m) equal to the end."""
+    """The β for which the meeting time T(δ, m) is the end."""
     from scipy.optimize import brentq
 
     def gap(beta: float) -> float:
@@ -124,7 +124,7 @@ def _cars(n: int, d: int) -> Array:
 
 
 def _length(clusters: float, n: int, d: int) -> float:
-    """The length at which so many cars are left on average."""
+    """The length at which this number of cars is left on average."""
     lengths = _cars(n, d)
     left = round(clusters * _DRAWS)
     return float(min(lengths[len(lengths) - left], math.pi - 0.01))

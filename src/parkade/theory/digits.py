@@ -31,27 +31,30 @@ def directions(V: Array, x: Array, times: Array) -> Array:
     """
     path = np.empty((len(times), len(x)))
     for sign in (-1.0, 1.0):
-        mine = times < 0 if sign < 0 else times >= 0
-        if mine.any():
-            path[mine] = _forward(sign * V, x, np.abs(times[mine]))
+        chosen = times < 0 if sign < 0 else times >= 0
+        if chosen.any():
+            path[chosen] = _forward(sign * V, x, np.abs(times[chosen]))
     return path
 
 
 def _forward(V: Array, x: Array, times: Array) -> Array:
-    """The same for times ≥ 0."""
+    """`directions` for times ≥ 0."""
     norm = float(np.linalg.norm(V, 2))
     digits = _FIRST + max(0, math.ceil(math.log10(max(1.0, norm * float(times.max())))))
-    before = _rounded(V, x, times, digits)
+    previous = _rounded(V, x, times, digits)
     while True:
         digits *= 2
         result = _rounded(V, x, times, digits)
-        if np.abs(result - before).max() <= _AGREE:
+        if np.abs(result - previous).max() <= _AGREE:
             return result
-        before = result
+        previous = result
 
 
 def _rounded(V: Array, x: Array, times: Array, digits: int) -> Array:
-    """The same with this many digits, by squaring and by the binary digits of the times."""
+    """`directions` for times ≥ 0 with this number of digits.
+
+    By squaring, and by the binary digits of the times.
+    """
     with localcontext(Context(prec=digits, Emax=10**15, Emin=-(10**15))):
         m, y = (np.vectorize(Decimal, otypes=[object])(a) for a in (V, x))
         norm = float(np.linalg.norm(V, 2))
@@ -64,7 +67,7 @@ def _rounded(V: Array, x: Array, times: Array, digits: int) -> Array:
 
 
 def _one(m: Any, y: Any, whole: int, powers: list[Any], digits: int) -> Array:
-    """The direction of e^m y, times those `powers` that are binary digits of a whole number."""
+    """The direction of e^m y times those `powers` whose binary digit in `whole` is 1."""
     y = _series(m, y, digits)
     for k, power in enumerate(powers):
         if whole >> k & 1:

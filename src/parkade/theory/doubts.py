@@ -1,4 +1,4 @@
-"""Whether a forecast can be relied on, found from the start alone."""
+"""Whether a forecast can be relied on, judged by the start alone."""
 
 from __future__ import annotations
 

@@ -67,6 +67,7 @@ def sequential_energies(
 
 
 def _weights(value: ArrayLike | None, m: int) -> Array:
+    """`value` as the weights of m frozen tokens; 1 by default."""
     if value is None:
         return np.ones(m)
     a = check.array("frozen_weights", value)

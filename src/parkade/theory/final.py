@@ -167,39 +167,41 @@ def final_configuration(V: ArrayLike, *, tol: float = SNAP) -> FinalConfiguratio
     tol = check.positive("tol", tol)
     if tol >= 1:
         raise InputError(f"tol must be below 1, got {tol:g}; 1e-12 is the default")
-    found = spectrum(m, tol)
-    lead = found.groups
+    parts = spectrum(m, tol)
+    lead = parts.groups
     real = [g for g in lead if abs(g.value.imag) <= g.tolerance]
     if len(lead) == 1 and real:
-        return _of_real(m, found)
+        return _of_real(m, parts)
     above = [g for g in lead if g not in real and g.value.imag > 0]
     value = above[0].value if above else lead[0].value
     if len(lead) == 2 and len(above) == 1:
         pair = above[0]
         case = table.pair_case(pair.dim, pair.size, value.real, pair.tolerance)
-        told = table.Numbers(value.real, value.imag, planes=pair.dim, gap=found.gap)
-        return _result(case, told, value, lead)
+        numbers = table.Numbers(value.real, value.imag, planes=pair.dim, gap=parts.gap)
+        return _result(case, numbers, value, lead)
     real_part = lead[0].value.real if abs(lead[0].value.real) > lead[0].tolerance else 0.0
     turns = tuple(g.value.imag for g in lead)
-    told = table.Numbers(real_part, gap=found.gap, turns=turns)
-    return _result(table.SEVERAL, told, value, lead)
+    numbers = table.Numbers(real_part, gap=parts.gap, turns=turns)
+    return _result(table.SEVERAL, numbers, value, lead)
 
 
-def _of_real(V: Array, found: Spectrum) -> FinalConfiguration:
+def _of_real(V: Array, parts: Spectrum) -> FinalConfiguration:
     """The rows of the table with one real leading eigenvalue."""
-    (lead,) = found.groups
-    distinct = len(found.means) == len(V)
-    positive = distinct and bool(((found.means.imag == 0) & (found.means.real > 0)).all())
+    (lead,) = parts.groups
+    distinct = len(parts.means) == len(V)
+    positive = distinct and bool(((parts.means.imag == 0) & (parts.means.real > 0)).all())
     value = lead.value.real
-    numbers = lead.size, value, lead.tolerance
-    case = table.real_case(len(V), lead.dim, *numbers, lead.normal, positive)
-    told = table.Numbers(value, dim=lead.dim, size=lead.size, gap=found.gap)
-    return _result(case if V.any() else table.ZERO, told, value, [lead])
+    case = table.real_case(
+        len(V), lead.dim, lead.size, value, lead.tolerance, lead.normal, positive
+    )
+    numbers = table.Numbers(value, dim=lead.dim, size=lead.size, gap=parts.gap)
+    return _result(case if V.any() else table.ZERO, numbers, value, [lead])
 
 
 def _result(
-    case: int, told: table.Numbers, value: complex, lead: list[Group]
+    case: int, numbers: table.Numbers, value: complex, lead: list[Group]
 ) -> FinalConfiguration:
+    """The configuration of a row of the table, with the eigenspaces that lead."""
     dim = sum(g.dim for g in lead)
     basis = real_basis(np.hstack([g.eigenvectors for g in lead]), dim)
     # Sums over conjugate pairs are real.
@@ -207,5 +209,5 @@ def _result(
     if len(basis) == dim:
         basis = projection = np.eye(dim)
     kind, status, _ = table.CASES[case]
-    text = table.sentence(case, told)
-    return FinalConfiguration(kind, value, dim, basis, status, told.gap, text, projection)
+    text = table.sentence(case, numbers)
+    return FinalConfiguration(kind, value, dim, basis, status, numbers.gap, text, projection)

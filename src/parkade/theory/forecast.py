@@ -227,9 +227,9 @@ def _park(
     from scipy.spatial import KDTree
 
     # Of the nearest leaders, the first that is earlier; one of the nearest dozen is in practice.
-    some = min(12, len(centers))
-    _, near = KDTree(x[centers]).query(x[others], k=some)
-    near = near.reshape(len(others), some)
+    count = min(12, len(centers))
+    _, near = KDTree(x[centers]).query(x[others], k=count)
+    near = near.reshape(len(others), count)
     earlier = centers[near] < others[:, None]
     chosen = near[np.arange(len(others)), earlier.argmax(axis=1)]
     host = np.where(earlier.any(axis=1), chosen, 0)

@@ -120,7 +120,7 @@ class CaptureWindow:
     holds : bool or None
         Whether the theorem applies; None if some values were missing.
     N, c, eps, beta : float or None
-        As given, or chosen so that all conditions hold; None if no choice was found.
+        Those of the call, or chosen so that all conditions hold; None if no choice was found.
     solved : tuple of str
         The names of the values that were missing and could be chosen.
     limits : tuple of two floats, or None
@@ -189,14 +189,14 @@ def capture_window(
     >>> round(window.c, 3), len(window.conditions)
     (5.555, 4)
     """
-    given = {"N": N, "c": c, "eps": eps, "beta": beta}
-    known = {k: positive(k, v, *_RANGES[k]) for k, v in given.items() if v is not None}
+    values = {"N": N, "c": c, "eps": eps, "beta": beta}
+    known = {k: positive(k, v, *_RANGES[k]) for k, v in values.items() if v is not None}
     if "N" in known and known["N"] < 2:
         raise InputError(
             "N must be at least 2, one free token and one frozen token of weight 1, got "
             f"{known['N']:g}"
         )
-    missing = [k for k in given if k not in known]
+    missing = [k for k in values if k not in known]
     limits = None
     if len(missing) == 1:
         limits, value = SOLVE[missing[0]](known)
@@ -205,7 +205,7 @@ def capture_window(
     elif missing:
         known = suggest(known)
     if len(known) < 4:
-        asked = _listed({k: v for k, v in given.items() if v is not None})
+        asked = _listed({k: v for k, v in values.items() if v is not None})
         name = "never" if len(missing) == 1 else "unknown"
         sentence = SENTENCES[name].format(asked=asked, missing=", ".join(missing))
         return CaptureWindow(None, N, c, eps, beta, (), None, [], sentence)
@@ -214,7 +214,7 @@ def capture_window(
     name = "fails" if failed else "fits" if limits is None else "range"
     low, high = limits or (0.0, 0.0)
     sentence = SENTENCES[name].format(
-        found=_listed({k: known[k] for k in given}),
+        found=_listed({k: known[k] for k in values}),
         needed=" and ".join(failed),
         missing=", ".join(missing),
         low=low,

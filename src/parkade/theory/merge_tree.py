@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from parkade.base import check
 from parkade.base.errors import InputError
+from parkade.base.newick import newick
 from parkade.base.numbers import finite
 from parkade.base.tables import Column, text_table
 from parkade.base.types import Array
@@ -25,7 +26,7 @@ _INDENT = "  "
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A cluster joins another.
+    """The event that a cluster joins another.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class Plateau:
 
     @property
     def lifetime(self) -> float:
-        """How long the state lasted."""
+        """The time for which the state lasted."""
         return self.end - self.start
 
 
@@ -235,14 +236,8 @@ class MergeTree:
         def height(t: float) -> float:
             return math.log10(max(t, origin))
 
-        trees = {leaf: (str(leaf), height(origin)) for leaf in leaves}
-        for event in events:
-            top = height(event.time)
-            pair = [_branch(*trees[i], top) for i in (event.into, event.absorbed)]
-            del trees[event.absorbed]
-            trees[event.into] = f"({','.join(pair)})", top
-        stems = [_branch(*tree, height(self.end)) for tree in trees.values()]
-        return f"{stems[0]};" if len(stems) == 1 else f"({','.join(stems)});"
+        joins = ((height(e.time), e.into, e.absorbed) for e in events)
+        return newick(leaves, joins, height(origin), height(self.end))
 
     def table(self) -> list[dict[str, str]]:
         """The plateaus as rows of text: clusters, start, end, lifetime, leaders."""
@@ -291,6 +286,7 @@ class MergeTree:
         return "\n".join(parts)
 
     def _inside(self, t: ArrayLike) -> Array:
+        """`t` as times of the run."""
         when = check.array("t", t)
         if when.size and not (self.start <= when.min() and when.max() <= self.end):
             wrong = when.min() if when.min() < self.start else when.max()
@@ -301,6 +297,7 @@ class MergeTree:
         return when
 
     def _plateau(self, index: int) -> Plateau:
+        """A plateau by its index."""
         try:
             return self.plateaus[index]
         except (IndexError, TypeError):
@@ -308,10 +305,6 @@ class MergeTree:
                 f"plateau must be an index into the {len(self.plateaus)} plateaus, got "
                 f"{check.brief(index)}"
             ) from None
-
-
-def _branch(tree: str, bottom: float, top: float) -> str:
-    return f"{tree}:{top - bottom:.9g}"
 
 
 def _format(rows: list[dict[str, str]], width: int) -> str:

@@ -93,7 +93,7 @@ CASES = (
         "table; the first token approaches their span without coming to rest (Lemma 3.1).{next}",
     ),
 )
-"""All cases, by their number."""
+"""All cases; a case is known by its index."""
 
 (ZERO, JORDAN, NULL, CLOUD_ANYWHERE, CLOUD, CLOUDS, IDENTITY, POINT, SKEW, POINTS, MORE_POINTS) = (
     range(11)
@@ -143,7 +143,7 @@ def pair_case(dim: int, size: int, value: float, tolerance: float) -> int:
 
 
 class Numbers(NamedTuple):
-    """What the sentences tell."""
+    """The numbers in the sentences."""
 
     value: float  # the real part of the leading eigenvalue
     turn: float = 0.0  # its imaginary part
@@ -154,21 +154,21 @@ class Numbers(NamedTuple):
     turns: tuple[float, ...] = ()  # all imaginary parts, if there are several
 
 
-def sentence(case: int, found: Numbers) -> str:
+def sentence(case: int, numbers: Numbers) -> str:
     """The sentence of a case."""
-    value = found.value
-    imaginary = PHRASES["imaginary"].format(turn=found.turn)
+    value = numbers.value
+    imaginary = PHRASES["imaginary"].format(turn=numbers.turn)
     following = ""
-    if math.isfinite(found.gap):
-        following = PHRASES["next"].format(gap=found.gap, until=1 / found.gap)
+    if math.isfinite(numbers.gap):
+        following = PHRASES["next"].format(gap=numbers.gap, until=1 / numbers.gap)
     return CASES[case].sentence.format(
         value=value,
-        dim=found.dim,
-        size=found.size,
+        dim=numbers.dim,
+        size=numbers.size,
         next=following,
         multiple="" if f"{value:.6g}" == "1" else PHRASES["times"].format(value=value),
         imaginary="i" if imaginary == "1i" else imaginary,
-        where=PHRASES["plane" if found.planes == 1 else "planes"].format(planes=found.planes),
-        period=2 * math.pi / found.turn if found.turn else math.inf,
-        listed=", ".join(PHRASES["one"].format(value=value, turn=turn) for turn in found.turns),
+        where=PHRASES["plane" if numbers.planes == 1 else "planes"].format(planes=numbers.planes),
+        period=2 * math.pi / numbers.turn if numbers.turn else math.inf,
+        listed=", ".join(PHRASES["one"].format(value=value, turn=turn) for turn in numbers.turns),
     )
