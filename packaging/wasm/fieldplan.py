@@ -239,7 +239,7 @@ def _enter(states: Array, basis: Array) -> None:
 def _verdict(
     traits: lowering.Traits, t_end: float, causal: bool, heat: float, may_turn: bool
 ) -> int:
-    """The number of a verdict; as `plan._transformer` and `plan._noisy` find it."""
+    """The number of a verdict; as `plan._method` finds it."""
     if heat > 0.0:
         return _IN_TURN
     if _is_short(t_end, traits.rate, traits.V.shape[0]):

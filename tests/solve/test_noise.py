@@ -228,7 +228,7 @@ def test_two_tokens_have_the_stationary_law_of_their_angle():
     assert abs(cosines.mean() - expected) < 5 * cosines.std() / np.sqrt(pairs) + 0.02
 
 
-def test_bits_do_not_depend_on_threads():
+def test_bits_do_not_depend_on_threads(monkeypatch):
     model = pk.Transformer([pk.Head(d=3, beta=4.0)], noise=4.0)
     starts = [pk.sphere.uniform(30, 3, seed=i) for i in range(4)]
     one, two = (pk.simulate_many(model, starts, 0.3, seed=5, threads=k) for k in (1, 2))
@@ -241,12 +241,14 @@ def test_bits_do_not_depend_on_threads():
     x0 = pk.sphere.uniform(300, 3, seed=1)
     solver = Solver(model, Options(0.1, "final", 1e-3))
     problem = dataclasses.replace(solver.problem, seed=1)
-    from parkade.solve.compiled import Compiled
+    from parkade.solve import compiled
+    from parkade.solve.field_stepper import NoisyFieldStepper
 
+    monkeypatch.setattr(compiled, "PARALLEL_SECONDS", 0.0)
     plan = solver.plan(300)
     ends = []
-    for all_cores in (False, True):
-        stepper = Compiled(plan, plan.frame, problem, x0, on_all_cores=all_cores)
+    for alone in (False, True):
+        stepper = NoisyFieldStepper(plan, problem, x0, alone=alone)
         with stepper:
             ends.append(stepper.advance(50)[1][-1].copy())
     np.testing.assert_array_equal(*ends)

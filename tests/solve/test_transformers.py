@@ -83,9 +83,9 @@ def test_order(norm, method, order):
     from parkade.engine.steps.clock import STEP
     from parkade.engine.steps.integrator import Goal, Steps
     from parkade.engine.steps.methods import METHODS
-    from parkade.solve.compiled import field_workspace
     from parkade.solve.frame import transformer_frame
     from parkade.solve.lower import prepare_field
+    from parkade.solve.workspace import field_workspace
 
     model = pk.Transformer(
         [pk.Head(d=3, beta=3.0), pk.Head.random(3, seed=4)],

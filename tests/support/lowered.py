@@ -16,7 +16,7 @@ from parkade.model.transformer import Transformer
 from parkade.solve.brownian import first_step, noise_of
 from parkade.solve.frame import Frame
 from parkade.solve.handover import first_time
-from parkade.solve.lower import plain_head, prepare, prepare_field
+from parkade.solve.lower import prepare, prepare_field
 from parkade.solve.options import Problem
 from parkade.solve.plan import Plan, choose
 from parkade.solve.solver import Solver, first_state
@@ -59,7 +59,7 @@ def lowered(solver: Solver, x0: Array, seed: int = 0) -> dict[str, Any]:
 def _model(plan: Plan, problem: Problem, state: Array, end: float) -> dict[str, Any]:
     """One model, which ends at a time of the run."""
     frame, options = plan.frame, problem.options
-    if frame is None:
+    if plan.kernel == "naive":
         raise InputError(
             f"pages have no engine for {problem.model.label}"
             f"{' with frozen tokens' if len(problem.fixed.tokens) else ''}; use parkade explore"
@@ -74,7 +74,7 @@ def _model(plan: Plan, problem: Problem, state: Array, end: float) -> dict[str, 
         "t_end": late + options.t_end,
         "tol": options.tol,
     }
-    if plain_head(problem) is None:
+    if plan.kernel == "field":
         return common | _field(problem, frame, late)
     return common | _system(plan, problem, frame)
 

@@ -220,7 +220,7 @@ def known_until(setting):
     """When the phase of a rotation is lost, natively."""
     solver, x0 = setting.solver()
     plan = solver.plan(len(x0))
-    return phase_known_until(plan.spin, plan.frame.V, setting.tol)
+    return phase_known_until(plan.frame.spin, plan.frame.V, setting.tol)
 
 
 def _packed(data):

@@ -163,7 +163,7 @@ def differences(browsed, case, *, strict=True):
     states = found["tokens"].reshape(-1, *first.shape)
     dense = found["dense"].reshape(len(states), -1, *first.shape)
     run = Trajectory.from_frame(
-        plan.spin,
+        plan.frame.spin,
         np.concatenate([first[None], _out_of(plan.frame, states)]),
         times=np.concatenate([[0.0], found["times"]]),
         dense=_out_of(plan.frame, dense),

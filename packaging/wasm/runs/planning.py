@@ -89,7 +89,7 @@ def head_of(V: Array, Q: Array, K: Array, beta: float) -> Head:
 
 @njit(allocates=True)
 def verdict_on(head: Head, wanted: Wanted) -> tuple[int, Frame]:
-    """The number of a verdict of `rules`, and the frame; as `plan._integrator` finds them."""
+    """The number of a verdict of `rules`, and the frame; as `plan._method` finds them."""
     d, n, causal = head.V.shape[0], wanted.n, wanted.causal
     if not wanted.implicit and _is_short(wanted.t_end, head.rate, d):
         return rules.BRIEF, frame_of(head.V, head.product, False, False)

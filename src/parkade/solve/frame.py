@@ -138,17 +138,18 @@ def transformer_frame(model: Transformer, *, long: bool, still: bool = False) ->
         else np.zeros((model.d,) * 2)
     )
     if not long:
-        return _frame_at_rest(V)
+        return frame_at_rest(V)
     turns = not still and model.mlp is None and model.norm.name == "post"
     heads = [matrix for head in model.heads for matrix in (head.product, head.V)]
     return _frame_of(V, heads, may_turn=turns)
 
 
 def _rest_frame(head: Head) -> Frame:
-    return _frame_at_rest(head.V)
+    return frame_at_rest(head.V)
 
 
-def _frame_at_rest(V: Array) -> Frame:
+def frame_at_rest(V: Array) -> Frame:
+    """The coordinates of a model that V moves."""
     d = len(V)
     values = np.linalg.eigvals(V)
     leading = float(values.real.max())

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 
 import numpy as np
 
 from parkade.base import progress
 from parkade.base.errors import ParkadeError, StuckError
-from parkade.base.types import Array, MaskName
+from parkade.base.types import Array
 from parkade.model.layers import Layers
 from parkade.model.model import Model
 from parkade.runs.stats import Stats
 from parkade.solve.equilibrium import unstable_until
-from parkade.solve.lower import plain_head
 from parkade.solve.options import Hooks, Problem
 from parkade.solve.pace import Pace, foresee, slowness
 from parkade.solve.piecewise import Piecewise
 from parkade.solve.plan import Plan
 from parkade.solve.record import Recorder
-from parkade.solve.stepper import Stepper, Steps, broken, has_vanished, undefined
-from parkade.solve.sums import Sums, together
+from parkade.solve.stepper import Steps, broken, has_vanished, undefined
+from parkade.solve.steppers import Steppers
+from parkade.solve.sums import together
 
 _CHUNK_SECONDS = 0.05
 _CHUNK_STEPS = 256
@@ -41,8 +40,9 @@ def integrate(
     `kept` are in the model's coordinates, but without the rotation of the frame.
     """
     options = problem.options
-    begin = _Beginnings(hooks)
+    steppers = Steppers(alone=hooks.alone)
     begun = time.perf_counter()
+    begin = steppers.begin
     stepper = Piecewise(plan, x0, begin) if plan.pieces else begin(plan, problem, x0)
     effort = foresee(plan, problem, len(x0))
     if effort.seconds > progress.PATIENCE:  # nothing can be said during a step
@@ -96,7 +96,7 @@ def integrate(
             if hooks.cancelled():
                 raise ParkadeError("cancelled")
     rejected = stepper.rejected
-    name, engine, why = together(begin.sums, x0.shape[1])
+    name, engine, why = together(steppers.sums, x0.shape[1])
     stats = Stats(
         method=plan.method,
         reason=plan.reason,
@@ -105,7 +105,7 @@ def integrate(
         steps=steps,
         rejected=rejected,
         evaluations=stepper.stages * (steps + rejected),
-        seconds=time.perf_counter() - begun - begin.waited,
+        seconds=time.perf_counter() - begun - steppers.waited,
         sums=name,
         sums_reason=why,
         stopped=stopped,
@@ -132,38 +132,3 @@ def _finite(model: Model, taken: Steps) -> tuple[Steps | None, str]:
             sound = (times[:i], tokens[:i], dense[:i]) if i else None
             return sound, undefined(now, token, f"before t={t:g}")
     return taken, ""
-
-
-class _Beginnings:
-    """Creates steppers, and notes their sums and the seconds that compilation took."""
-
-    def __init__(self, hooks: Hooks) -> None:
-        self.sums: list[Sums] = []
-        self.waited = 0.0
-        self._alone = hooks.alone
-
-    def __call__(self, plan: Plan, problem: Problem, x0: Array) -> Stepper:
-        """The stepper for a plan."""
-        self.sums.append(plan.sums)
-        if plan.frame is None:
-            from parkade.solve.naive import NaiveExplicit
-            from parkade.solve.naive_implicit import NaiveImplicit
-            from parkade.solve.naive_splitting import NaiveSplitting
-
-            naive: dict[str, Callable[[Problem, Array], Stepper]] = {
-                "explicit": NaiveExplicit,
-                "implicit": NaiveImplicit,
-                "splitting": NaiveSplitting,
-            }
-            return naive[plan.method](problem, x0)
-        lap = time.perf_counter()
-        from parkade.solve import compiled, warmup
-
-        n, d = len(x0), problem.model.d
-        on_all_cores = self._alone and compiled.is_large(plan, n)
-        mask: MaskName = "causal" if problem.model.triangular else "full"
-        any_query, parts = plan.sums.lengths is not None, plain_head(problem) is None
-        kind = (plan.method, d, plan.sums.name, mask, on_all_cores, any_query, parts)
-        warmup.warm_up(warmup.Kind.of(*kind))
-        self.waited += time.perf_counter() - lap
-        return compiled.Compiled(plan, plan.frame, problem, x0, on_all_cores=on_all_cores)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parkade.base.constants import SNAP
 from parkade.base.types import Array
-from parkade.solve.lower import plain_head
 from parkade.solve.rules import ELIMINATION_SECONDS, STEP_RATIO
 
 if TYPE_CHECKING:
@@ -54,9 +53,9 @@ def foresee(plan: Plan, problem: Problem, n: int) -> Effort:
     if plan.method == "implicit":
         unknowns = n * (model.d - 1)
         seconds *= STEP_RATIO
-        if plan.frame is None:  # a Jacobian of finite differences
+        if plan.kernel == "naive":  # a Jacobian of finite differences
             seconds += unknowns * velocity
-        if plan.frame is None or not model.triangular:
+        if plan.kernel == "naive" or not model.triangular:
             seconds += ELIMINATION_SECONDS * unknowns**3
     if plan.method == "splitting":
         from parkade.solve.brownian import longest_step, most_cells
@@ -66,14 +65,14 @@ def foresee(plan: Plan, problem: Problem, n: int) -> Effort:
             fewest += piece.options.t_end / longest_step(piece.model, piece.options.tol)
             cells = max(cells, most_cells(piece.model, piece.options.tol))
         seconds += 2 * cells * n * model.d * _CELL_SECONDS
-    V = None if plan.frame is None or plan.pieces else plan.frame.V
+    V = None if plan.kernel == "naive" or plan.pieces else plan.frame.V
     return Effort(seconds, fewest, V, _turning(plan, problem))
 
 
 def slowness(plan: Plan, problem: Problem, n: int, seconds: float) -> str:
     """That each step takes many seconds, and what to do about that, as a sentence."""
     model = problem.model
-    whole = plan.method == "implicit" and (plan.frame is None or not model.triangular)
+    whole = plan.method == "implicit" and (plan.kernel == "naive" or not model.triangular)
     remedy = "fewer tokens make it faster"
     if whole:
         remedy = (
@@ -89,10 +88,8 @@ def _turning(plan: Plan, problem: Problem) -> float:
     Of the first token this is certain under the causal mask, but for exact equilibria. Frozen
     tokens may hold it, and so may other parts of a model.
     """
-    frame = plan.frame
-    if frame is None or not frame.rotates or plan.pieces or len(problem.fixed.tokens):
-        return 0.0
-    return 0.0 if plain_head(problem) is None else frame.turning
+    alone = plan.kernel == "head" and not plan.pieces and not len(problem.fixed.tokens)
+    return plan.frame.turning if alone else 0.0
 
 
 class Pace:

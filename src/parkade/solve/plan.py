@@ -8,18 +8,25 @@ from typing import Literal
 import numpy as np
 
 from parkade.base.memory import available_memory
-from parkade.base.types import Array
 from parkade.model.layers import Layers
 from parkade.model.model import Model
-from parkade.model.parts.head import Head
 from parkade.model.transformer import Transformer
 from parkade.solve import rules
 from parkade.solve import sums as summing
-from parkade.solve.frame import Frame, long_run_frame, rest_frame, transformer_frame
+from parkade.solve.frame import (
+    Frame,
+    frame_at_rest,
+    long_run_frame,
+    rest_frame,
+    transformer_frame,
+)
 from parkade.solve.lower import field_obstacle, kernel_head, plain_head
 from parkade.solve.options import Problem
 from parkade.solve.rules import WHOLE
 from parkade.solve.sums import Sums
+
+Kernel = Literal["head", "field", "naive"]
+Method = Literal["explicit", "implicit", "splitting"]
 
 _COUPLES = "the implicit method needs all weights under full attention"
 NOT_CAUSAL, IN_TURN = "not causal", "drift and noise in turn"
@@ -30,19 +37,33 @@ _CANCELS = "V does not attract, so large forces cancel in the end"
 
 @dataclass(frozen=True)
 class Plan:
-    """An integrator, the frame, the sums, and the reasons for them."""
+    """How a run is computed, and why.
 
-    method: Literal["explicit", "implicit", "splitting"]
+    Attributes
+    ----------
+    kernel : str
+        What computes velocities: the kernels for one plain "head", those for a "field" of several
+        parts, or the "naive" velocity of the model.
+    method : str
+        The integrator.
+    reason : str
+        Why this integrator.
+    sums : Sums
+    frame : Frame
+        The coordinates of the run. A naive run uses those of the model.
+    pieces : tuple of Problem
+        For several models, one after the other: each as a problem. The rest is for the first.
+    ends : tuple of float
+        When each of them ends.
+    """
+
+    kernel: Kernel
+    method: Method
     reason: str
     sums: Sums
-    frame: Frame | None
-    """None for a model that no kernel covers."""
-    spin: Array
-    """Generator of the rotation of the frame."""
+    frame: Frame
     pieces: tuple[Problem, ...] = ()
-    """For several models, one after the other: each as a problem. The rest is for the first."""
     ends: tuple[float, ...] = ()
-    """When each of them ends."""
 
 
 def choose(problem: Problem, n: int) -> Plan:
@@ -50,24 +71,14 @@ def choose(problem: Problem, n: int) -> Plan:
     model = problem.model.unfolded(problem.options.t_end)
     if isinstance(model, Layers):
         return _one_after_the_other(problem, model, n)
-    if problem.noisy:
-        return _noisy(problem, n)
-    head = plain_head(problem)
-    if head is None:
-        covered = not field_obstacle(problem.model, problem.fixed.tokens)
-        return _transformer(problem, n) if covered else _naive(problem, n)
-    method, reason, frame = _integrator(problem, head, n)
-    obstacle = preference = ""
-    if method == "implicit" and not problem.model.triangular:
-        obstacle = _COUPLES
-    elif method == "implicit" and not frame.attracts and _can_store(n):
-        preference = _CANCELS
-    sums = summing.choose(problem, n, obstacle=obstacle, preference=preference)
-    stores = method == "implicit" and sums.name == "direct" and problem.model.triangular
-    if stores and problem.options.method == "auto" and not _can_store(n):
-        reason = "too many tokens to store their weights"
-        method, frame = "explicit", rest_frame(head)
-    return Plan(method, reason, sums, frame, frame.spin)
+    kernel = _kernel(problem)
+    method, reason, frame = _method(problem, kernel, n)
+    sums = _sums(problem, kernel, method, frame, n)
+    stores = method == "implicit" and sums.name == "direct" and model.triangular
+    if stores and problem.options.method == "auto" and not _can_store(model, n):
+        method, reason = "explicit", "too many tokens to store their weights"
+        frame = _frame(problem, kernel, long=False)
+    return Plan(kernel, method, reason, sums, frame)
 
 
 def with_direct_sums(plan: Plan, reason: str) -> Plan:
@@ -88,24 +99,74 @@ def can_be_implicit(model: Model, n: int) -> bool:
     return (covered and model.triangular) or n * (model.d - 1) <= WHOLE
 
 
-def _integrator(
-    problem: Problem, head: Head, n: int
-) -> tuple[Literal["explicit", "implicit"], str, Frame]:
-    """The integrator, the reason and the frame; the memory for weights is checked later."""
-    model, options = problem.model, problem.options
+def _kernel(problem: Problem) -> Kernel:
+    """What computes the velocities of a model."""
+    if plain_head(problem) is not None:
+        return "head"
+    model = problem.model
+    couples = problem.options.method == "implicit" and not model.triangular
+    # The kernels for transformers have no Jacobian of all tokens together.
+    return "naive" if couples or field_obstacle(model, problem.fixed.tokens) else "field"
+
+
+def _method(problem: Problem, kernel: Kernel, n: int) -> tuple[Method, str, Frame]:
+    """The integrator, why it is this one, and the frame; memory for weights is checked later."""
+    options = problem.options
+    if problem.noisy:
+        return "splitting", IN_TURN, _frame(problem, kernel, long=False)
     if options.method == "explicit":
-        return "explicit", "requested", rest_frame(head)
+        return "explicit", "requested", _frame(problem, kernel, long=False)
     if options.method == "auto" and _is_short(problem):
-        return (*rules.VERDICTS[rules.BRIEF], rest_frame(head))
-    frame = long_run_frame(head, frozen=problem.still or len(problem.fixed.tokens) > 0)
+        return (*rules.VERDICTS[rules.BRIEF], _frame(problem, kernel, long=False))
+    frame = _frame(problem, kernel, long=True)
     if options.method == "implicit":
         return "implicit", "requested", frame
-    verdict = rules.CHEAPER
-    if not _explicit_is_cheaper(problem, frame, n):
-        small = can_be_implicit(model, n)
-        verdict = rules.long_run(frame.rotates, bool(frame.spin.any()), model.triangular, small)
-    method, reason = rules.VERDICTS[verdict]
-    return method, reason, frame if method == "implicit" else rest_frame(head)
+    method, reason = _long_method(problem, kernel, frame, n)
+    return method, reason, frame if method == "implicit" else _frame(problem, kernel, long=False)
+
+
+def _long_method(
+    problem: Problem, kernel: Kernel, frame: Frame, n: int
+) -> tuple[Literal["explicit", "implicit"], str]:
+    """The integrator for a long run in this frame, and why it is this one."""
+    model, plain = problem.model, kernel == "head"
+    small = can_be_implicit(model, n)
+    if plain and _explicit_is_cheaper(problem, frame, n):
+        return rules.VERDICTS[rules.CHEAPER]
+    if not plain and not model.triangular:
+        return "explicit", NOT_CAUSAL if kernel == "field" else "not known to be causal"
+    if kernel == "naive" and not small:
+        return "explicit", f"n·(d−1) > {WHOLE}: too many finite differences"
+    turns = plain and bool(frame.spin.any())
+    return rules.VERDICTS[rules.long_run(frame.rotates, turns, model.triangular, small)]
+
+
+def _frame(problem: Problem, kernel: Kernel, *, long: bool) -> Frame:
+    """The frame of a short or of a long run."""
+    model, still = problem.model, problem.still
+    if kernel == "naive":
+        return frame_at_rest(np.zeros((model.d, model.d)))
+    head = plain_head(problem)
+    if head is None:
+        assert isinstance(model, Transformer)
+        return transformer_frame(model, long=long, still=still)
+    if long:
+        return long_run_frame(head, frozen=still or len(problem.fixed.tokens) > 0)
+    return rest_frame(head)
+
+
+def _sums(problem: Problem, kernel: Kernel, method: Method, frame: Frame, n: int) -> Sums:
+    """The sums of a run."""
+    if kernel == "naive":
+        return summing.naive(problem, n)
+    if kernel == "field":
+        return summing.of_transformer(problem, n)
+    obstacle = preference = ""
+    if method == "implicit" and not problem.model.triangular:
+        obstacle = _COUPLES
+    elif method == "implicit" and not frame.attracts and _can_store(problem.model, n):
+        preference = _CANCELS
+    return summing.choose(problem, n, obstacle=obstacle, preference=preference)
 
 
 def _is_short(problem: Problem) -> bool:
@@ -135,80 +196,28 @@ def _explicit_is_cheaper(problem: Problem, frame: Frame, n: int) -> bool:
     )
 
 
-def _transformer(problem: Problem, n: int) -> Plan:
-    """The plan for a transformer with several heads, an MLP, positions or a normalisation."""
-    model, options = problem.model, problem.options
-    assert isinstance(model, Transformer)
-    sums = summing.of_transformer(problem, n)
-    rest = transformer_frame(model, long=False)
-    long = transformer_frame(model, long=True, still=problem.still)
-    fits = 4.0 * len(model.heads) * n * n <= 0.5 * available_memory()
-    if options.method == "explicit":
-        return Plan("explicit", "requested", sums, rest, rest.spin)
-    if options.method == "implicit":
-        if not model.triangular:
-            return _naive(problem, n)
-        return Plan("implicit", "requested", sums, long, long.spin)
-    if _is_short(problem):
-        reason = rules.VERDICTS[rules.BRIEF][1]
-    elif not model.triangular:
-        reason = NOT_CAUSAL
-    elif long.rotates:
-        reason = rules.VERDICTS[rules.ROTATING][1]
-    elif not fits:
-        reason = "too many tokens to store their weights"
-    else:
-        return Plan(*rules.VERDICTS[rules.CAUSAL], sums, long, long.spin)
-    return Plan("explicit", reason, sums, rest, rest.spin)
-
-
-def _noisy(problem: Problem, n: int) -> Plan:
-    """The plan for a model with noise."""
-    model, reason = problem.model, IN_TURN
-    if isinstance(model, Transformer) and not field_obstacle(model, problem.fixed.tokens):
-        frame = transformer_frame(model, long=False)
-        return Plan("splitting", reason, summing.of_transformer(problem, n), frame, frame.spin)
-    still = np.zeros((model.d, model.d))
-    return Plan("splitting", reason, summing.naive(problem, n), None, still)
-
-
-def _naive(problem: Problem, n: int) -> Plan:
-    """The plan for a model that no kernel covers."""
-    model, options = problem.model, problem.options
-    sums = summing.naive(problem, n)
-    still = np.zeros((model.d, model.d))
-    if options.method != "auto":
-        return Plan(options.method, "requested", sums, None, still)
-    if _is_short(problem):
-        return Plan(*rules.VERDICTS[rules.BRIEF], sums, None, still)
-    if not model.triangular:
-        return Plan("explicit", "not known to be causal", sums, None, still)
-    if not can_be_implicit(model, n):
-        reason = f"n·(d−1) > {WHOLE}: too many finite differences"
-        return Plan("explicit", reason, sums, None, still)
-    return Plan(*rules.VERDICTS[rules.CAUSAL], sums, None, still)
-
-
 def _one_after_the_other(problem: Problem, model: Layers, n: int) -> Plan:
     """The plan for several models: the same integrator for all, which dense output needs.
 
     It is implicit if that is best for any of them and possible for all: explicit steps are a
     little cheaper in a short run, but many more in a long one.
     """
-    spans, fits = list(model.pieces(problem.options.t_end)), _can_store(n)
+    spans, fits = list(model.pieces(problem.options.t_end)), _can_store(model, n)
     if problem.noisy:
         return _noisy_pieces(problem, spans, n)
     implicit = replace(problem.options, method="implicit")
-    spins = [
+    frames = [
         _draft(replace(problem, model=one, options=implicit), n, fits)[2] for _, _, one in spans
     ]
     # One frame for all: it rotates if the tokens rotate in the same way all the time.
-    problem = replace(problem, still=any(not np.array_equal(spin, spins[0]) for spin in spins))
+    alike = all(np.array_equal(frame.spin, frames[0].spin) for frame in frames)
+    problem = replace(problem, still=not alike)
     drafts = [_draft(replace(problem, model=one), n, fits) for _, _, one in spans]
     method, reason, _ = drafts[0]
     if any(draft[0] != method for draft in drafts):
         method = "implicit" if can_be_implicit(model, n) and fits else "explicit"
         reason = next(why for how, why, _ in drafts if how == method)
+    assert method != "splitting"
     pieces = tuple(
         replace(
             problem,
@@ -236,23 +245,19 @@ def _noisy_pieces(problem: Problem, spans: list[tuple[float, float, Model]], n: 
     return replace(choose(pieces[0], n), pieces=tuple(pieces), ends=ends)
 
 
-def _draft(
-    problem: Problem, n: int, fits: bool
-) -> tuple[Literal["explicit", "implicit"], str, Array]:
-    """The integrator, the reason and the rotation of the frame.
+def _draft(problem: Problem, n: int, fits: bool) -> tuple[Method, str, Frame]:
+    """The integrator, why it is this one, and the frame.
 
     The sums are chosen only if the integrator depends on them, or if they may be refused: the
     coefficients of some take long to compute.
     """
-    head = plain_head(problem)
-    if head is None or problem.options.sums == "harmonic" or not fits:
-        plan = choose(problem, n)
-        assert plan.method != "splitting"
-        return plan.method, plan.reason, plan.spin
-    method, reason, frame = _integrator(problem, head, n)
-    return method, reason, frame.spin
+    if fits and plain_head(problem) is not None and problem.options.sums != "harmonic":
+        return _method(problem, "head", n)
+    plan = choose(problem, n)
+    return plan.method, plan.reason, plan.frame
 
 
-def _can_store(n: int) -> bool:
-    """Whether all weights of n tokens fit in memory."""
-    return 4.0 * n * n <= 0.5 * available_memory()
+def _can_store(model: Model, n: int) -> bool:
+    """Whether the weights of all heads for n tokens fit in memory."""
+    heads = len(model.heads) if isinstance(model, Transformer) else 1
+    return 4.0 * heads * n * n <= 0.5 * available_memory()

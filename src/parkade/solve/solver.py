@@ -87,7 +87,7 @@ class Solver:
             return None
         implicit = dataclasses.replace(options, method="implicit")
         other = planning.choose(dataclasses.replace(self.problem, options=implicit), n)
-        if other.frame is not None and other.frame.rotates:
+        if other.frame.rotates:
             return None
         return dataclasses.replace(other, reason=rules.VERDICTS[rules.INSTEAD][1])
 
@@ -113,7 +113,7 @@ class Solver:
             stats, trusted_until = integrate(plan, problem, x0, kept, hooks)
         times, tokens, dense = kept.result()
         return Trajectory.from_frame(
-            plan.spin,
+            plan.frame.spin,
             tokens,
             model=self.model,
             times=times,

@@ -99,7 +99,7 @@ def test_the_same_problem(planned, given):
     assert (plan["method"], plan["reason"]) == (chosen.method, chosen.reason)
     assert plan["engine"] == run.stats.engine
     assert plan["radius"] == pytest.approx(default_radius(given.model), rel=1e-12)
-    same(plan["frame"]["spin"], chosen.spin.ravel().tolist(), "spin")
+    same(plan["frame"]["spin"], chosen.frame.spin.ravel().tolist(), "spin")
     signs = np.sign(
         np.sum(np.reshape(plan["frame"]["basis"], (given.d,) * 2) * chosen.frame.basis, 0)
     )

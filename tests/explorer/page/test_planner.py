@@ -168,7 +168,7 @@ def test_the_same_runs(planned, setting):
     assert (found["steps"], found["rejected"]) == (native.stats.steps, native.stats.rejected)
     basis = np.reshape(found["plan"]["frame"]["basis"], (setting.d, setting.d))
     end = np.reshape(found["end"], (-1, setting.d)) @ basis.T
-    still = native.final if not plan.spin.any() else _stopped(native)
+    still = native.final if not plan.frame.spin.any() else _stopped(native)
     np.testing.assert_allclose(end, still, atol=1e-12)
     assert float(found["trusted"]) == pytest.approx(native.trusted_until, rel=1e-6)
     phase = float(found["plan"]["phase_known_until"])

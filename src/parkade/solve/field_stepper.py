@@ -1,0 +1,54 @@
+"""Runs of transformers of several parts with compiled engines, with and without noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parkade.base.types import Array
+from parkade.engine.field.field import Field
+from parkade.engine.steps.clock import STEP
+from parkade.engine.system import SMALL_D, Dims, unrolled
+from parkade.model.transformer import Transformer
+from parkade.solve.brownian import first_step, noise_of
+from parkade.solve.compiled import CompiledStepper
+from parkade.solve.lower import prepare_field
+from parkade.solve.workspace import field_workspace
+
+
+class FieldStepper(CompiledStepper):
+    """A transformer, whose code is the same in all dimensions."""
+
+    def _set_up(self, n: int, columns: int) -> tuple[Field, Any, Dims]:
+        problem = self._problem
+        assert isinstance(problem.model, Transformer)
+        field = prepare_field(problem.model, self._frame, problem.start - self._origin)
+        return field, field_workspace(self._engine, field, n, columns), unrolled(SMALL_D)
+
+    def check(self) -> None:
+        """Nothing to check: direct sums are exact."""
+
+    def _are_alone(self, x: Array) -> bool:
+        return len(x) == 1 and not len(self._system.inner)
+
+
+class NoisyFieldStepper(FieldStepper):
+    """A transformer with noise. The noise of a model is its own, and so are its steps."""
+
+    def _set_up(self, n: int, columns: int) -> tuple[Field, Any, Dims]:
+        field, work, dims = super()._set_up(n, columns)
+        problem, options = self._problem, self._problem.options
+        noise = noise_of(problem.model, problem.seed, problem.piece)
+        work = work._replace(noise=noise, wanted=problem.wanted)
+        work.clock[STEP] = first_step(problem.model, noise, options.tol, options.t_end)
+        return field, work, dims
+
+    def end(self) -> object:
+        """Nothing that the next model needs."""
+        return None
+
+    def resume(self, end: object) -> None:
+        """Begin anew."""
+
+    def resting(self) -> int:
+        """None: noise moves them all."""
+        return 0

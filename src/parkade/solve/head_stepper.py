@@ -1,0 +1,61 @@
+"""Runs of one plain head with compiled engines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parkade.base.errors import InaccurateSumsError
+from parkade.base.types import Array
+from parkade.engine.flow import linear_time
+from parkade.engine.steps.integrator import Work
+from parkade.engine.system import SMALL_D, Dims, System, unrolled
+from parkade.engine.vectors import frobenius
+from parkade.solve.compiled import CompiledStepper
+from parkade.solve.lower import prepare
+
+_ALONE = -40.0  # score, in base 2 and relative to its own, of another token that has no weight
+_CHECKED = 8  # number of tokens whose harmonic sums are compared with direct ones
+
+
+class HeadStepper(CompiledStepper):
+    """One plain head, with direct or harmonic sums."""
+
+    def _set_up(self, n: int, columns: int) -> tuple[System, Work, Dims]:
+        model, fixed, sums = self._problem.model, self._problem.fixed, self._plan.sums
+        system = prepare(
+            model,
+            fixed.tokens,
+            fixed.weights,
+            self._frame,
+            sums.table,
+            sums.accuracy,
+            sums.lengths,
+        )
+        work = self._engine.workspace(n, columns, causal=system.causal, stores=sums.table is None)
+        return system, work, unrolled(columns)
+
+    @property
+    def _uses_blas(self) -> bool:
+        return self._plan.method != "explicit" or self._problem.model.d >= SMALL_D
+
+    def check(self) -> None:
+        """Compare harmonic sums with direct ones, for a few tokens."""
+        system, x = self._system, self._x
+        if system.table is None:
+            return
+        chosen = np.linspace(0, len(x) - 1, _CHECKED).astype(int)
+        error = linear_time.error(system, self._dims, x, chosen)
+        if not error <= system.accuracy * max(1.0, frobenius(system.value)):
+            raise InaccurateSumsError(
+                f"at t={self.time:g} harmonic sums have an error of {error:.1g}, above the bound "
+                f"{system.accuracy:.1g}"
+            )
+
+    def _are_alone(self, x: Array) -> bool:
+        if len(self._system.frozen):
+            return False
+        if len(x) == 1:
+            return True
+        scores = x @ self._system.query.T @ x.T
+        others = (scores - scores.diagonal()[:, None])[np.tri(len(x), k=-1, dtype=bool)]
+        return bool(others.max() < _ALONE)

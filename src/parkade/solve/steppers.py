@@ -1,0 +1,54 @@
+"""The stepper of each plan."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from parkade.base.types import Array
+from parkade.solve.compiled import CompiledStepper
+from parkade.solve.field_stepper import FieldStepper, NoisyFieldStepper
+from parkade.solve.head_stepper import HeadStepper
+from parkade.solve.naive import NaiveExplicit
+from parkade.solve.naive_implicit import NaiveImplicit
+from parkade.solve.naive_splitting import NaiveSplitting
+from parkade.solve.options import Problem
+from parkade.solve.plan import Kernel, Method, Plan
+from parkade.solve.stepper import Stepper
+from parkade.solve.sums import Sums
+
+_COMPILED: dict[tuple[Kernel, Method], Callable[..., CompiledStepper]] = {
+    ("head", "explicit"): HeadStepper,
+    ("head", "implicit"): HeadStepper,
+    ("field", "explicit"): FieldStepper,
+    ("field", "implicit"): FieldStepper,
+    ("field", "splitting"): NoisyFieldStepper,
+}
+_NAIVE: dict[Method, Callable[[Problem, Array], Stepper]] = {
+    "explicit": NaiveExplicit,
+    "implicit": NaiveImplicit,
+    "splitting": NaiveSplitting,
+}
+
+
+class Steppers:
+    """Creates steppers, and notes their sums and the seconds that compilation took.
+
+    A run that is `alone` may use all cores.
+    """
+
+    def __init__(self, *, alone: bool) -> None:
+        self.sums: list[Sums] = []
+        self.waited = 0.0
+        self._alone = alone
+
+    def begin(self, plan: Plan, problem: Problem, x0: Array) -> Stepper:
+        """The stepper for a plan."""
+        self.sums.append(plan.sums)
+        if plan.kernel == "naive":
+            return _NAIVE[plan.method](problem, x0)
+        stepper = _COMPILED[plan.kernel, plan.method](plan, problem, x0, alone=self._alone)
+        start = time.perf_counter()
+        stepper.warm_up()
+        self.waited += time.perf_counter() - start
+        return stepper
