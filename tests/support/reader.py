@@ -219,6 +219,12 @@ class Reader:
         self.page.mouse.move(x, y)
         self.idle()
 
+    def point_at(self, k):
+        """Move the pointer to a token."""
+        box = self.on("ball").bounding_box()
+        x, y, _ = self.places()[k]
+        self.point(box["x"] + x, box["y"] + y)
+
     def follow(self, link):
         """Give the page another link, as the bar of addresses does, without waiting."""
         self.page.evaluate("link => { location.hash = link; }", link)
@@ -357,6 +363,12 @@ def has(picture, x, y, color, reach=1, within=12):
     return bool((away <= within).any())
 
 
+def ringed(picture, x, y, reach, color, within=60):
+    """Whether a ring of this colour and radius is seen around a point."""
+    around = [(reach, 0), (-reach, 0), (0, reach), (0, -reach)]
+    return sum(has(picture, x + dx, y + dy, color, 1, within) for dx, dy in around) >= 3
+
+
 def covered(words):
     """The pairs of drawn words that cover each other, in part at least."""
 
@@ -390,6 +402,11 @@ def difference(one, other):
 def same(one, other):
     """Whether two pictures are the same to the eye."""
     return one.shape == other.shape and np.abs(one - other).max() <= 8
+
+
+def number_of(name):
+    """The number of a token by its name, from 1: 12 for x₁₂; also the power in 10¹²."""
+    return int("".join(str("₀₁₂₃₄₅₆₇₈₉⁰¹²³⁴⁵⁶⁷⁸⁹".index(c) % 10) for c in name if not c.isascii()))
 
 
 def along(width, u):

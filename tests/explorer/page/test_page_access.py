@@ -72,10 +72,17 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
+def pale(reader):
+    """The texts that are seen and can hardly be read."""
+    texts = reader.page.evaluate(_TEXTS)
+    assert len(texts) > 100
+    return [t for t in texts if contrast(t["ink"], t["ground"]) < 4.5]
+
+
 def test_contrast(opened, small):
     """All text is readable, in the theme of the system and in the other one.
 
-    Told errors, menus, help and tips too.
+    Errors, menus, help and tips too.
     """
     reader = opened(f"{small}&V=1,0.5&token=2", color_scheme="dark")
     reader.type("beta", -1)
@@ -83,18 +90,13 @@ def test_contrast(opened, small):
     reader.on("link").click()
     reader.open_menu()
     reader.get("{ document.getElementById('help').show(); }")
-    box = reader.on("ball").bounding_box()
-    x, y, _ = reader.places()[0]
     for theme in ["dark", "light"]:
         assert reader.theme == theme
         reader.get("{ document.getElementById('help').close(); }")
-        reader.point(box["x"] + x, box["y"] + y)
+        reader.point_at(0)
         assert reader.on("tip").is_visible()
         reader.get("{ document.getElementById('help').show(); }")
-        texts = reader.page.evaluate(_TEXTS)
-        assert len(texts) > 100
-        pale = [t for t in texts if contrast(t["ink"], t["ground"]) < 4.5]
-        assert not pale
+        assert not pale(reader)
         reader.get("{ document.getElementById('theme').click(); }")
 
 
@@ -117,8 +119,7 @@ def test_phone(opened):
         assert box["width"] > 300
         assert box["height"] > 80
     for _ in ["light", "dark"]:
-        pale = [t for t in reader.page.evaluate(_TEXTS) if contrast(t["ink"], t["ground"]) < 4.5]
-        assert not pale
+        assert not pale(reader)
         reader.on("theme").tap()
     # The menu stays on the screen.
     reader.on("downloads").locator("summary").tap()
@@ -136,17 +137,13 @@ def test_desktop(turned, small):
     reader = turned(small)
     for size in [(1280, 800), (1024, 768), (1920, 1080)]:
         reader.resize(*size)
-        check_inside(reader, size)
-
-
-def check_inside(reader, size):
-    assert reader.get("document.documentElement.scrollWidth") <= size[0]
-    assert reader.get("document.documentElement.scrollHeight") <= size[1]
-    for name in ["ball", "timeline", "attention", "consumption", "status"]:
-        box = reader.on(name).bounding_box()
-        assert 0 <= box["x"] <= box["x"] + box["width"] <= size[0]
-        assert 0 <= box["y"] <= box["y"] + box["height"] <= size[1]
-    assert min(reader.on("ball").bounding_box()[side] for side in ("width", "height")) > 300
+        assert reader.get("document.documentElement.scrollWidth") <= size[0]
+        assert reader.get("document.documentElement.scrollHeight") <= size[1]
+        for name in ["ball", "timeline", "attention", "consumption", "status"]:
+            box = reader.on(name).bounding_box()
+            assert 0 <= box["x"] <= box["x"] + box["width"] <= size[0]
+            assert 0 <= box["y"] <= box["y"] + box["height"] <= size[1]
+        assert min(reader.on("ball").bounding_box()[side] for side in ("width", "height")) > 300
 
 
 def test_tab_reaches_everything(opened, small):
@@ -218,9 +215,9 @@ def test_every_control_has_a_name(opened):
     session = reader.context.new_cdp_session(reader.page)
     nodes = session.send("Accessibility.getFullAXTree")["nodes"]
     session.detach()
-    told = [(node["role"]["value"], node.get("name", {}).get("value", ""))
+    nodes = [(node["role"]["value"], node.get("name", {}).get("value", ""))
             for node in nodes if not node.get("ignored") and "role" in node]  # fmt: skip
-    controls = [(role, name) for role, name in told if role in ROLES]
+    controls = [(role, name) for role, name in nodes if role in ROLES]
     assert len(controls) > 60
     assert [role for role, name in controls if not name.strip()] == []
     sliders = [name for role, name in controls if role == "slider"]
@@ -258,7 +255,7 @@ _HEARD = """async () => {
 
 
 def test_a_screen_reader_is_not_flooded(opened, small):
-    """While the animation plays, the moment is told now and then."""
+    """While the animation plays, the moment is announced now and then."""
     reader = opened(small)
     reader.get(f"{{ {SLOW_SCREEN} }}")
     reader.on("play").click()

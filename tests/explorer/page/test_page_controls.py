@@ -187,14 +187,3 @@ def test_a_new_value_ends_the_run_before(opened, server):
     reader.until(lambda: len(ended) >= 8)  # the news may come later than the scene
     assert ended == ["net::ERR_ABORTED"] * 8
     assert reader.on("progress").is_hidden()
-
-
-def test_cancel(turned, small):
-    reader = turned(small)
-    before = reader.scene()
-    reader.follow(ENDLESS_LINK)
-    reader.on("cancel").click()
-    expect(reader.on("progress")).to_be_hidden()
-    expect(reader.on("toast")).to_have_text("Cancelled.")
-    assert reader.state == "stale"
-    np.testing.assert_array_equal(reader.scene()["frames"], before["frames"])

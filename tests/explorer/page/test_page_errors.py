@@ -1,10 +1,10 @@
-"""What goes wrong is told in words, where it belongs, and the last scene stays."""
+"""What goes wrong has a sentence where it belongs, and the last scene stays."""
 
 from __future__ import annotations
 
 import numpy as np
 from playwright.sync_api import expect
-from support.reader import difference, same
+from support.reader import difference, number_of, same
 
 REFUSED = "the server responded with a status of 422"
 
@@ -53,7 +53,7 @@ def test_wrong_values(turned, small):
     assert difference(reader.picture(), picture) == ""
 
 
-def test_all_that_is_wrong_is_told(opened):
+def test_each_wrong_setting_has_a_sentence(opened):
     """Of each setting at its control, not of the first one only."""
     reader = opened("n=0&d=2&beta=-1&T=10&V=much", wait=False)
     for name in ["n", "beta", "V"]:
@@ -75,19 +75,19 @@ def test_too_much_work(turned):
     """What would take for ever is refused with a time that would not."""
     reader = turned("n=16&d=2&V=1,-1;1,1&Q=1,2;0,1&T=10")
     reader.type("T", "1e50")
-    reader.forgive(REFUSED, certain=False)  # or told by the stream, if it had begun
+    reader.forgive(REFUSED, certain=False)  # or sent by the stream, if it had begun
     sentence = reader.text("T-error")
     assert sentence.startswith("T=10⁵⁰ would take about")
     longest = sentence.rpartition("choose T up to ")[2]
     number, _, power = longest.partition("·10")
     assert 1 <= float(number) < 10
-    assert 1 <= int(power.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789"))) < 50
+    assert 1 <= number_of(power) < 50
 
 
 def test_nothing_left_to_move(turned):
     reader = turned("n=3&d=2&beta=100&c=0.1&T=5")
     reader.check("frozen-renyi")
-    reader.forgive(REFUSED, certain=False)  # or told by the stream, if it had begun
+    reader.forgive(REFUSED, certain=False)  # or sent by the stream, if it had begun
     assert "leaves none to move" in reader.text("frozen-error")
 
 

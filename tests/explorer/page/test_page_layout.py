@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from support.reader import number_of
+
 SIZES = [
     (360, 740), (390, 844), (480, 900), (600, 800), (700, 900), (701, 390), (740, 360), (768, 1024),
     (780, 900), (800, 600), (820, 1180), (844, 390), (900, 640), (912, 1368), (999, 700),
@@ -98,9 +100,8 @@ def test_names_on_a_phone(turned):
         assert [w for w in reader.words(name) if w["left"] < 0 or w["right"] > wide] == []
     names = [w for w in reader.words("ball") if re.fullmatch("x[₀-₉]+", w["text"])]
     assert len(names) == 8
-    digits = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
     for name in names:
-        x, y, _ = reader.places()[int(name["text"][1:].translate(digits)) - 1]
+        x, y, _ = reader.places()[number_of(name["text"]) - 1]
         # The ring of a centre has a radius of 7.5.
         across = name["left"] - 8 < x < name["right"] + 8
         assert not (across and name["top"] - 8 < y < name["bottom"] + 8), name

@@ -63,8 +63,7 @@ def test_it_works(from_disk):
     lines = reader.text("token-text").split("\n")
     assert lines == ["x₃ alone.", "Drift 0° from its start."]
     reader.on("token").blur()
-    box, (x, y, _) = reader.on("ball").bounding_box(), reader.places()[0]
-    reader.point(box["x"] + x, box["y"] + y)
+    reader.point_at(0)
     assert reader.text("tip").split("\n")[1:] == [
         "alone",
         "the first token",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import matplotlib as mpl
 import numpy as np
 import pytest
-from support.reader import difference, has, near
+from support.reader import difference, has, near, ringed
 
 BARE = "t=0&show="
 CIRCLE = "n=12&d=2&beta=16&T=100&c=2"
@@ -163,13 +163,8 @@ def test_centres(turned, link):
     centers = {which: set(scene["centers"][which]) for which in ["renyi", "strong"]}
     chosen = alone(places, 22)
 
-    def ringed(picture, k, color):
-        x, y = places[k, :2]
-        around = [(7.5, 0), (-7.5, 0), (0, 7.5), (0, -7.5)]
-        return sum(has(picture, x + dx, y + dy, color, 1, 80) for dx, dy in around) >= 3
-
     def rings(picture, color):
-        return {k for k in chosen if ringed(picture, k, color)}
+        return {k for k in chosen if ringed(picture, *places[k, :2], 7.5, color, within=80)}
 
     both = reader.picture()
     assert rings(both, strong) == centers["strong"] & set(chosen) != set()

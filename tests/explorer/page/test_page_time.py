@@ -87,16 +87,12 @@ def test_keys_on_the_time_line(turned, small):
 def test_keys_anywhere(turned, small):
     reader = turned(small)
     times, merges = reader.scene()["times"], merge_times(reader)
-    reader.press("Home", ".", ".", ".")
-    assert reader.t == pytest.approx(times[3])
-    reader.press(",")
-    assert reader.t == pytest.approx(times[2])
-    reader.press("Home", "]")
-    assert reader.t == pytest.approx(merges[0])
-    reader.press("[")
-    assert reader.t == 0
-    reader.press("End")
-    assert reader.t == 100
+    for keys, t in [
+        (["Home", ".", ".", "."], times[3]), ([","], times[2]),
+        (["Home", "]"], merges[0]), (["["], 0), (["End"], 100),
+    ]:  # fmt: skip
+        reader.press(*keys)
+        assert reader.t == pytest.approx(t)
     reader.on("previous").click()
     assert reader.t == pytest.approx(merges[-1])
     reader.on("next").click()

@@ -1,10 +1,10 @@
-"""One token: pointed at, kept, found in every picture, and told in words that are true."""
+"""One token: pointed at, selected, marked in every picture, and described in true words."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.reader import has
+from support.reader import has, ringed
 
 BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
@@ -12,13 +12,6 @@ BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 def name(k):
     """The name of token k: x₁ is the first."""
     return f"x{k + 1}".translate(BELOW)
-
-
-def point_at(reader, k):
-    """Move the pointer to a token."""
-    box = reader.on("ball").bounding_box()
-    x, y, _ = reader.places()[k]
-    reader.point(box["x"] + x, box["y"] + y)
 
 
 def facts(scene, frame, k):
@@ -66,7 +59,7 @@ def test_pointing(turned, link):
         apart = np.hypot(*(places[:, :2] - places[k, :2]).T)
         if (apart[:k] < 5).any() or (np.delete(apart, k) < 1).any():
             continue  # another token is there
-        point_at(reader, k)
+        reader.point_at(k)
         assert reader.view["hover"] == k
         cluster, center, drift = facts(scene, frame, k)
         lines = reader.text("tip").split("\n")
@@ -86,8 +79,7 @@ def test_pointing(turned, link):
         ball, matrix = reader.pictures("ball", "attention")
         x, y, _ = places[k]
         accent = reader.color("accent")
-        assert sum(has(ball, x + dx, y + dy, accent, 1, 60)
-                   for dx, dy in [(11, 0), (-11, 0), (0, 11), (0, -11)]) >= 3  # fmt: skip
+        assert ringed(ball, x, y, 11, accent)
         side = min(matrix.shape[:2])
         assert has(matrix, side - 3, side * k / scene["n"], accent, 1, 60)
         seen |= {lines[1].split()[0], lines[2]}
@@ -98,7 +90,7 @@ def test_pointing(turned, link):
     assert not has(reader.picture(), x + 11, y, accent, 1, 60)
 
 
-def test_frozen_tokens_are_told(turned):
+def test_frozen_tokens_are_described(turned):
     reader = turned("n=30&d=2&beta=36&T=50&frozen=strong&c=2")
     k = reader.scene()["frozen_tokens"][-1]
     reader.type("token", k + 1)
@@ -108,20 +100,22 @@ def test_frozen_tokens_are_told(turned):
     assert "Attends to no token" in text
 
 
-def test_keeping(turned, small):
-    """By a click, by its number, by keys; a click again lets it go."""
-    reader = turned(f"{small}&t=0")
-    point_at(reader, 4)
+def click(reader, k):
+    """Click a token, and leave it."""
+    reader.point_at(k)
     reader.page.mouse.down()
     reader.page.mouse.up()
     reader.point()
+
+
+def test_selecting(turned, small):
+    """By a click, by its number, by keys; by a click again, no token is selected."""
+    reader = turned(f"{small}&t=0")
+    click(reader, 4)
     assert reader.view["token"] == 4
     assert reader.text("token-text").startswith(name(4))
     assert "token=5" in reader.link
-    point_at(reader, 4)
-    reader.page.mouse.down()
-    reader.page.mouse.up()
-    reader.point()
+    click(reader, 4)
     assert reader.view["token"] is None
     assert reader.text("token-text").startswith("Point at a token")
     reader.type("token", 7)
@@ -200,7 +194,7 @@ def test_attention_by_cluster(turned, small):
 
 
 def test_consumption(turned):
-    """The shares told are those of the tokens near a centre now."""
+    """The shares are those of the tokens near a centre now."""
     reader = turned("n=40&d=2&beta=36&T=50&c=2")
     scene = reader.scene()
     for frame in [0, len(scene["times"]) // 3, len(scene["times"]) - 1]:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
+from support.reader import number_of
 
 STEPS = 7
 
@@ -32,9 +33,8 @@ def scene_of(reader):
 
 def numbers(text):
     """The times of a text, as numbers."""
-    raised = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
     times = re.findall(r"t\s=\s([\d.]+)(?:·10([⁰¹²³⁴⁵⁶⁷⁸⁹]+))?", text)
-    return [float(lead) * 10.0 ** int(power.translate(raised) or 0) for lead, power in times]
+    return [float(lead) * 10.0 ** (number_of(power) if power else 0) for lead, power in times]
 
 
 def test_what_it_says_is_what_is_shown(tour):
@@ -96,7 +96,7 @@ def test_keys_buttons_and_the_way_back(tour):
     tour.page.go_back()
     tour.idle()
     assert tour.text("tour-title") == "They park"
-    # A screen reader is told the step, and the dots say where it is.
+    # A screen reader hears the step, and the dots say where it is.
     live = tour.page.locator("#tour [aria-live=polite]")
     expect(live).to_contain_text("They park")
     current = tour.on("tour-steps").locator("[aria-current=step]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from playwright.sync_api import expect
 from support.explorer import ENDLESS_LINK
 from support.reader import difference, download
@@ -44,13 +45,16 @@ def check_downloads(reader, tmp_path):
 
 def test_cancelled(turned, small, tmp_path):
     reader = turned(small)
-    picture = reader.picture()
+    picture, frames = reader.picture(), reader.scene()["frames"]
     check_mark(reader, "ready", stale=False)
     reader.follow(ENDLESS_LINK)
     expect(reader.on("progress")).to_be_visible()
     check_mark(reader, "computing", stale=True)
     reader.on("cancel").click()
+    expect(reader.on("progress")).to_be_hidden()
+    expect(reader.on("toast")).to_have_text("Cancelled.")
     check_mark(reader, "stale", stale=True)
+    np.testing.assert_array_equal(reader.scene()["frames"], frames)
     assert reader.value("n") == "1000"
     check_downloads(reader, tmp_path)
     # The link that is copied is of the picture too.
@@ -63,7 +67,7 @@ def test_cancelled(turned, small, tmp_path):
     check_mark(reader, "ready", stale=False)
     assert reader.value("n") == "12"
     assert difference(reader.picture(), picture) == ""
-    # What is wrong is told of each setting.
+    # Each setting that is wrong has its sentence.
     reader.type("beta", -1)
     reader.type("n", 0)
     reader.forgive(REFUSED)
@@ -102,7 +106,7 @@ def test_while_a_slider_moves(turned, small):
 
 
 def test_the_server_comes_back(turned, small):
-    """The page asks until it answers, and goes on by itself; or at once, if it is told to."""
+    """The page asks until it answers, and goes on by itself; or at once, by a button."""
     reader = turned(small)
     reader.lose()
     reader.type("n", 20)

@@ -75,13 +75,6 @@ def test_a_new_connection_takes_the_place_of_the_oldest_that_waits(server, monke
         client.close()
 
 
-def large_page(content):
-    async def page(request):
-        return app.file_response(request, content, "text/html")
-
-    return page
-
-
 def large_result(content):
     return lambda *_: content
 
@@ -89,10 +82,10 @@ def large_result(content):
 def many_notes(_):
     """A run that says more than any system takes unread, then waits for the client to leave."""
 
-    def run(settings, limits, report, cancelled):
+    def run(job):
         for _ in range(100):
             tell.get()("x" * 2**18)
-        while not cancelled():
+        while not job.cancelled():
             time.sleep(0.01)
         return b""
 
@@ -102,7 +95,7 @@ def many_notes(_):
 def asked(port, path):
     """A client that has asked for something and read the first byte of the answer."""
     head = post(path, 2)
-    client = connected(port, f"{head if '/api/' in path else head.replace('POST', 'GET')}{{}}")
+    client = connected(port, f"{head.replace('POST', 'GET') if 'presets' in path else head}{{}}")
     assert client.recv(1) == b"H"
     return client
 
@@ -110,7 +103,7 @@ def asked(port, path):
 @pytest.mark.parametrize(
     ("name", "answer", "path"),
     [
-        ("_page", large_page, "/"),  # complete as far as uvicorn knows
+        ("_presets_text", large_result, "/api/presets"),  # complete as far as uvicorn knows
         ("_npz", large_result, "/api/download/npz"),
         ("_scene", large_result, "/api/run"),
         ("_scene", many_notes, "/api/run"),
@@ -125,7 +118,7 @@ def test_a_client_that_stops_reading_does_not_stay(monkeypatch, name, answer, pa
         client = asked(port, path)
         left = weakref.ref(open_ones(running)[0])
         until(lambda: left().stuck > 0)
-        if path == "/":
+        if path == "/api/presets":
             monkeypatch.setattr(connections, "HEAD_SECONDS", 0.0)
             until(lambda: left().transport.is_closing())  # once all is read
         else:

@@ -10,7 +10,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -47,8 +47,18 @@ MAX_BODY = 2**18
 BODY_SECONDS = 10.0
 """Seconds within which a request must have arrived."""
 
-Output = Callable[[Settings, Limits, Report, Callable[[], bool]], bytes]
-"""A function that computes what is sent for some settings."""
+
+class Job(NamedTuple):
+    """A run that a client has asked for, with the arguments of `compute_run`."""
+
+    settings: Settings
+    limits: Limits
+    report: Report
+    cancelled: Callable[[], bool]
+
+
+Output = Callable[[Job], bytes]
+"""A function that computes what is sent for a job."""
 
 
 def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> ASGIApp:
@@ -58,9 +68,9 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
     recent = Recent()
 
     def once(output: Output) -> Output:
-        def cached(settings: Settings, *more: Any) -> bytes:
-            key = output, tuple(settings.to_dict().values())
-            return recent.get(key, lambda: output(settings, *more))
+        def cached(job: Job) -> bytes:
+            key = output, tuple(job.settings.to_dict().values())
+            return recent.get(key, lambda: output(job))
 
         return cached
 
@@ -70,9 +80,7 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
                 settings = Settings.read(_decode(await _body(request)))
             except ClientDisconnect:
                 return Response()  # nobody receives it
-            task = runs.submit(
-                lambda report, cancelled: output(settings, allowed, report, cancelled)
-            )
+            task = runs.submit(lambda *hooks: output(Job(settings, allowed, *hooks)))
             return TaskResponse(task, media, name)
 
         return endpoint
@@ -84,17 +92,22 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
         finally:
             runs.close()
 
+    files: dict[str, tuple[Callable[[], bytes], str]] = {
+        "/": ((PAGE / "index.html").read_bytes, "text/html"),
+        # Browsers ask for this one where a document names none.
+        "/favicon.ico": ((PAGE / "icon.svg").read_bytes, "image/svg+xml"),
+        # All modules as one, as in an exported file: sixty requests would take longer.
+        "/static/main.js": (lambda: bundle(PAGE / "main.js").encode(), "text/javascript"),
+        "/api/schema": (_schema_text, "application/json"),
+        "/api/presets": (_presets_text, "application/json"),
+    }
     npz = computed(_npz, "application/octet-stream", "parkade.npz")
     html = computed(_html, "text/html; charset=utf-8", "parkade.html")
     live = computed(_live, "text/html; charset=utf-8", "parkade.html")
     app = Starlette(
         routes=[
-            Route("/", _page),
-            Route("/favicon.ico", _icon),
-            Route("/static/main.js", _script),
+            *(Route(path, _served(*file)) for path, file in files.items()),
             Mount("/static", StaticFiles(directory=PAGE, check_dir=False)),
-            Route("/api/schema", _schema),
-            Route("/api/presets", _presets),
             Route("/api/recorded/{name}", _recorded),
             Route("/api/run", computed(once(_scene), "application/x-ndjson"), methods=["POST"]),
             Route("/api/stairs", computed(once(_stairs), "application/x-ndjson"), methods=["POST"]),
@@ -113,69 +126,47 @@ def create_app(limits: Limits | None = None, queue: RunQueue | None = None) -> A
     return LocalOnly(app)
 
 
-def _scene(
-    settings: Settings, limits: Limits, report: Report, cancelled: Callable[[], bool]
-) -> bytes:
+def _scene(job: Job) -> bytes:
     from parkade.explorer.scenes.compute import compute_scene
 
-    scene = compute_scene(settings, limits, report, cancelled)
-    return json.dumps(scene, allow_nan=False).encode()
+    return json.dumps(compute_scene(*job), allow_nan=False).encode()
 
 
-def _stairs(
-    settings: Settings, limits: Limits, report: Report, cancelled: Callable[[], bool]
-) -> bytes:
+def _stairs(job: Job) -> bytes:
     from parkade.explorer.scenes.stairs import compute_stairs
 
-    return json.dumps(compute_stairs(settings, limits, report, cancelled)).encode()
+    return json.dumps(compute_stairs(*job)).encode()
 
 
-def _npz(
-    settings: Settings, limits: Limits, report: Report, cancelled: Callable[[], bool]
-) -> bytes:
+def _npz(job: Job) -> bytes:
     from parkade.explorer.scenes.compute import compute_run
 
-    run, _ = compute_run(settings, limits, report, cancelled)
+    run, _ = compute_run(*job)
     with temporary_directory() as folder:
         path = folder / "run.npz"
         run.save(path)
         return path.read_bytes()
 
 
-def _html(
-    settings: Settings, limits: Limits, report: Report, cancelled: Callable[[], bool]
-) -> bytes:
+def _html(job: Job) -> bytes:
     from parkade.explorer.scenes.compute import compute_scene
 
-    return export.page(compute_scene(settings, limits, report, cancelled)).encode()
+    return export.page(compute_scene(*job)).encode()
 
 
-def _live(
-    settings: Settings, limits: Limits, report: Report, cancelled: Callable[[], bool]
-) -> bytes:
+def _live(job: Job) -> bytes:
     from parkade.explorer.scenes.compute import compute_scene
     from parkade.explorer.standalone import contents
 
-    contents.check(settings)
-    return export.page(compute_scene(settings, limits, report, cancelled), live=True).encode()
+    contents.check(job.settings)
+    return export.page(compute_scene(*job), live=True).encode()
 
 
-async def _page(request: Request) -> Response:
-    return file_response(request, (PAGE / "index.html").read_bytes(), "text/html")
+def _served(content: Callable[[], bytes], media: str) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        return file_response(request, content(), media)
 
-
-async def _script(request: Request) -> Response:
-    # All modules as one, as in an exported file: sixty requests would take longer than the rest.
-    return file_response(request, bundle(PAGE / "main.js").encode(), "text/javascript")
-
-
-async def _icon(request: Request) -> Response:
-    # Browsers ask for this one where a document names none.
-    return file_response(request, (PAGE / "icon.svg").read_bytes(), "image/svg+xml")
-
-
-async def _schema(request: Request) -> Response:
-    return file_response(request, _schema_text(), "application/json")
+    return endpoint
 
 
 async def _recorded(request: Request) -> Response:
@@ -183,10 +174,6 @@ async def _recorded(request: Request) -> Response:
     if body is None:
         raise HTTPException(404)
     return file_response(request, body, "application/json", {"content-encoding": "gzip"})
-
-
-async def _presets(request: Request) -> Response:
-    return file_response(request, _presets_text(), "application/json")
 
 
 @cache

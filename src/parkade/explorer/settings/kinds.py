@@ -28,6 +28,7 @@ class Number(SettingField):
     derived: Derived | None = None
 
     control = "number"
+    sent: ClassVar[tuple[str, ...]] = ("low", "high", "whole", "slider", "derived")
     whole: ClassVar[bool] = False
 
     @property
@@ -50,17 +51,6 @@ class Number(SettingField):
         """The value with at most six digits."""
         return f"{value:g}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """What the page needs to show it, ready for JSON."""
-        return {
-            **super().to_dict(),
-            "low": self.low,
-            "high": self.high,
-            "whole": self.whole,
-            "slider": self.slider and self.slider._asdict(),
-            "derived": self.derived and self.derived._asdict(),
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
 class WholeNumber(Number):
@@ -74,6 +64,7 @@ class WholeNumber(Number):
 
     resets_view: bool = False
 
+    sent = (*Number.sent, "resets_view")
     whole = True
 
     @property
@@ -91,10 +82,6 @@ class WholeNumber(Number):
         """The value with all its digits."""
         return str(value)
 
-    def to_dict(self) -> dict[str, Any]:
-        """What the page needs to show it, ready for JSON."""
-        return {**super().to_dict(), "resets_view": self.resets_view}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Seed(WholeNumber):
@@ -105,10 +92,7 @@ class Seed(WholeNumber):
     next_label: str
 
     control = "seed"
-
-    def to_dict(self) -> dict[str, Any]:
-        """What the page needs to show it, ready for JSON."""
-        return {**super().to_dict(), "next_label": self.next_label}
+    sent = (*WholeNumber.sent, "next_label")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +102,7 @@ class Choice(SettingField):
     options: Mapping[str, str]
 
     control = "choice"
+    sent = ("options",)
 
     @property
     def expected(self) -> str:
@@ -133,10 +118,6 @@ class Choice(SettingField):
     def text(self, value: Any) -> str:
         """The words for the value."""
         return self.options[value]
-
-    def to_dict(self) -> dict[str, Any]:
-        """What the page needs to show it, ready for JSON."""
-        return {**super().to_dict(), "options": list(map(list, self.options.items()))}
 
 
 _DIAGONAL = Slider(-2.0, 2.0)
@@ -161,6 +142,7 @@ class Matrix(SettingField):
     slider: Slider = _DIAGONAL
 
     control = "matrix"
+    sent = ("size", "slider")
     longest: ClassVar[int] = 2**16  # characters
     other: ClassVar[str] = "I "  # a form that texts elsewhere do not have
     expected = 'must be a text like "I", "1,1,-1", "0,-1;1,0" or "random:1"'
@@ -201,7 +183,3 @@ class Matrix(SettingField):
             size_range = {"low": f"{low:g}", "high": f"{high:g}"}
             raise InputError(self.too_large.format(name=name, **size_range, got=f"{wrong[0]:g}"))
         return matrix
-
-    def to_dict(self) -> dict[str, Any]:
-        """What the page needs to show it, ready for JSON."""
-        return {**super().to_dict(), "size": self.size, "slider": self.slider._asdict()}

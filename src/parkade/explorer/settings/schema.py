@@ -85,6 +85,8 @@ class SettingField(ABC):
 
     control: ClassVar[str]
     """The name of the control on the page."""
+    sent: ClassVar[tuple[str, ...]]
+    """The attributes of this kind of setting that the page needs besides those of all kinds."""
 
     @property
     def title(self) -> str:
@@ -122,7 +124,15 @@ class SettingField(ABC):
         idle = {name: list(values) for name, values in self.idle.items()}
         more = {"group": self.group, "help": self.help, "idle": idle}.items()
         usual = {"control": self.control, "label": self.label, "symbol": self.symbol}
-        return usual | {name: value for name, value in more if value}
+        own = {name: _plain(getattr(self, name)) for name in self.sent}
+        return usual | {name: value for name, value in more if value} | own
+
+
+def _plain(value: Any) -> Any:
+    """A slider, a derived number, options or anything else, ready for JSON."""
+    if isinstance(value, Mapping):
+        return list(map(list, value.items()))
+    return value._asdict() if isinstance(value, Slider | Derived) else value
 
 
 def declared(settings: type) -> dict[str, SettingField]:

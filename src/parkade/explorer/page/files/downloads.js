@@ -4,7 +4,7 @@ import { byId, make } from '../dom.js';
 import { figurePng, figureSvg } from '../draw/figure.js';
 import { recordGif, recordVideo, videoType } from './record.js';
 import { toast } from '../panels/panels.js';
-import { Refusal } from '../refusal.js';
+import { sentenceOf } from '../refusal.js';
 import { TABLES } from './tables.js';
 
 function save(blob, name) {
@@ -47,8 +47,7 @@ export class Downloads {
         toast(ends);
       }
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      toast(error.message);
+      toast(sentenceOf(error));
     }
   }
 

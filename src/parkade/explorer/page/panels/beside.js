@@ -8,7 +8,7 @@ import { forecastScene } from './forecastscene.js';
 import { counted, plain, short } from '../format.js';
 import { TokenColors, pathVertices } from '../draw/look.js';
 import { themeColors } from '../draw/palette.js';
-import { Refusal } from '../refusal.js';
+import { sentenceOf } from '../refusal.js';
 import { Scene } from '../scene.js';
 
 const root = document.documentElement;
@@ -77,18 +77,17 @@ export class Beside {
   async compute({ name, value }, settings) {
     const mine = new AbortController();
     this.run = mine;
-    const tell = (text) => { if (this.run === mine) this.say(text); };
+    const update = (text) => { if (this.run === mine) this.say(text); };
     this.put(null, this.names(name, settings[name], value), true);
-    tell('computing…');
+    update('computing…');
     try {
       const data = await this.source.scene({ ...settings, [name]: value }, {
-        signal: mine.signal, onProgress: (share) => tell(`computing… ${Math.round(100 * share)} %`), onNote: tell,
+        signal: mine.signal, onProgress: (share) => update(`computing… ${Math.round(100 * share)} %`), onNote: update,
       });
       if (this.run === mine) this.put(new Scene(data), this.names(name, settings[name], value));
     } catch (error) {
       if (error.name === 'AbortError') return;
-      if (!(error instanceof Refusal)) throw error;
-      tell(error.message);
+      update(sentenceOf(error));
     } finally {
       if (this.run === mine) this.run = null;
     }

@@ -7,7 +7,7 @@
 import { byId } from '../dom.js';
 import { drawKey } from '../draw/timeaxis.js';
 import { toast } from './panels.js';
-import { Refusal } from '../refusal.js';
+import { sentenceOf } from '../refusal.js';
 
 const COUNT = 100;
 const TOGETHER = 2;
@@ -104,8 +104,7 @@ export class Many {
     } catch (error) {
       if (this.under === mine) this.keep();
       if (error.name === 'AbortError') return;
-      if (!(error instanceof Refusal)) throw error;
-      toast(error.message);
+      toast(sentenceOf(error));
     }
   }
 
