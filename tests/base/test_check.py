@@ -1,4 +1,4 @@
-"""Validation: every error message says what was got and what was expected."""
+"""Validation: every error message says what is wrong and what was expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers for JSON."""
+"""Numbers that JSON can hold."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Tables of text."""
+"""Tables of text for terminals."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The plot of lengths."""
+"""The plot of the lengths of tokens."""
 
 from __future__ import annotations
 

@@ -3,11 +3,7 @@
 import dataclasses
 import itertools
 import math
-import subprocess
-import sys
-import threading
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PathCollection
@@ -289,71 +285,6 @@ def test_caption_names_the_model():
     assert plots.overview(run).get_suptitle() == expected
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0, "0"), (20000, "20000"), (-0.25, "−0.25"), (98.4812, "98.48"),
-        (1e60, "$10^{60}$"), (2.5e13, r"$2.5\times10^{13}$"),
-    ],
-)  # fmt: skip
-def test_numbers_are_written_as_in_a_paper(value, text):
-    assert style.number(value) == text
-
-
-# Files
-
-
-@pytest.mark.parametrize(("name", "head"), [("a.png", b"\x89PNG\r\n\x1a\n"), ("a.PDF", b"%PDF-1.")])
-def test_save_writes_the_kind_the_suffix_names(on_circle, tmp_path, name, head):
-    path = plots.save(plots.overview(on_circle), tmp_path / name)
-    content = path.read_bytes()
-    assert content.startswith(head)
-    assert len(content) > 5000
-    if head.startswith(b"%PDF"):
-        assert content.rstrip().endswith(b"%%EOF")
-        assert b"/FontFile2" in content  # TrueType, embedded
-        assert b"/Type3" not in content
-    else:
-        width = int.from_bytes(content[16:20], "big")
-        assert width == round(style.PAGE * 200)
-
-
-@pytest.mark.parametrize("kind", ["png", "pdf", "svg"])
-def test_the_same_figure_is_the_same_file(on_circle, tmp_path, kind, monkeypatch):
-    files = []
-    for clock in ("0", "1000000"):  # matplotlib takes the time of day from here
-        monkeypatch.setenv("SOURCE_DATE_EPOCH", clock)
-        files.append(plots.save(plots.circle(on_circle).figure, tmp_path / f"{clock}.{kind}"))
-    assert files[0].read_bytes() == files[1].read_bytes()
-
-
-def test_save_refuses_other_suffixes(on_circle, tmp_path):
-    with pytest.raises(pk.InputError, match=r"plot\.gif: .* one of \.png, \.pdf, \.svg"):
-        plots.save(plots.circle(on_circle).figure, tmp_path / "plot.gif")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_save_leaves_the_old_file_when_drawing_fails(on_circle, tmp_path, monkeypatch):
-    target = tmp_path / "plot.png"
-    target.write_bytes(b"old")
-    figure = plots.circle(on_circle).figure
-
-    def fail(file, **options):
-        file.write(b"half a figure")
-        raise RuntimeError("no ink")
-
-    monkeypatch.setattr(figure, "savefig", fail)
-    with pytest.raises(RuntimeError, match="no ink"):
-        plots.save(figure, target)
-    assert [path.name for path in tmp_path.iterdir()] == ["plot.png"]
-    assert target.read_bytes() == b"old"
-
-
-def test_save_wants_a_figure(on_circle, tmp_path):
-    with pytest.raises(pk.InputError, match=r"needs a matplotlib Figure, got Axes; .*ax\.figure"):
-        plots.save(plots.circle(on_circle), tmp_path / "plot.png")
-
-
 # Bad input
 
 
@@ -390,41 +321,6 @@ def test_a_time_that_was_not_kept_is_refused():
     run = simulate(2, 2.0, times=[0.0, 1.0, 2.0])
     with pytest.raises(pk.InputError, match=r"t=1\.5 is not among the 3 saved times"):
         plots.circle(run, t=1.5)
-
-
-# Notebooks, threads and imports
-
-
-def test_figures_show_themselves_in_a_notebook(on_circle):
-    assert plots.circle(on_circle).figure._repr_png_().startswith(b"\x89PNG")
-
-
-def test_threads_leave_the_settings_as_they_were(on_circle, tmp_path):
-    before = dict(mpl.rcParams)
-    failures = []
-
-    def work(i):
-        try:
-            plots.save(plots.circle(on_circle).figure, tmp_path / f"{i}.png")
-        except Exception as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
-    assert dict(mpl.rcParams) == before
-
-
-def test_importing_parkade_does_not_import_matplotlib_and_plots_not_pyplot():
-    code = (
-        "import sys, parkade, parkade.experiments.figures; assert 'matplotlib' not in sys.modules;"
-        "import parkade.plots; assert 'matplotlib.pyplot' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 @pytest.mark.parametrize("name", [r"$\frac{", "a $ b $ c^^", r"\$x$", "$", "50% of $5 and $6"])

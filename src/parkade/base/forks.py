@@ -23,7 +23,7 @@ class Lock(Protocol):
         """Acquire the lock; return whether that succeeded."""
 
     def release(self) -> None:
-        """Release the lock."""
+        """Release the lock, which is held."""
 
 
 _locks: list[Lock] = []

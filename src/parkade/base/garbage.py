@@ -1,4 +1,4 @@
-"""Look for garbage less often, in processes of our own.
+"""Look for garbage less often, in processes that parkade starts.
 
 A command imports hundreds of modules: hundreds of thousands of objects, and hardly any garbage.
 Python looks at all of them again and again, and once more at the end: a quarter of the time of a

@@ -1,4 +1,4 @@
-"""Common type aliases."""
+"""Type aliases that all folders share."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def conditions(v: dict[str, float]) -> list[Condition]:
 
 
 def _fits(v: dict[str, float]) -> bool:
-    """Whether all conditions hold."""
+    """Whether values of N, c, eps and beta fit the theorem."""
     return all(s.holds for s in conditions(v))
 
 

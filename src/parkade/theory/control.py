@@ -30,7 +30,7 @@ def schedule(
     n: int = 200,
     d: int = 2,
 ) -> Schedule:
-    """The inverse temperature β(t) that leaves about so many clusters at a depth.
+    """The inverse temperature β(t) that leaves a number of clusters at a depth, on average.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ def log_integrals(phi: Array, beta: float, r: float) -> tuple[Array, Array]:
 
 
 def _scaled_ei(x: ArrayLike) -> Array:
-    """Exp(−x) Ei(x)."""
+    """The exponential integral Ei(x), times exp(−x)."""
     from scipy.special import expi
 
     value = np.asarray(x, dtype=float)
@@ -130,7 +130,7 @@ def _scaled_ei(x: ArrayLike) -> Array:
 
 
 def _scaled_e1(x: ArrayLike) -> Array:
-    """Exp(x) E₁(x)."""
+    """The exponential integral E₁(x), times exp(x)."""
     from scipy.special import exp1
 
     value = np.asarray(x, dtype=float)

@@ -109,7 +109,7 @@ PHRASES = {
     "planes": "in the sum of its {planes} planes",
     "one": "{value:.6g}{turn:+.6g}i",
 }
-"""Parts of sentences."""
+"""Parts of the sentences of `CASES`."""
 
 
 def real_case(
