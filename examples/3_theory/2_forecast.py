@@ -1,6 +1,6 @@
 """
-Can the whole life be foretold?
-===============================
+Can the whole life be predicted?
+================================
 
 **Answer.** Yes, from the start alone. ``pk.theory.forecast`` follows only leaders, one after the
 other, and simulates nothing. After t = 100 it names every partner of this run, and every time to a
@@ -11,8 +11,8 @@ import parkade as pk
 from parkade import plots
 
 x0 = pk.sphere.uniform(200, 2, seed=1)
-foretold = pk.theory.forecast(x0, beta=64.0)
+forecast = pk.theory.forecast(x0, beta=64.0)
 run = pk.simulate(pk.Attention(d=2, beta=64.0), x0, t_end=1e60)
-found = pk.clusters.agreement(foretold, run.merge_tree())
-print(f"{found.right.sum()} of {len(found.right)} partners right, ln t off by {found.error:.4f}")
-plots.staircase(run, forecast=foretold)
+match = pk.clusters.agreement(forecast, run.merge_tree())
+print(f"{match.right.sum()} of {len(match.right)} partners right, ln t off by {match.error:.4f}")
+plots.staircase(run, forecast=forecast)

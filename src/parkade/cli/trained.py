@@ -113,11 +113,12 @@ def _text(found: StudyResults, written: Sequence[Path]) -> str:
 
     model, survey = found.model, found.survey
     kind = "causal" if model.causal else "encoder"
+    sinks = sum(map(len, survey.sinks))
     loss = "" if survey.losses is None else f"; loss {survey.losses.mean():.2f} nats a token"
     parts = [
         f"{model.name}: {model.family}, {kind}, {model.layers} layers of {model.head_count} heads, "
         f"d = {model.d}\n{survey.texts} texts, {sum(map(len, survey.words))} tokens{loss}; "
-        f"{sum(map(len, survey.sinks))} sinks",
+        f"{sinks} sink{'s' * (sinks != 1)}",
         _table(tables.heads_rows(found.heads)),
         _table(tables.depth_rows(survey)),
         _table(tables.capture_rows(survey)),

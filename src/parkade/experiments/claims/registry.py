@@ -42,21 +42,11 @@ from parkade.experiments.claims.ours import (
     lifetime,
     noise_threshold,
 )
-from parkade.experiments.claims.trained import (
-    ends as trained_ends,
-)
-from parkade.experiments.claims.trained import (
-    leaders as trained_leaders,
-)
-from parkade.experiments.claims.trained import (
-    mlp as trained_mlp,
-)
-from parkade.experiments.claims.trained import (
-    orbits as trained_orbits,
-)
-from parkade.experiments.claims.trained import (
-    spectra as trained_spectra,
-)
+from parkade.experiments.claims.trained import ends as trained_ends
+from parkade.experiments.claims.trained import leaders as trained_leaders
+from parkade.experiments.claims.trained import mlp as trained_mlp
+from parkade.experiments.claims.trained import orbits as trained_orbits
+from parkade.experiments.claims.trained import spectra as trained_spectra
 from parkade.experiments.experiment import by_name
 
 CLAIMS: dict[str, Claim] = by_name(

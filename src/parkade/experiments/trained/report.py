@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from parkade.base.files import directory
 from parkade.experiments import page
-from parkade.experiments.output import save_picture, write
+from parkade.experiments.output import Picture, save_picture, write
 from parkade.experiments.trained import results as tables
 from parkade.experiments.trained.figures import figures
 from parkade.experiments.trained.results import StudyResults
@@ -21,20 +23,43 @@ from parkade.trained.study.survey import clipped
 SHOWN = 80
 """Tokens that the explorer shows at most: a page of a few megabytes."""
 
-_NOTES = {
-    "heads": "The rows of Table 1 of arXiv:2411.04990 say how attention with this V alone would "
-    "end. λ are the eigenvalues of V on its range, with the gain of the norm.",
-    "depth": "Sinks are tokens that are five times longer than the median in some layer. Centred: "
-    "minus the mean of the other texts in the same layer. p by flips of sign over texts, not "
-    "corrected for the number of rows.",
-    "centers": "Where early tokens lead, tokens move to earlier ones rather than to later ones: by "
-    "about 0.04 more in the flow of the paper. Numbers of centres alone do not tell: text is "
-    "local, so there are fewer than in a random order, in both directions.",
-    "ablations": "Changed models are off the distribution that the weights were trained for: this "
-    "shows what parts do in this model, not what other models would learn.",
-    "iterated": "A layer of a trained model was not trained to be repeated, except in a model with "
-    "tied layers.",
+Rows: TypeAlias = list[list[str]]
+
+_SECTIONS: dict[str, tuple[str, str, Callable[[StudyResults], Rows]]] = {
+    "heads": (
+        "Heads",
+        "The rows of Table 1 of arXiv:2411.04990 say how attention with this V alone would end. λ "
+        "are the eigenvalues of V on its range, with the gain of the norm.",
+        lambda results: tables.heads_rows(results.heads),
+    ),
+    "depth": (
+        "Tokens over depth",
+        "Sinks are tokens that are five times longer than the median in some layer. Centred: minus "
+        "the mean of the other texts in the same layer. p by flips of sign over texts, not "
+        "corrected for the number of rows.",
+        lambda results: tables.depth_rows(results.survey),
+    ),
+    "centers": (
+        "Do early tokens lead?",
+        "Where early tokens lead, tokens move to earlier ones rather than to later ones: by about "
+        "0.04 more in the flow of the paper. Numbers of centres alone do not tell: text is local, "
+        "so there are fewer than in a random order, in both directions.",
+        lambda results: tables.capture_rows(results.survey),
+    ),
+    "ablations": (
+        "What holds tokens apart?",
+        "Changed models are off the distribution that the weights were trained for: this shows "
+        "what parts do in this model, not what other models would learn.",
+        lambda results: tables.ablation_rows(results.ablations),
+    ),
+    "iterated": (
+        "Layers repeated",
+        "A layer of a trained model was not trained to be repeated, except in a model with tied "
+        "layers.",
+        lambda results: tables.iteration_rows(results.iterated, results.times),
+    ),
 }
+"""The title of each section, a note, and its table."""
 
 
 def write_report(results: StudyResults, folder: Path, text: str) -> list[Path]:
@@ -44,14 +69,7 @@ def write_report(results: StudyResults, folder: Path, text: str) -> list[Path]:
         name: save_picture(partial(draw, results), height, folder / f"{name}.png", caption)
         for name, (draw, height, caption) in figures(results).items()
     }
-    sections = "\n".join(
-        f'<section id="{name}"><h2>{html.escape(_title(name))}</h2>'
-        f"<p>{html.escape(_NOTES[name])}</p>"
-        + page.picture(folder, picture.path.name, picture.caption)
-        + "".join(page.table(rows) for rows in _tables(results, name))
-        + "</section>"
-        for name, picture in made.items()
-    )
+    sections = "\n".join(_section(results, folder, *each) for each in made.items())
     data = json.dumps(results.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
     body = f"{_intro(results)}\n{sections}"
     return [
@@ -74,25 +92,13 @@ def explorer(model: Trained, text: str) -> str:
     return show(read.path(), words).text
 
 
-def _title(name: str) -> str:
-    return {
-        "heads": "Heads",
-        "depth": "Tokens over depth",
-        "centers": "Do early tokens lead?",
-        "ablations": "What holds tokens apart?",
-        "iterated": "Layers repeated",
-    }[name]
-
-
-def _tables(results: StudyResults, name: str) -> list[list[list[str]]]:
-    survey = results.survey
-    return {
-        "heads": lambda: [tables.heads_rows(results.heads)],
-        "depth": lambda: [tables.depth_rows(survey)],
-        "centers": lambda: [tables.capture_rows(survey)],
-        "ablations": lambda: [tables.ablation_rows(results.ablations)],
-        "iterated": lambda: [tables.iteration_rows(results.iterated, results.times)],
-    }[name]()
+def _section(results: StudyResults, folder: Path, name: str, picture: Picture) -> str:
+    title, note, rows = _SECTIONS[name]
+    return (
+        f'<section id="{name}"><h2>{html.escape(title)}</h2><p>{html.escape(note)}</p>'
+        f"{page.picture(folder, picture.path.name, picture.caption)}"
+        f"{page.table(rows(results))}</section>"
+    )
 
 
 def _intro(results: StudyResults) -> str:
@@ -103,8 +109,9 @@ def _intro(results: StudyResults) -> str:
     tokens = sum(len(words) for words in survey.words)
     return (
         f"<p>{html.escape(model.family)}, {kind}, {model.layers} layers of {model.head_count} "
-        f"heads, d = {model.d}. {survey.texts} texts, {tokens} tokens{loss}; {sinks} sinks. Every "
-        "number stands beside its null, the same measure where what is tested is absent.</p>"
+        f"heads, d = {model.d}. {survey.texts} texts, {tokens} tokens{loss}; "
+        f"{sinks} sink{'s' * (sinks != 1)}. Every number stands beside its null, "
+        "the same measure where what is tested is absent.</p>"
         '<p><a href="explorer.html">The tokens of a text in the explorer</a> · '
         '<a href="report.json">all numbers</a></p>'
     )

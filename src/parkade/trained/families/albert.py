@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from parkade.base.errors import InputError
-from parkade.trained.block import Block, Ends, Readout, Shape
+from parkade.trained.block import Block, Ends, Shape
 from parkade.trained.families import bert
 from parkade.trained.families.family import Family
 from parkade.trained.families.take import ModelSettings, Take
@@ -32,18 +32,8 @@ def _block(take: Take, settings: ModelSettings, shape: Shape, group: int) -> Blo
 
 
 def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:
-    e, head, at = settings.size("embedding_size", shape.d), None, "predictions."
-    if f"{at}dense.weight" in take:
-        own = f"{at}decoder.weight" in take
-        name = f"{at}decoder.weight" if own else "embeddings.word_embeddings.weight"
-        head = Readout(
-            unembed=take(name, shape.vocabulary, e),
-            bias=take.maybe(f"{at}bias", shape.vocabulary),
-            dense=(take(f"{at}dense.weight", e, shape.d), take(f"{at}dense.bias", e)),
-            activation=shape.activation,
-            norm=bert.norm(take, settings, f"{at}LayerNorm", e),
-        )
-    return bert.ends_of(take, settings, shape, e, head)
+    e, at = settings.size("embedding_size", shape.d), "predictions."
+    return bert.ends_of(take, settings, shape, e, at, at)
 
 
 ALBERT = Family("albert", ("albert",), "albert.", _shape, _block, _ends)

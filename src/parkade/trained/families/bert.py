@@ -71,12 +71,23 @@ def network_of(take: Take, shape: Shape, up: str, down: str) -> MLPWeights:
     )
 
 
-def ends_of(
-    take: Take, settings: ModelSettings, shape: Shape, e: int, head: Readout | None
-) -> Ends:
-    """Embeddings of size e, and a head."""
+def ends_of(take: Take, settings: ModelSettings, shape: Shape, e: int, at: str, dense: str) -> Ends:
+    """Embeddings of size e, and the head that fills masks, if there is one.
+
+    The names of the head's tensors begin with `at`, those of its inner layer with `dense`.
+    """
     types = settings.size("type_vocab_size", 2)
-    enlarge = None
+    head = enlarge = None
+    if f"{dense}dense.weight" in take:
+        own = f"{at}decoder.weight" in take
+        name = f"{at}decoder.weight" if own else "embeddings.word_embeddings.weight"
+        head = Readout(
+            unembed=take(name, shape.vocabulary, e),
+            bias=take.maybe(f"{at}bias", shape.vocabulary),
+            dense=(take(f"{dense}dense.weight", e, shape.d), take(f"{dense}dense.bias", e)),
+            activation=shape.activation,
+            norm=norm(take, settings, f"{dense}LayerNorm", e),
+        )
     if "encoder.embedding_hidden_mapping_in.weight" in take:
         name = "encoder.embedding_hidden_mapping_in"
         enlarge = take(f"{name}.weight", shape.d, e), take(f"{name}.bias", shape.d)
@@ -106,18 +117,8 @@ def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Blo
 
 
 def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:
-    d, head, at = shape.d, None, "cls.predictions."
-    if f"{at}transform.dense.weight" in take:
-        own = f"{at}decoder.weight" in take
-        name = f"{at}decoder.weight" if own else "embeddings.word_embeddings.weight"
-        head = Readout(
-            unembed=take(name, shape.vocabulary, d),
-            bias=take.maybe(f"{at}bias", shape.vocabulary),
-            dense=(take(f"{at}transform.dense.weight", d, d), take(f"{at}transform.dense.bias", d)),
-            activation=shape.activation,
-            norm=norm(take, settings, f"{at}transform.LayerNorm", d),
-        )
-    return ends_of(take, settings, shape, d, head)
+    at = "cls.predictions."
+    return ends_of(take, settings, shape, shape.d, at, f"{at}transform.")
 
 
 BERT = Family("bert", ("bert",), "bert.", _shape, _block, _ends)

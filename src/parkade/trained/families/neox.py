@@ -81,7 +81,7 @@ def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:
 
 def _norm(take: Take, settings: ModelSettings, name: str, d: int) -> NormWeights:
     eps = settings.number("layer_norm_eps", 1e-5)
-    return NormWeights(take(f"{name}.weight", d), take(f"{name}.bias", d), eps, centred=True)
+    return take.layer_norm(name, d, eps)
 
 
 NEOX = Family("neox", ("gpt_neox",), "gpt_neox.", _shape, _block, _ends)

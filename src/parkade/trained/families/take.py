@@ -10,7 +10,7 @@ import numpy as np
 
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.trained.block import Activation, Floats, Readout
+from parkade.trained.block import Activation, Floats, NormWeights, Readout
 from parkade.trained.formats.source import Stored
 
 _ACTIVATIONS: dict[str, Activation] = {
@@ -76,6 +76,11 @@ class Take:
             )
         numbers.flags.writeable = False
         return numbers
+
+    def layer_norm(self, name: str, size: int, eps: float) -> NormWeights:
+        """The LayerNorm whose gain and bias have this name."""
+        gain, bias = self(f"{name}.weight", size), self(f"{name}.bias", size)
+        return NormWeights(gain, bias, eps, centred=True)
 
     def maybe(self, name: str, *shape: int) -> Floats | None:
         """The tensor with this name, or None if there is none."""

@@ -6,24 +6,12 @@ import pytest
 import parkade as pk
 from parkade import plots
 from parkade.experiments.claims.registry import CLAIMS
-from parkade.experiments.claims.trained import (
-    ends as trained_ends,
-)
-from parkade.experiments.claims.trained import (
-    leaders as trained_leaders,
-)
-from parkade.experiments.claims.trained import (
-    mlp as trained_mlp,
-)
-from parkade.experiments.claims.trained import (
-    models as trained_models,
-)
-from parkade.experiments.claims.trained import (
-    orbits as trained_orbits,
-)
-from parkade.experiments.claims.trained import (
-    spectra as trained_spectra,
-)
+from parkade.experiments.claims.trained import ends as trained_ends
+from parkade.experiments.claims.trained import leaders as trained_leaders
+from parkade.experiments.claims.trained import mlp as trained_mlp
+from parkade.experiments.claims.trained import models as trained_models
+from parkade.experiments.claims.trained import orbits as trained_orbits
+from parkade.experiments.claims.trained import spectra as trained_spectra
 from parkade.experiments.experiment import TRAINED
 from parkade.model.parts.head import Head
 from parkade.trained.measures.endings import Ending

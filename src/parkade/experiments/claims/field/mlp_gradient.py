@@ -132,7 +132,7 @@ def measure(setup: Setup) -> Evidence:
     return Evidence(
         verdict="agrees" if good else "contradicts",
         measured=f"equal to {off:.0e}; fall {max(drops):.0e} "
-        f"(softmax {max(softmax_drops):.0e}); ≤ {most} clusters",
+        f"(softmax {max(softmax_drops):.0e}); clusters: ≤ {most}",
         false_alarm=0.0,  # that limits have few points is generic; all else is for every start
         numbers={
             "runs": len(cases),

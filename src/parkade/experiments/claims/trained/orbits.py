@@ -37,14 +37,16 @@ def measure(models: list[Trained], setup: Setup) -> Evidence:
     count, times = setup.choose((1, 1200), (6, 3000))
     iterated = iterations(model, texts_for(model, count), times, report=setup.report)
     ends = [one.ending for one in iterated if one.ending is not None]
-    clusters = sorted(len(end.clusters) for end in ends)
+    points = [len(end.clusters) for end in ends]
+    low, high = min(points), max(points)
+    span = f"{low}–{high}" if low < high else f"{low}"
     periods = [end.period for end in ends]
     known = sorted({p for p in periods if p is not None})
     moving = periods.count(None)
     return Evidence(
         verdict=verdict_on(iterated),
-        measured=f"{clusters[0]}–{clusters[-1]} points; {moving} of {len(ends)} texts move on"
-        + (f", periods {', '.join(map(str, known))}" if known else ""),
+        measured=f"points: {span}; still moving: {moving} of {len(ends)} texts"
+        + (f"; periods: {', '.join(map(str, known))}" if known else ""),
         false_alarm=0.0,  # a map from a given start has one end
         numbers={"times": times, "texts": [one.to_dict() for one in iterated]},
         data={"iterated": iterated},

@@ -62,7 +62,7 @@ def negative(models: list[Trained], setup: Setup) -> Evidence:
     total = sum(int(one["random_negative"]) for one in counts.values())
     return Evidence(
         verdict=worst(verdicts),
-        measured=f"in {len(has)} of {len(models)} models; random: {total} of "
+        measured=f"models with one: {len(has)} of {len(models)}; random heads: {total} of "
         f"{sum(int(one['random']) for one in counts.values())}",
         false_alarm=0.0,  # whether a model has such a head does not depend on chance
         numbers={"models": counts},
