@@ -31,6 +31,8 @@ def test_parts_report_their_part_of_the_progress():
     nested = setup.part(1, 2).part(0, 2)
     nested.report(1.0)
     assert seen[-1] == 0.75
+    assert list(setup.part(1, 2).each("ab")) == ["a", "b"]
+    assert seen[-2:] == [0.75, 1.0]
 
 
 def test_without_a_folder_nothing_is_written(quick, tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import bdtr, ndtr
+from scipy.special import bdtr, ndtr, stdtr
 
 from parkade.experiments import statistics
 
@@ -24,6 +24,8 @@ def test_mean_has_the_textbook_standard_error():
 def test_allowed_sigmas_give_the_level_in_all(comparisons):
     allowed = statistics.allowed_sigmas(comparisons)
     assert comparisons * 2 * ndtr(-allowed) == pytest.approx(1e-6, rel=1e-9)
+    few = statistics.allowed_sigmas(comparisons, samples=8)
+    assert comparisons * 2 * stdtr(7, -few) == pytest.approx(1e-6, rel=1e-9)
 
 
 def test_least_success():

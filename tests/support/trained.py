@@ -31,13 +31,8 @@ def llama(rng, d=16, heads=4, kv=2, width=24, layers=2, **extra):
     tensors |= {"model.norm.weight": 1 + rounded(rng, d)}
     config = {
         "model_type": "llama",
-        "hidden_size": d,
-        "intermediate_size": width,
-        "num_hidden_layers": layers,
-        "num_attention_heads": heads,
+        **_sizes(d, heads, layers, width),
         "num_key_value_heads": kv,
-        "vocab_size": VOCABULARY,
-        "max_position_embeddings": LONGEST,
         "rms_norm_eps": 1e-5,
         "rope_theta": 10000.0,
         "tie_word_embeddings": True,
@@ -88,12 +83,7 @@ def neox(rng, d=16, heads=2, layers=2, **extra):
     tensors |= _norms(rng, d, "gpt_neox.final_layer_norm")
     config = {
         "model_type": "gpt_neox",
-        "hidden_size": d,
-        "num_attention_heads": heads,
-        "num_hidden_layers": layers,
-        "intermediate_size": width,
-        "vocab_size": VOCABULARY,
-        "max_position_embeddings": LONGEST,
+        **_sizes(d, heads, layers, width),
         "rotary_pct": 0.5,
         "rotary_emb_base": 10000,
         "hidden_act": "gelu",
@@ -120,12 +110,7 @@ def bert(rng, d=12, heads=3, width=20, layers=2):
     tensors[f"{at}bias"] = rounded(rng, VOCABULARY)
     config = {
         "model_type": "bert",
-        "hidden_size": d,
-        "num_attention_heads": heads,
-        "num_hidden_layers": layers,
-        "intermediate_size": width,
-        "vocab_size": VOCABULARY,
-        "max_position_embeddings": LONGEST,
+        **_sizes(d, heads, layers, width),
         "type_vocab_size": 2,
         "hidden_act": "gelu",
         "layer_norm_eps": 1e-12,
@@ -157,6 +142,17 @@ def albert(rng, d=12, heads=3, width=20, layers=4, groups=2, e=8):
 
 
 FAMILIES = {"llama": llama, "gpt2": gpt2, "neox": neox, "bert": bert, "albert": albert}
+
+
+def _sizes(d, heads, layers, width):
+    return {
+        "hidden_size": d,
+        "num_attention_heads": heads,
+        "num_hidden_layers": layers,
+        "intermediate_size": width,
+        "vocab_size": VOCABULARY,
+        "max_position_embeddings": LONGEST,
+    }
 
 
 def _norms(rng, d, *names):

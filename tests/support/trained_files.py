@@ -10,7 +10,8 @@ from collections import OrderedDict
 
 import numpy as np
 
-from support.trained import LONGEST, VOCABULARY
+import parkade as pk
+from support.trained import FAMILIES, LONGEST, VOCABULARY
 
 
 def write_folder(folder, config, tensors, form="safetensors"):
@@ -33,6 +34,14 @@ def write_folder(folder, config, tensors, form="safetensors"):
         write = {"zip": write_zip, "legacy": write_legacy}[form]
         write(folder / "pytorch_model.bin", tensors)
     return folder
+
+
+def load(folder, family, seed, form="safetensors", dtype="float64", settings=(), **extra):
+    """A tiny model of a family that was written and is loaded, its settings and its tensors."""
+    config, tensors = FAMILIES[family](np.random.default_rng(seed), **extra)
+    config |= dict(settings)
+    path = write_folder(folder / f"{family}-{form}", config, tensors, form)
+    return pk.trained.load(path, dtype=dtype), config, tensors
 
 
 def write_safetensors(path, tensors, dtype="float32"):

@@ -15,11 +15,8 @@ IDS = [3, 1, 4, 1, 5, 9, 2, 6]
 
 def made(tmp_path, family, **extra):
     """A tiny model whose norms have (nearly) no eps, since directions have none."""
-    config, tensors = tiny.FAMILIES[family](np.random.default_rng(3), **extra)
-    config |= dict.fromkeys(("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"), 1e-24)
-    return pk.trained.load(
-        written.write_folder(tmp_path / family, config, tensors), dtype="float64"
-    )
+    tiny_eps = dict.fromkeys(("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"), 1e-24)
+    return written.load(tmp_path, family, 3, settings=tiny_eps, **extra)[0]
 
 
 def free(model, states):

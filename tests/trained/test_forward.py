@@ -14,10 +14,8 @@ from parkade.trained import forward
 IDS = [3, 1, 4, 1, 5, 9, 2, 6]
 
 
-def made(tmp_path, family, form="safetensors", dtype="float64", **extra):
-    config, tensors = tiny.FAMILIES[family](np.random.default_rng(7), **extra)
-    folder = written.write_folder(tmp_path / f"{family}-{form}", config, tensors, form)
-    return pk.trained.load(folder, dtype=dtype), config, tensors
+def made(tmp_path, family, *form, **options):
+    return written.load(tmp_path, family, 7, *form, **options)
 
 
 @pytest.mark.parametrize("family", tiny.FAMILIES)

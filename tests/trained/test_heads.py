@@ -11,14 +11,8 @@ import parkade as pk
 from parkade.trained import heads
 
 
-def made(tmp_path, family, **extra):
-    config, tensors = tiny.FAMILIES[family](np.random.default_rng(3), **extra)
-    folder = written.write_folder(tmp_path / family, config, tensors)
-    return pk.trained.load(folder, dtype="float64"), tensors
-
-
 def test_llama_against_whole_matrices(tmp_path):
-    model, tensors = made(tmp_path, "llama")
+    model, _, tensors = written.load(tmp_path, "llama", 3)
     table = model.heads(draws=50, seed=1)
     assert dict(table.sizes) == {"layer": 2, "head": 4, "component": 4, "draw": 50}
     d, m, share = 16, 4, 2
@@ -50,7 +44,7 @@ def test_llama_against_whole_matrices(tmp_path):
 
 
 def test_centred_norms_take_out_the_mean(tmp_path):
-    model, tensors = made(tmp_path, "gpt2")
+    model, _, tensors = written.load(tmp_path, "gpt2", 3)
     d, m = 12, 4
     C = np.eye(d) - 1 / d
     gain = np.diag(tensors["h.1.ln_1.weight"].astype(float)) @ C
@@ -104,7 +98,7 @@ def test_p_values_and_holm():
 
 
 def test_shared_layers_count_once(tmp_path):
-    model, _ = made(tmp_path, "albert", groups=1)
+    model, _, _ = written.load(tmp_path, "albert", 3, groups=1)
     table = model.heads(draws=99)
     assert np.ptp(table.balance.values[1:], axis=0).max() == 0
     for name in ("balance_holm", "symmetric_holm"):

@@ -1,4 +1,4 @@
-"""An experiment: what it needs, how it runs, and what it finds.
+"""An experiment: what it needs, how it runs, and what comes out.
 
 There are two sorts. A `Claim` also predicts something and reaches a verdict; an `Exhibit` is
 a figure or table of a paper. Both run in the same way, by `Experiment.perform`.
@@ -80,20 +80,20 @@ class Setup:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What an experiment found.
+    """The result of an experiment.
 
     Attributes
     ----------
     measured : str
-        What was seen, in a phrase or a sentence or two.
+        The result in words: a phrase, or a sentence or two.
     numbers : dict
         The numbers behind it, for JSON: numbers, strings, lists and dicts.
     data : dict
         Arrays and other objects for the picture.
     parameters : dict of str
-        With which it was found, in the paper's symbols.
+        The parameters of the simulations, in the paper's symbols.
     caption : str
-        Of the picture.
+        The caption of the picture.
     tables : list of Table
     texts : dict of str
         Text files to write, by name.
@@ -153,7 +153,7 @@ class Experiment(Generic[F]):
     Attributes
     ----------
     name : str
-        By which it is chosen, and the name of its files.
+        The name by which it is chosen, and of its files.
     title : str
         What it is about, in one line.
     paper : str
@@ -163,7 +163,7 @@ class Experiment(Generic[F]):
     draw : function (finding: Finding, figure: Figure) -> None, or None
         Draws the picture; None if there is none.
     height : float
-        Of the picture, in inches; it is as wide as a page.
+        Height of the picture in inches; it is as wide as a page.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What experiments found, as JSON: a list of claims, or a record for each exhibit.
+"""Results of experiments as JSON: a list of claims, or a record for each exhibit.
 
 A record says with which settings an exhibit was made and holds a checksum of each of its
 files, so that a later call can tell whether it has to be made again.

@@ -31,7 +31,7 @@ class Shape:
         "pre": x ← x + F(N x), twice; "parallel": once, with the sum of both forces;
         "post": x ← N(x + F(x)), twice.
     activation : str
-        Of the MLP.
+        The activation of the MLP.
     causal : bool
         Whether tokens see only earlier ones.
     turns : (p,) array
@@ -130,14 +130,14 @@ class Ends:
         Added to embeddings.
     constant : (e,) array or None
         Added to all embeddings: the first of BERT's token types.
-    entry : Norm or None
+    entry : NormWeights or None
         Applied to embeddings.
     enlarge : ((d, e) array, (d,) array) or None
-        From embeddings to tokens, where e < d.
-    exit : Norm or None
+        A linear map from embeddings to tokens, where e < d.
+    exit : NormWeights or None
         Applied after the last layer.
-    head : "Readout" or None
-        From tokens to logits.
+    head : Readout or None
+        The map from tokens to logits.
     """
 
     embedding: Floats

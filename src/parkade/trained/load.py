@@ -29,7 +29,7 @@ def load(
         file .gguf, a file of llama2.c, or a name: of the catalogue (`parkade.trained.catalogue`),
         or of the Hugging Face hub, such as "EleutherAI/pythia-70m".
     dtype : "float32" or "float64"
-        In which the weights are held and the forward pass is computed.
+        The type of the weights and of all numbers in the forward pass.
     download : bool
         Whether to `fetch` a model of the catalogue that is not on this machine yet.
 
@@ -67,7 +67,7 @@ def _exists(place: Path) -> bool:
 
 
 def open_source(place: Path) -> Source:
-    """What a file or a folder contains."""
+    """Open a file or a folder of weights, of any known format."""
     if place.is_dir():
         return folder.read(place)
     with files.reading(place, "a file of weights"), place.open("rb") as file:

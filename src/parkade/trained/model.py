@@ -277,9 +277,9 @@ class Trained:
         start : str, ids, or (n, d) array
             A text, or states such as `reading.hidden[0]`.
         layer : int, optional
-            Which; not needed if all layers are the same.
+            The layer to repeat; not needed if all layers are the same.
         times : int
-            How often.
+            Number of times that it is applied.
 
         Returns
         -------

@@ -74,12 +74,8 @@ def draw(finding: Finding, figure: Figure) -> None:
         draw_ending(run, name, ax)
     handles, labels = ax.get_legend_handles_labels()
     names = {label: "end" for label in labels if label.startswith("t = ")} | {"t = 0": "start"}
-    figure.legend(
-        handles,
-        [names.get(label, label) for label in labels],
-        loc="outside lower center",
-        ncols=len(labels),
-    )
+    texts = [names.get(label, label) for label in labels]
+    figure.legend(handles, texts, loc="outside lower center", ncols=len(labels))
 
 
 PAPER = Exhibit(

@@ -1,4 +1,4 @@
-"""How many tokens a centre captures in a given time, as the number of tokens grows."""
+"""The number of tokens that a centre captures in a fixed time, as the number of tokens grows."""
 
 from __future__ import annotations
 
@@ -99,13 +99,8 @@ def _draw_numbers(captured: dict[int, Array], laws: dict[float, Mean], ax: Axes)
             sizes, [m.value for m in means], [m.error for m in means], color=color, marker="o",
             markersize=3, linewidth=1, zorder=2, label=f"t = {t:g}: a = {laws[t].value:.2f}",
         )  # fmt: skip
-    ax.set(
-        xscale="log",
-        yscale="log",
-        xlabel="tokens n",
-        ylabel="captured per strong centre",
-        ylim=(0.1, None),
-    )
+    ax.set(xscale="log", yscale="log", ylim=(0.1, None))
+    ax.set(xlabel="tokens n", ylabel="captured per strong centre")
     ax.legend(loc="upper left", fontsize="small")
 
 

@@ -40,7 +40,7 @@ ITERATED = 4
 
 @dataclass(frozen=True, eq=False)
 class StudyResults:
-    """What was found on a trained model.
+    """All measurements of a trained model.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class StudyResults:
         See `parkade.trained.study.ablate`.
     iterated : list of Iterated
     times : int
-        How often layers were applied.
+        Number of times that layers were applied.
     seed : int
     """
 
@@ -102,7 +102,7 @@ def study(
     ablations : sequence of str
         Keys of `ABLATIONS`; the first six texts are read by each changed model.
     times : int
-        How often layers are applied to the first four texts; 0 leaves it out.
+        Number of times that layers are applied to the first four texts; 0 leaves it out.
     precise : Trained, optional
         The same model in double precision, for the iteration.
     seed : int

@@ -21,11 +21,11 @@ class Family:
     prefix : str
         What the names of its tensors may begin with.
     shape : function
-        From settings to sizes and choices.
+        Makes sizes and choices from settings.
     block : function
-        From tensors, settings, shape and the number of distinct weights to a layer.
+        Makes a layer from tensors, settings, shape and the number of its weights.
     ends : function
-        From tensors, settings and shape to what comes before and after the layers.
+        Makes what comes before and after the layers from tensors, settings and shape.
     """
 
     name: str

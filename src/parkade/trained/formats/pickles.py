@@ -81,7 +81,7 @@ class Machine:
         self._memory: dict[int, Any] = {}
 
     def load(self, stream: BinaryIO) -> Any:
-        """What the next pickle of a stream describes."""
+        """The value that the next pickle of a stream describes."""
         for opcode, argument, _ in pickletools.genops(stream):
             if opcode.name == "STOP":
                 return self._stack.pop()

@@ -1,4 +1,4 @@
-"""Who moves to whom: what predicts the place of a token deeper in the network."""
+"""Tests of who moves to whom: what predicts the place of a token deeper in the network."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ CAPTURE_RULES = {
     "previous": "the token before it in the text",
     "random": "any earlier token",
 }
-"""Which earlier token a token is said to go to."""
+"""The rules by which an earlier token is named for each token."""
 
 ALIKE = 0.1
-"""How much the distance of the matched token may differ from that of the centre, relative."""
+"""Largest relative difference of the distances of the matched token and of the centre."""
 
 
 def capture(

@@ -1,4 +1,4 @@
-"""How much attention goes to sinks."""
+"""The share of attention that goes to sinks."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def ablate(
     names : sequence of str
         Keys of `ABLATIONS`.
     seed : int
-        Of random weights.
+        Seed of the random weights.
     report : function
         Takes the fraction done.
 

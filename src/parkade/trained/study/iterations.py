@@ -88,7 +88,7 @@ def iterations(
     texts : sequence of str
         The first 64 tokens of each are used.
     times : int
-        How often a layer is applied; the tokens start as they enter it.
+        Number of times that a layer is applied; the tokens start as they enter it.
     layers : sequence of int, optional
         The only one of a tied model, or the first, the middle and the last.
     report : function

@@ -174,7 +174,7 @@ def clipped(model: Trained, text: str, most: int | None = None) -> list[int]:
 
 
 def _curves(states: list[Array], rest: list[Array], free: list[Array]) -> dict[str, Any]:
-    """What is measured over depth, and on which states."""
+    """The measures over depth by name, each with the states that it sees."""
     return {
         "mean cosine": (ms.mean_cosine, states),
         "mean cosine without sinks": (ms.mean_cosine, rest),

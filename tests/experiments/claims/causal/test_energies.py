@@ -10,12 +10,13 @@ quick = fewer(2)  # half of the starts
 evidence = measured(energies)
 
 
-def test_tokens_descend(evidence):
+def test_tokens_descend(evidence, presentable):
     numbers = evidence.numbers
     assert evidence.verdict == "agrees"
     assert 0 < numbers["velocity_minus_gradient"] < energies.ROUNDING
     assert numbers["largest_rise_frozen"] < numbers["allowed_rise"]
     assert 0.05 < numbers["share_rising_unfrozen"] < 0.5
+    assert len(presentable(energies.CLAIM, evidence).axes) == 2
 
 
 @pytest.mark.parametrize("factor", [-1.0, 1.001])
@@ -45,7 +46,3 @@ def test_an_energy_that_rises_is_refuted(quick, monkeypatch):
 def test_rises():
     assert energies.rise(np.array([0.0, -2.0, -1.5, -3.0, -2.9])) == 0.5 * energies.BETA
     assert energies.rise(np.array([1.0, 0.5, 0.5])) == 0
-
-
-def test_it_can_be_drawn(evidence, drawn):
-    assert len(drawn(energies.CLAIM, evidence).axes) == 2

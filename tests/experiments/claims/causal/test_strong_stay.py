@@ -12,12 +12,13 @@ quick = fewer(2)  # half of the runs
 evidence = measured(strong_stay, TOKENS=(50, 100, 150))
 
 
-def test_centers_stay(evidence):
+def test_centers_stay(evidence, presentable):
     numbers = evidence.numbers
     assert evidence.verdict == "agrees"
     assert 0.01 < numbers["largest_share_of_radius"] < 1
     assert numbers["centers"] > 300
     assert numbers["least_stay_over_guarantee"] > 1
+    assert len(presentable(strong_stay.CLAIM, evidence).axes) == 2
 
 
 def test_a_longer_guarantee_is_refuted(quick, monkeypatch):
@@ -45,7 +46,3 @@ def test_how_far_and_how_long(monkeypatch):
     assert share == pytest.approx((2 - angle(0.7)) / 0.5, rel=1e-4)
     exact = 2 * math.log(math.tan(1.0) / math.tan(0.75))
     assert exact <= left < 1.3 * exact
-
-
-def test_it_can_be_drawn(evidence, drawn):
-    assert len(drawn(strong_stay.CLAIM, evidence).axes) == 2

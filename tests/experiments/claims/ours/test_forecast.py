@@ -12,7 +12,7 @@ from parkade.experiments.statistics import LEVEL
 evidence = measured(forecast, SERIES=with_a_sixth_of_the_tokens(forecast.SERIES))
 
 
-def test_the_forecast_comes_true(evidence):
+def test_the_forecast_comes_true(evidence, presentable):
     assert evidence.verdict == "agrees"
     for row in evidence.numbers["series"]:
         assert row["merges"] >= 8
@@ -20,6 +20,7 @@ def test_the_forecast_comes_true(evidence):
         assert row["wrong_partners"]["merges"] == row["merges"] - row["right"]
         # Without the right order it is hardly better than a guess.
         assert row["shuffled"]["right"] <= row["shuffled"]["merges"] / 2
+    assert len(presentable(forecast.CLAIM, evidence).axes) == 2
 
 
 def test_a_forecast_that_does_not_know_the_order_is_refuted(quick, monkeypatch):
@@ -60,7 +61,3 @@ def test_a_shuffled_forecast_keeps_the_names():
             assert pk.sphere.distance(start[event.absorbed], start[event.into]) <= 0.025
     last = forecast.shuffled(start, 16.0, order).events[-1]
     assert last.into == order[0]
-
-
-def test_it_can_be_presented(evidence, presentable):
-    assert len(presentable(forecast.CLAIM, evidence).axes) == 2

@@ -22,12 +22,13 @@ def made(log_time, angle, mass):
     return lifetime.predicted(CIRCLE, FateArrays(np.exp(log_time), ones, angle, mass, ones, ones))
 
 
-def test_the_slope_is_one_and_the_correction_corrects(evidence):
+def test_the_slope_is_one_and_the_correction_corrects(evidence, presentable):
     assert evidence.verdict == "agrees"
     assert evidence.numbers["median_error"] < 0.02
     for row in evidence.numbers["series"]:
         assert row["slope"][0] == pytest.approx(1, abs=0.05)
         assert row["sd"] < row["sd_without_correction"]
+    assert len(presentable(lifetime.CLAIM, evidence).axes) == 2
 
 
 def test_predictions_are_those_of_the_law():
@@ -66,7 +67,3 @@ def test_the_second_of_two_tokens_keeps_the_law():
         LifeSeries(2, 16.0, 2, 1, 1), lives.columns(lives.fates(start, tree, 16.0))
     )
     assert math.isclose(merges.seen[0], merges.exact[0], abs_tol=1e-4)
-
-
-def test_it_can_be_presented(evidence, presentable):
-    assert len(presentable(lifetime.CLAIM, evidence).axes) == 2

@@ -28,7 +28,7 @@ SPECTRA = {
 JORDAN = ("Jordan block of 2", "Jordan block of 3")
 
 SLACK = 0.05
-"""How far the fitted slopes of log distance against t·gap or log t may be from −1."""
+"""Allowed distance from −1 of the fitted slopes of log distance against t·gap or log t."""
 
 
 def random_case(kind: str, rng: np.random.Generator) -> tuple[Array, Array, float]:

@@ -1,1 +1,1 @@
-"""What several claims share."""
+"""Simulations and formulas that several claims share."""

@@ -23,7 +23,7 @@ TIMES = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 5, 7, *range(10, 151, 5)], dtype=np.f
 
 
 class Census(NamedTuple):
-    """What the centres of one run did."""
+    """Tokens consumed by the centres of one run, and the moves of the centres."""
 
     shares: Array  # consumed by Rényi centres, by strong ones and by a control, over time
     strong: Array  # how far strong centres have moved, without the first token, which never moves

@@ -34,7 +34,7 @@ forks.wait_for(_lock)
 
 
 def simulated(setup: Setup) -> dict[float, Array]:
-    """When tokens arrive at an earlier one, (runs, n), for each β; infinite if never."""
+    """The times at which tokens reach an earlier one, (runs, n), for each β; infinite if never."""
     runs = setup.runs or setup.choose(6, 60)
     with _lock:
         if (runs, setup.seed) not in _computed:

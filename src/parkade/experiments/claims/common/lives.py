@@ -57,6 +57,15 @@ class LifeSeries:
         return f"{'circle' if self.d == 2 else 'S²'}, β = {self.beta:g}"
 
 
+def looks(series: Sequence[LifeSeries]) -> list[tuple[str, str]]:
+    """A colour and a marker for each series: colours by β, circles for the circle."""
+    from parkade.plots import style
+
+    colors = (style.GREEN, style.BLUE, style.VERMILLION)
+    betas = sorted({s.beta for s in series})
+    return [(colors[betas.index(s.beta) % 3], "o" if s.d == 2 else "^") for s in series]
+
+
 def chosen(series: Sequence[LifeSeries], setup: Setup) -> list[tuple[LifeSeries, Setup]]:
     """The series that have starts with this setup, each with its part of the setup."""
     some = [s for s in series if setup.choose(s.few, s.many)]

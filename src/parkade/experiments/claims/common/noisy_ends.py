@@ -34,14 +34,14 @@ SAVED, TOL = 150, 1e-2
 
 
 class Wander(NamedTuple):
-    """What became of the clusters of a run with noise."""
+    """The fate of the clusters of a run with noise."""
 
     early: int
     """Number of clusters at the time κ/20."""
     left: int
     """Number of clusters at the end of the run."""
     one: float
-    """When there is one cluster for the first time, in units of κ; infinite if never."""
+    """The first time with a single cluster, in units of κ; infinite if never."""
     away: float
     """The angle between the first token and x_1(0) at the end."""
 

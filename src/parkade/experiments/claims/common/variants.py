@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -38,6 +39,9 @@ FIRM = 1e-8
 """The slowest rate of return of a stable rest: below it, differences are rounding errors."""
 
 
+Build: TypeAlias = Callable[[int, float, np.random.Generator], Transformer]
+
+
 @dataclass(frozen=True)
 class Variant:
     """A transformer that differs in one part from causal attention with V = I.
@@ -51,7 +55,7 @@ class Variant:
     """
 
     name: str
-    build: Callable[[int, float, np.random.Generator], Transformer]
+    build: Build
     survives: bool = True
 
 
@@ -72,16 +76,14 @@ def mlp(d: int, rng: np.random.Generator, size: float, symmetric: bool) -> MLP:
     return MLP(W1, W2 * (size / largest))
 
 
-def _changed(**parts: object) -> Callable[[int, float, np.random.Generator], Transformer]:
+def _changed(**parts: object) -> Build:
     def build(d: int, beta: float, rng: np.random.Generator) -> Transformer:
         return Transformer([Head(d=d, beta=beta)], **parts)  # type: ignore[arg-type]
 
     return build
 
 
-def _heads(
-    first: Callable[[int], Array],
-) -> Callable[[int, float, np.random.Generator], Transformer]:
+def _heads(first: Callable[[int], Array]) -> Build:
     """Two heads, the second with a smaller β, whose values add up to I."""
 
     def build(d: int, beta: float, rng: np.random.Generator) -> Transformer:
@@ -92,9 +94,7 @@ def _heads(
     return build
 
 
-def _with_mlp(
-    symmetric: bool,
-) -> Callable[[int, float, np.random.Generator], Transformer]:
+def _with_mlp(symmetric: bool) -> Build:
     def build(d: int, beta: float, rng: np.random.Generator) -> Transformer:
         return Transformer([Head(d=d, beta=beta)], mlp=mlp(d, rng, EPSILON, symmetric))
 

@@ -76,7 +76,7 @@ def derived(mask: Mask, start: Array, layers: int) -> Array:
 
 
 def factor(mask: Mask, n: int) -> float:
-    """By how much the spread falls in a late layer: the square of the second eigenvalue."""
+    """The factor by which the spread falls in a late layer: the second eigenvalue squared."""
     if not mask.triangular:
         return (1 + STEP) ** -2
     return float(np.sort(np.diag(linear(mask, n)))[-2] ** 2)

@@ -45,7 +45,7 @@ SURE = 0.9
 """The number of clusters is tested if it follows from the linear phase with this probability."""
 
 LASTING, AFTER, FRAMES = 4.0, 25.0, 120
-"""How long a state lasts, the time after the linear phase, and how often tokens are counted."""
+"""Time that a state must last, time after the linear phase, and number of counts in it."""
 
 
 def rates(beta: float, softmax: bool = True) -> Array:

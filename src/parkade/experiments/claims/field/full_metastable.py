@@ -38,7 +38,7 @@ SPREAD = {"forming": 0.05, "staying": 0.02, "meeting": 0.05}
 """Allowed errors: of both slopes against β, relative, and of the logarithm of the meeting time."""
 
 STILL = 0.1
-"""How far clusters may move, in radians, until a tenth of the time at which two meet."""
+"""Allowed motion of clusters, in radians, until a tenth of the time at which two meet."""
 
 STAIRS = {"beta": 16.0, "tokens": 40, "share": 0.95}
 """A random start on the circle, and the share of the rise of the energy that is at merges."""
@@ -51,15 +51,15 @@ class GroupTimes(NamedTuple):
 
     beta: float
     formed: float
-    """When all groups are narrow."""
+    """The time at which all groups are narrow."""
     met: float
-    """How long two clusters stay apart, counted from t = 5β."""
+    """The time for which two clusters stay apart, from t = 5β on."""
     derived: float
     """The derived time for that."""
     height: float
     """1 − cos φ for them."""
     moved: float
-    """How far a token moves from `formed` to a tenth of `met`."""
+    """The largest move of a token from `formed` to a tenth of `met`."""
 
 
 def meeting_time(beta: float, phi: float, a: int, b: int) -> float:
@@ -174,9 +174,9 @@ def measure(setup: Setup) -> Evidence:
 
 
 def staircase(setup: Setup) -> tuple[float, float, tuple[Array, Array, NDArray[np.int64]]]:
-    """How much of the rise of the energy is within a factor of two of merges, and of ln t.
+    """The shares of the rise of the energy, and of ln t, within a factor of two of merges.
 
-    From t = β on; also the times, the energy and the numbers of clusters.
+    Both are taken from t = β on. Also the times, the energy and the numbers of clusters.
     """
     beta, n = STAIRS["beta"], int(STAIRS["tokens"])
     model = Attention(d=2, beta=beta, mask="full")

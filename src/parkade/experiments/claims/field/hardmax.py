@@ -29,7 +29,7 @@ AT = 1e-5
 
 
 class HardmaxRun(NamedTuple):
-    """What a run shows."""
+    """The path of a run, and where its tokens end."""
 
     path: Array
     """Tokens before each layer, (layers + 1, n, d)."""
@@ -40,7 +40,7 @@ class HardmaxRun(NamedTuple):
     mean_off: Array
     """The same from the mean of the leaders that it attends to, (n,)."""
     leads: NDArray[np.bool_]
-    """Who leads at the end, (n,)."""
+    """Whether each token leads at the end, (n,)."""
 
 
 def attended(x: Array, tie: float = 0.0) -> NDArray[np.bool_]:
@@ -79,7 +79,7 @@ def follow(x: Array, alpha: float, layers: int) -> HardmaxRun:
 
 
 def _leads(x: Array) -> NDArray[np.bool_]:
-    """Who attends to itself only."""
+    """Whether each token attends to itself only."""
     whom = attended(x, NEAR)
     alone: NDArray[np.bool_] = np.diag(whom) & (whom.sum(axis=1) == 1)
     return alone

@@ -177,13 +177,8 @@ def draw(evidence: Evidence, figure: Figure) -> None:
             [5 * e for e in numbers["errors"][str(rate)]],
             fmt="o", color=style.BLUE, markersize=2.5, linewidth=0.7, label="measured, 5σ",
         )  # fmt: skip
-        ax.plot(
-            j,
-            numbers["closed form"][str(rate)],
-            color=style.BLACK,
-            linewidth=1,
-            label="closed form",
-        )
+        curve = numbers["closed form"][str(rate)]
+        ax.plot(j, curve, color=style.BLACK, linewidth=1, label="closed form")
         ax.set(xlabel="token j", title=title.format(rate), ylim=(0, None))
         ax.set_ylabel("influence on the last token × n")
         ax.legend()

@@ -33,7 +33,7 @@ TOKENS = (12, 24)
 END, TOL = 15.0, 1e-7
 
 STEP = 0.02
-"""Of the differences, whose error is of order (STEP·β)⁸."""
+"""Step of the differences, whose error is of order (STEP·β)⁸."""
 
 ROUNDING = 1e-9
 """Allowed error of velocities, which are of order 1."""

@@ -1,4 +1,4 @@
-"""With noise, uniform tokens gather gradually or suddenly: which, depends on β.
+"""With noise, uniform tokens gather gradually or suddenly, depending on β.
 
 Stationary laws of unnormalised attention with noise (see `noise_threshold`) are μ ∝ exp((κ/β) K*μ).
 We look for those that depend on t = ⟨x, e⟩ only, with a direction e. Let w_l be the eigenvalue of K
@@ -52,7 +52,7 @@ BOTH, BETWEEN, N = 8.0, 0.87, 128
 """β, κ in units of κ_c, and tokens of the simulations on the circle."""
 
 TIME = 4.0
-"""Of these, in units of κ_c: noise alone would leave 1% of the order."""
+"""Length of these simulations in units of κ_c: noise alone would leave 1% of the order."""
 
 EXACT = 1e-3
 """Allowed error of the slope of the branch at a = 0.02."""

@@ -24,7 +24,7 @@ class Scheme(NamedTuple):
     norm: Norm
     label: str
     times: Callable[[Array], Array]
-    """From the clock to the time."""
+    """The time as a function of the clock."""
 
 
 ALPHA = 0.5
@@ -50,7 +50,7 @@ ALLOWED = {"full": 0.02, "causal": 0.05}
 """Relative error of a slope: for √(t+1) instead of √t, and for the third token."""
 
 SIZES = ((12, 4, 1.0), (8, 3, 0.5), (24, 8, 2.0), (8, 2, 1.0))
-"""For each start: tokens n, dimension d and β."""
+"""Number of tokens n, dimension d and β of each start."""
 
 TOL = 1e-12
 
@@ -124,11 +124,8 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     """Draw the variance against the clock of each normalisation."""
     from parkade.plots import style
 
-    styles = [
-        (color, line)
-        for line in ("-", "--")
-        for color in (style.BLUE, style.VERMILLION, style.GREEN)
-    ]
+    colors = (style.BLUE, style.VERMILLION, style.GREEN)
+    styles = [(color, line) for line in ("-", "--") for color in colors]
     for ax, mask in zip(figure.subplots(1, 2, sharey=True), EXPONENTS, strict=True):
         for (label, (clock, spread)), (color, line) in zip(
             evidence.data[mask].items(), styles, strict=True

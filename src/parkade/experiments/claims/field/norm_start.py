@@ -38,7 +38,7 @@ SAMPLES = 30
 
 
 def factor(norm: Norm, force: float) -> float:
-    """What a normalisation does to the tangential part of a force of a given size, at t = 0."""
+    """The factor that a normalisation gives the tangential part of a force at t = 0."""
     radius = RADIUS if norm.name in ("pre", "peri") else 1.0
     divisor = force if norm.uses_force else 1.0
     return (ALPHA if norm.name == "ngpt" else 1.0) / (radius * divisor)

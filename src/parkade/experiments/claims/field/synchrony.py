@@ -26,7 +26,7 @@ SPHERES = (*((3, beta) for beta in (0.0, 1.0, 4.0, 9.0)), (8, 1.0), (8, 6.0))
 
 CIRCLE = tuple((2, beta) for beta in (-0.16, 0.0, 1.0, 4.0, 9.0))
 OTHERS = tuple((2, beta) for beta in (-0.3, -0.5, -0.65, -0.8))
-"""For the claim on the circle, and for what it leaves open: −2/3 < β < −0.16, and random starts
+"""Cases of the claim on the circle, and of what it leaves open: −2/3 < β < −0.16, and random starts
 where it does not hold for all."""
 
 CRITICAL, ASIDE = -2 / 3, 0.05
@@ -43,12 +43,12 @@ FIRM = 1e-4
 
 
 class End(NamedTuple):
-    """How a run ends."""
+    """The end of a run."""
 
     kind: str
     """"one", "stable" if it rests elsewhere, or "unfinished"."""
     time: float
-    """When all tokens were within 1e-3 of the first one."""
+    """The time from which on all tokens are within 1e-3 of the first one."""
 
 
 def attention(d: int, beta: float) -> Attention:
@@ -118,7 +118,7 @@ def triangle(rng: np.random.Generator) -> Array:
 def runs_of(
     cases: Sequence[tuple[int, float]], runs: int, setup: Setup
 ) -> dict[tuple[int, float], list[End]]:
-    """How runs from random starts end."""
+    """The ends of runs from random starts."""
     ends: dict[tuple[int, float], list[End]] = {}
     for i, (d, beta) in enumerate(cases):
         rng, part = setup.generator(d, i), setup.part(i, len(cases))

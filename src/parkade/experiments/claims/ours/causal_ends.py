@@ -40,19 +40,19 @@ from parkade.solve.simulate import simulate
 from parkade.theory.meeting import cluster_radius
 
 BETA, N, D = 32.0, 64, 2
-"""Of the runs in which clusters are counted."""
+"""β, n and d of the runs in which clusters are counted."""
 
 WEAK, SMALL = (2.0, 3), 32
 """β, d and n of runs that end soon enough for pre-norm, which shows e^690 at most."""
 
 END, LONG, SLOW = 1e60, 1e120, 1e300
-"""How far runs go: post-norm and others, √-scaling, and pre-norm and peri-norm."""
+"""Final times: of post-norm and others, of √-scaling, and of pre-norm and peri-norm."""
 
 TRUSTED = 1e9
-"""How far runs with an MLP go: later, rounding errors may move their tokens."""
+"""Final time of runs with an MLP: later, rounding errors may move their tokens."""
 
 PLATEAU = 500.0
-"""When clusters are counted, on the clock of post-norm."""
+"""The time at which clusters are counted, on the clock of post-norm."""
 
 FIRST, LAST = 20.0, 600.0
 """Merges between these times are compared under pre-norm and post-norm."""
@@ -73,10 +73,11 @@ MIRRORED = "heads P, I−P"
 
 
 class ClusterLife(NamedTuple):
-    """What became of the clusters of a run."""
+    """The fate of the clusters of a run."""
 
     arrivals: Array
-    """When each token joins an earlier one on the clock of post-norm, (n,); infinite if never."""
+    """The time at which each token joins an earlier one, on the clock of post-norm, (n,);
+    infinite if never."""
     end: str
     """ "x₁(0)", "elsewhere" for a stable rest at other points, or "unfinished"."""
     left: int

@@ -26,7 +26,7 @@ SCALED: Array = np.linspace(0.3, 1.9, 17)
 """v = ln t / β; at v = 2 the last tokens, opposite to each other, meet."""
 
 LENGTHS: Array = np.geomspace(0.25, 0.5, 5)
-"""Of cars, for the exponent: few enough to be far from each other, and much smaller than π."""
+"""Lengths of cars for the exponent: the cars are far apart, and much smaller than π."""
 
 
 def measure(setup: Setup) -> Evidence:

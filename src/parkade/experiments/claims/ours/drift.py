@@ -39,11 +39,11 @@ SHARES = (0.5, 0.9)
 """The shares κ of its time at which a leader is looked at."""
 
 TOLERANCE = 0.05
-"""How much the pulls of other clusters may change in the median; it is not derived."""
+"""Allowed effect of the pulls of other clusters on the median; it is not derived."""
 
 
 class Moves(NamedTuple):
-    """How far the leaders of a series had moved, (merges, shares)."""
+    """The moves of the leaders of a series, (merges, shares)."""
 
     series: LifeSeries
     fates: FateArrays
@@ -103,7 +103,7 @@ def observe(series: LifeSeries, setup: Setup) -> Moves:
 
 
 def displacement(angle: Array, mass: Array, beta: float, share: float) -> Array:
-    """How far a leader has moved at a share of its time, if its partner stands still: φ − p."""
+    """The move φ − p of a leader at a share of its time, if its partner stands still."""
     goal = lives.log_times(angle, mass, beta) + math.log1p(-share)
     low, high = np.full_like(angle, cluster_radius(beta)), angle.copy()
     for _ in range(60):
@@ -149,11 +149,9 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     from parkade.plots import style
 
     each, fall = figure.subplots(1, 2)
-    colors = (style.GREEN, style.BLUE, style.VERMILLION)
     moves: list[Moves] = evidence.data["moves"]
     betas = sorted({m.series.beta for m in moves})
-    for m in moves:
-        color, marker = colors[betas.index(m.series.beta) % 3], "o" if m.series.d == 2 else "^"
+    for m, (color, marker) in zip(moves, lives.looks([m.series for m in moves]), strict=True):
         each.scatter(
             m.derived[:, 0], m.moved[:, 0], s=8, marker=marker, facecolors="none",
             edgecolors=color, linewidths=0.6, label=m.series.label, rasterized=True,

@@ -37,7 +37,7 @@ SERIES = (
 )
 
 BARS = {2: (0.97, 0.3), 3: (0.92, 0.5)}
-"""For each d: the share of right partners, and the standard deviation of ln T."""
+"""The required share of right partners, and standard deviation of ln T, for each d."""
 
 EARLY = 1e3
 LARGE = 0.3

@@ -30,7 +30,7 @@ SERIES = (
 )
 
 TOLERANCE = 0.01
-"""What the pulls of other clusters may change in the slope; it is not derived."""
+"""Allowed effect of the pulls of other clusters on the slope; it is not derived."""
 
 SHARP = 0.05
 """A slope that is known less well decides nothing."""
@@ -158,12 +158,8 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     from parkade.plots import style
 
     line, rest = figure.subplots(1, 2)
-    colors = (style.GREEN, style.BLUE, style.VERMILLION)
     merges = evidence.data["merges"]
-    betas = sorted({p.series.beta for p in merges})
-    for p in merges:
-        color = colors[betas.index(p.series.beta) % 3]
-        marker = "o" if p.series.d == 2 else "^"
+    for p, (color, marker) in zip(merges, lives.looks([p.series for p in merges]), strict=True):
         look = {"s": 8, "marker": marker, "linewidths": 0.6, "rasterized": True}
         line.scatter(
             p.scale, p.seen, facecolors="none", edgecolors=color, label=p.series.label, **look

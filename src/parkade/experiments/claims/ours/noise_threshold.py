@@ -43,7 +43,7 @@ N, CLOCK = 64, 1.2
 """Tokens; and the time of a run in units of κ_c/(d−1)."""
 
 TOL = 1e-2
-"""Of a step; laws are much more exact than paths."""
+"""Error of a step; laws are much more exact than paths."""
 
 ALARM = 1e-6
 """Probability of a false alarm."""

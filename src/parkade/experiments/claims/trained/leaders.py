@@ -37,7 +37,7 @@ SHARE = 0.25
 
 
 def control(mask: str = "causal") -> float:
-    """How much more tokens move to earlier ones than to later ones in the paper's flow."""
+    """The pull of earlier tokens minus that of later ones, in the paper's flow."""
     from parkade.trained.measures import earlier_pull
 
     model = Attention(D, BETA, mask=mask)
