@@ -6,10 +6,8 @@ import errno
 import os
 import re
 import resource
-import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -18,9 +16,6 @@ from support import commands
 
 import parkade as pk
 from parkade.base import files
-from parkade.explorer.server import app
-from parkade.explorer.settings.limits import Limits
-from parkade.explorer.settings.settings import Settings
 
 WRITE = """
 import sys, time
@@ -66,45 +61,6 @@ def test_what_a_killed_process_left_is_swept_up_by_the_next(tmp_path):
         end(alive)
     files.sweep(tmp_path)
     assert names(tmp_path) == ["a.txt"]
-
-
-KILLED = """
-import os, signal, sys
-import parkade as pk
-def end(fraction):
-    if fraction > 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-pk.ensemble(d=2, n=4, runs=2, t_end=1, batch=1, workers=1, report=end)
-"""
-
-
-@pytest.mark.parametrize("next_one", ["ensemble", "download"])
-def test_directories_that_a_killed_process_left_are_removed_by_the_next(
-    tmp_path, monkeypatch, next_one
-):
-    env = {**os.environ, "TMPDIR": str(tmp_path), "TMP": str(tmp_path), "TEMP": str(tmp_path)}
-    ended = subprocess.run([sys.executable, "-c", KILLED], env=env, check=False)
-    assert ended.returncode == -signal.SIGKILL
-    (left,) = (path for path in tmp_path.iterdir() if path.name.startswith("parkade-"))
-    assert list(left.glob("*.nc"))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    mine = left.name.rpartition("-")[2]
-    ours = tmp_path / f"parkade-{files._machine()}-{os.getpid()}-{mine}"  # a process that runs
-    other = tmp_path / f"parkade-00000000-1-{mine}"  # another machine
-    old = tmp_path / f"parkade-00000001-1-{mine}"
-    link = tmp_path / f"parkade-00000002-1-{mine}"
-    cache = tmp_path / "parkade-1000"
-    for path in (ours, other, old, cache):
-        path.mkdir()
-    link.symlink_to(cache)
-    for path in (old, cache, link):
-        os.utime(path, (0, 0), follow_symlinks=False)
-    if next_one == "ensemble":
-        pk.ensemble(d=2, n=4, runs=2, t_end=1, batch=1, workers=1)
-    else:
-        app._npz(Settings(n=4, T=1.0), Limits(), lambda fraction: None, lambda: False)
-    kept = {path for path in tmp_path.iterdir() if path.name.startswith("parkade-")}
-    assert kept == {ours, other, link, cache}
 
 
 def test_another_machine_is_given_a_day(tmp_path):

@@ -277,6 +277,16 @@ def test_same_bits_on_any_workers_in_any_order():
     assert same_bits(pk.ensemble(**SMALL, **options, executor=Backwards()), reference)
 
 
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_without_a_store_no_file_is_written(monkeypatch, tmp_path, executor):
+    """Not even a temporary one: results are bits of memory, of which no netCDF file is made."""
+    whole = pk.ensemble(**SMALL, batch=2, store=tmp_path / "store")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
+    monkeypatch.setattr("parkade.base.files.atomic_write", None)
+    monkeypatch.setattr("parkade.sweeps.netcdf.encode", None)
+    assert same_bits(pk.ensemble(**SMALL, batch=2, executor=executor, workers=1), whole)
+
+
 def test_batches_of_another_size_hold_the_same_numbers():
     one = pk.ensemble(**SMALL, measure="final", batch=1)
     other = pk.ensemble(**SMALL, measure="final", batch=4)
@@ -305,4 +315,8 @@ def test_a_run_that_fails_is_named_and_leaves_the_others_alone(tmp_path, monkeyp
 def test_a_batch_is_one_function_of_text_and_numbers(tmp_path):
     r = recipe(n=4)
     Store(tmp_path, r).prepare()
-    assert run_batch(Order(r.to_json(), str(tmp_path)), 1) == str(tmp_path / "batch-000001.nc")
+    assert run_batch(Order(r.to_json(), store=str(tmp_path)), 1) is None
+    stored = Store(tmp_path, r).read(partial=True).arrays["final"]
+    measured = run_batch(Order(r.to_json()), 1)
+    assert measured.batch == 1
+    assert np.array_equal(stored[1:2], measured.arrays["final"])

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import netCDF4
 import pytest
+import xarray
 from support import killed
 from support.bits import KEPT
 from support.caches import copy_without
@@ -283,10 +284,11 @@ def test_a_full_disk_is_reported_and_destroys_nothing(file):
 DASK = """
 import asyncio, os, signal, subprocess, sys, threading, time
 import held
+import parkade as pk
 from distributed import Client, LocalCluster, Worker
 from parkade.cli import app
 from parkade.cli.sweep import read_recipe
-from parkade.sweeps.ensemble import complete
+from parkade.sweeps.runner import complete
 from parkade.sweeps.store import Store
 from pathlib import Path
 
@@ -327,6 +329,10 @@ with LocalCluster(n_workers=0, dashboard_address=None, protocol="tcp") as cluste
             os.waitpid(victim, 0)
             options = ["--scheduler", cluster.scheduler_address]
             app(["sweep", sys.argv[2], *options], prog_name="parkade", standalone_mode=False)
+            options = dict(d=2, n=6, beta=[1, 9], runs=4, batch=2, t_end=1.0, times=[0, 0.5, 1])
+            pk.ensemble(
+                **options, measure=["final", "clusters"], executor=client.get_executor()
+            ).to_netcdf(sys.argv[3])
             print("victim", victim, "pids", *client.run(os.getpid).values())
     finally:
         survivor.kill()
@@ -340,7 +346,8 @@ def test_dask_goes_on_without_a_killed_worker(file, tmp_path):
     small.write_text(FILE.format(runs=4))
     script = tmp_path / "cluster.py"
     script.write_text(DASK)
-    command = [sys.executable, str(script), str(file), str(small)]
+    in_memory = tmp_path / "in_memory.nc"
+    command = [sys.executable, str(script), str(file), str(small), str(in_memory)]
     settings = {"cwd": tmp_path, "env": held(tmp_path), "timeout": LONG}
     done = subprocess.run(command, capture_output=True, text=True, **settings)
     assert done.returncode == 0, done.stderr
@@ -348,3 +355,5 @@ def test_dask_goes_on_without_a_killed_worker(file, tmp_path):
     assert words[words.index("victim") + 1] not in words[words.index("pids") + 1 :]
     assert pk.load_ensemble(file.with_suffix("")).identical(undisturbed(RUNS))
     assert pk.load_ensemble(small.with_suffix("")).identical(undisturbed(4))
+    with xarray.open_dataset(in_memory) as without_a_store:
+        assert without_a_store.identical(undisturbed(4))

@@ -384,7 +384,7 @@ def test_some_variables_can_be_read(tmp_path):
 
 def test_too_little_memory_is_reported_before_any_run(tmp_path, little_memory):
     with pytest.raises(pk.InputError, match=r"the ensemble needs .* use parkade sweep"):
-        pk.ensemble(d=2, n=5, runs=900, t_end=1.0, batch=300, store=tmp_path / "store", times=[1])
+        pk.ensemble(d=2, n=5, runs=600, t_end=1.0, batch=200, store=tmp_path / "store", times=[1])
     with pytest.raises(pk.InputError, match=r"a run of 100 tokens in d=2 needs .* lower n or d"):
         pk.ensemble(d=2, n=100, runs=1, t_end=1.0, store=tmp_path / "store")
     with pytest.raises(pk.InputError, match=r"measuring a batch of 50 runs needs .* measure less"):

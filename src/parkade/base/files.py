@@ -9,8 +9,6 @@ import os
 import platform
 import re
 import secrets
-import shutil
-import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Mapping
@@ -23,8 +21,6 @@ from parkade.base.errors import InputError
 
 _UNFINISHED = re.compile(r"\..{,40}\.parkade-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}", re.DOTALL)
 _ABANDONED = 86400.0  # seconds after which an unfinished file is abandoned, on any machine
-_TEMPORARY = re.compile(r"parkade-([0-9a-f]{8})-(\d+)-\w+")
-_FORGOTTEN = 30 * 86400.0  # seconds after which a temporary directory is, on any machine
 _swept: set[Path] = set()
 
 
@@ -80,38 +76,10 @@ def sweep(folder: str | os.PathLike[str]) -> None:
             if made is None:
                 continue
             with suppress(OSError):  # another process removed it
-                if _is_left(entry, made, _ABANDONED):
+                age = time.time() - entry.stat(follow_symlinks=False).st_mtime
+                # The process that made it has ended, or this can no longer matter.
+                if age > _ABANDONED or (made[1] == _machine() and not _runs(int(made[2]))):
                     os.unlink(entry.path)
-
-
-@contextmanager
-def temporary_directory() -> Iterator[Path]:
-    """A directory that is removed when the block ends, or by a later block if we are killed."""
-    home = Path(tempfile.gettempdir()).resolve()
-    if home not in _swept:
-        _swept.add(home)
-        _sweep_directories(home)
-    prefix = f"parkade-{_machine()}-{os.getpid()}-"
-    with tempfile.TemporaryDirectory(prefix=prefix, dir=home) as made:
-        yield Path(made)
-
-
-def _sweep_directories(home: Path) -> None:
-    """Remove directories that a killed `temporary_directory` left."""
-    with suppress(OSError), os.scandir(home) as entries:
-        for entry in entries:
-            made = _TEMPORARY.fullmatch(entry.name)
-            if made is None or not entry.is_dir(follow_symlinks=False):
-                continue
-            with suppress(OSError):
-                if _is_left(entry, made, _FORGOTTEN):
-                    shutil.rmtree(entry.path, ignore_errors=True)
-
-
-def _is_left(entry: os.DirEntry[str], made: re.Match[str], seconds: float) -> bool:
-    """Whether the process that made this has ended, or nothing changed for so long."""
-    age = time.time() - entry.stat(follow_symlinks=False).st_mtime
-    return age > seconds or (made[1] == _machine() and not _runs(int(made[2])))
 
 
 @functools.cache

@@ -166,11 +166,12 @@ def _run(
     kept: Store, pool: str, workers: int | None, scheduler: str | None, clusters: bool
 ) -> tuple[Results, int]:
     """Run the missing batches; return the variables needed and the number of batches run."""
-    from parkade.sweeps.ensemble import finish, warn
+    from parkade.sweeps.ensemble import warn
+    from parkade.sweeps.runner import run_in_store
 
     names = ["trusted_until", *(["clusters"] if clusters else [])]
     with _executor(pool, scheduler) as executor:
-        results, made = finish(
+        results, made = run_in_store(
             kept, executor, workers, variables=names, say=_say, progress=sys.stderr.isatty()
         )
     with warnings.catch_warnings(record=True) as caught:

@@ -9,7 +9,7 @@ import math
 import os
 import typing
 from pathlib import Path as File
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,13 @@ RATES = 1e-250, 1e60
 
 
 def write(file: str | os.PathLike[str], path: Path) -> None:
-    """Write a path or a trajectory."""
+    """Write a path or a trajectory to a file."""
+    with atomic_write(file) as stream:
+        write_to(stream, path)
+
+
+def write_to(stream: BinaryIO, path: Path) -> None:
+    """Write a path or a trajectory to an open file."""
     arrays: dict[str, Any] = {"format": PATH, "times": path.times, "tokens": path.tokens}
     if path.model is not None:
         arrays["model"] = json.dumps(path.model.to_dict())
@@ -53,8 +59,7 @@ def write(file: str | os.PathLike[str], path: Path) -> None:
     for name in ("dense", "radii"):
         if getattr(path, name) is not None:
             arrays[name] = getattr(path, name)
-    with atomic_write(file) as stream:
-        npz.write(stream, arrays)
+    npz.write(stream, arrays)
 
 
 def load(file: str | os.PathLike[str]) -> Path:

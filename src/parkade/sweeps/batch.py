@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -17,37 +18,51 @@ from parkade.solve.solver import Solver
 from parkade.sweeps.measures import MEASURES, Sample
 from parkade.sweeps.recipe import Recipe
 from parkade.sweeps.store import Store
+from parkade.sweeps.versions import versions
 
 
 class Order(NamedTuple):
-    """What a worker needs to run any batch: the recipe as text, and the models.
+    """What a worker needs to run any batch: the recipe as text, the models, and the store, if any.
 
     Unpickling a model imports the module that defines it.
     """
 
     recipe: str
-    store: str
     models: tuple[Model, ...] = ()
+    store: str | None = None
 
 
-def run_batch(order: Order, batch: int, cancelled: Callable[[], bool] | None = None) -> str:
-    """Simulate and measure the runs of a batch, write the file, and return its path."""
+class Measured(NamedTuple):
+    """What was measured of the runs of a batch."""
+
+    batch: int
+    arrays: dict[str, NDArray[Any]]
+    """By the names of variables, with a leading axis of runs."""
+    versions: str
+    """What the batch was made with, as a JSON object."""
+
+
+def run_batch(
+    order: Order, batch: int, cancelled: Callable[[], bool] | None = None
+) -> Measured | None:
+    """Simulate and measure the runs of a batch; return the result, or write it into the store."""
     recipe = dataclasses.replace(Recipe.from_json(order.recipe), models=order.models)
-    kept = Store(order.store, recipe)
-    if not kept.file(batch).exists():  # another process may have been faster
-        kept.write(batch, simulate(kept.recipe, batch, cancelled or (lambda: False)))
-    return str(kept.file(batch))
+    stop = cancelled or (lambda: False)
+    if order.store is None:
+        return Measured(batch, simulate(recipe, batch, stop), json.dumps(versions()))
+    store = Store(order.store, recipe)
+    if not store.file(batch).exists():  # another process may have been faster
+        store.write(batch, simulate(recipe, batch, stop))
+    return None
 
 
 def simulate(recipe: Recipe, batch: int, cancelled: Callable[[], bool]) -> dict[str, NDArray[Any]]:
     """The measures of the runs of a batch: arrays with a leading axis of runs."""
     members = recipe.members(batch)
     arrays = {}
-    for name, variable in recipe.variables.items():
-        shape = (len(members), *(recipe.sizes[dim] for dim in variable.dims))
-        empty = 0 if variable.dtype == "i8" else math.nan
-        arrays[name] = np.full(shape, empty, dtype=variable.dtype)
-    arrays["trusted_until"] = np.empty(len(members))
+    for name, shape in recipe.shapes(len(members)).items():
+        dtype = recipe.variables[name].dtype
+        arrays[name] = np.full(shape, 0 if dtype == "i8" else math.nan, dtype=dtype)
     times = np.array(recipe.times)
     keep = "steps" if recipe.dense else np.union1d(times, [0.0, recipe.t_end])
     options = Options(recipe.t_end, keep, recipe.tol, sums=recipe.sums)
@@ -63,12 +78,12 @@ def simulate(recipe: Recipe, batch: int, cancelled: Callable[[], bool]) -> dict[
             raise ParkadeError(f"the simulation {place} failed: {error}") from None
         arrays["trusted_until"][i] = run.trusted_until
         sample = Sample(run, times, one.deltas, one.radius, one.cluster_radii)
-        for name in recipe.measure:
-            for key, value in MEASURES[name].function(sample).items():
-                found = np.asarray(value)
-                if MEASURES[name].observes and found.ndim > len(recipe.variables[key].dims):
-                    found = found[0]  # the one value of a parameter that is not swept
+        for measure in map(MEASURES.__getitem__, recipe.measure):
+            for name, values in measure.function(sample).items():
+                array = np.asarray(values)
+                if measure.observes and array.ndim > len(recipe.variables[name].dims):
+                    array = array[0]  # for the one value of a parameter that is not swept
                 # With fewer tokens or dimensions than the largest of the grid, the rest is NaN.
-                places: tuple[int | slice, ...] = (i, *map(slice, found.shape))
-                arrays[key][places] = found
+                place_of_run: tuple[int | slice, ...] = (i, *map(slice, array.shape))
+                arrays[name][place_of_run] = array
     return arrays

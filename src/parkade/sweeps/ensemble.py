@@ -5,31 +5,21 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from parkade.base import check
-from parkade.base.errors import (
-    DamagedError,
-    InputError,
-    ParkadeError,
-    StoreError,
-    TrustWarning,
-    WorkerLostError,
-)
-from parkade.base.files import temporary_directory
-from parkade.base.progress import Report, bar
+from parkade.base.errors import InputError, TrustWarning
+from parkade.base.progress import Report
 from parkade.model.model import Model
 from parkade.solve.options import SumsOption
 from parkade.sweeps import request
-from parkade.sweeps.batch import Order, run_batch
-from parkade.sweeps.results import Results
+from parkade.sweeps.results import Results, check_memory
+from parkade.sweeps.runner import run_in_memory, run_in_store
 from parkade.sweeps.store import Store
 from parkade.sweeps.versions import mixture
-from parkade.sweeps.workers import check_sendable, pool_of, run_all
 
 if TYPE_CHECKING:
     import xarray
@@ -126,7 +116,7 @@ def ensemble(
         stopped. By default nothing is kept on disk.
     executor : "threads", "processes" or concurrent.futures.Executor, optional
         What runs the batches: threads by default. Dask's ``client.get_executor()`` is an
-        executor; its workers must see the same `store`.
+        executor; its workers must see the `store`, if there is one.
     workers : int, optional
         Number of threads or processes; all cores by default.
     progress : bool
@@ -180,73 +170,15 @@ def ensemble(
     recipe = request.make(model, parameters, settings)
     if not (store is None or isinstance(store, (str, os.PathLike))):
         raise InputError(f"store must be the name of a directory, got {check.brief(store)}")
-    with temporary_directory() if store is None else nullcontext(store) as folder:
-        kept = Store(folder, recipe)
-        kept.check_memory()
-        results, _ = finish(
-            kept, executor, workers, say=functools.partial(warnings.warn, stacklevel=3),
-            progress=progress, temporary=store is None, report=report,
-        )  # fmt: skip
+    options: dict[str, Any] = {"progress": progress, "report": report}
+    if store is None:
+        results = run_in_memory(recipe, executor, workers, **options)
+    else:
+        check_memory(recipe, recipe.variables)
+        say = functools.partial(warnings.warn, stacklevel=3)
+        results, _ = run_in_store(Store(store, recipe), executor, workers, say=say, **options)
     warn(results)
     return results.to_xarray()
-
-
-def finish(
-    store: Store,
-    executor: Executor | str | None = None,
-    workers: int | None = None,
-    *,
-    variables: Iterable[str] | None = None,
-    say: Callable[[str], None],
-    **options: Any,
-) -> tuple[Results, int]:
-    """Run missing and damaged batches; return the whole ensemble and the number of batches run."""
-    made = complete(store, executor, workers, **options)
-    try:
-        return store.read(variables=variables), made
-    except DamagedError as error:
-        aside = store.set_aside(error.files)
-    say(f"damaged batches in {store.path} are computed again; see {', '.join(aside)}")
-    made += complete(store, executor, workers, **options)
-    return store.read(variables=variables), made
-
-
-def complete(
-    store: Store,
-    executor: Executor | str | None = None,
-    workers: int | None = None,
-    *,
-    progress: bool = False,
-    temporary: bool = False,
-    report: Report | None = None,
-) -> int:
-    """Run the missing batches of a store; return their number."""
-    recipe = store.recipe
-    check.compiler()
-    chosen = pool_of(executor, workers)
-    store.prepare()
-    done = set(store.done())
-    todo = [batch for batch in range(recipe.batches) if batch not in done]
-    order = Order(recipe.to_json(), str(store.path.resolve()), recipe.models)
-    if recipe.models and executor not in (None, "threads"):
-        check_sendable(recipe.models)
-    left = len(todo)
-    with bar(f"simulating {recipe.total} runs", show=progress, instead=report) as move:
-        move(1 - left / recipe.batches)
-
-        def finished() -> None:
-            nonlocal left
-            left -= 1
-            move(1 - left / recipe.batches)
-
-        try:
-            failed = run_all(run_batch, [(order, batch) for batch in todo], chosen, finished)
-        except (StoreError, WorkerLostError) as error:
-            raise type(error)(f"{error}{'' if temporary else _kept(store)}") from None
-    if failed:
-        several = f"{len(failed)} batches failed; the first: " if len(failed) > 1 else ""
-        raise ParkadeError(f"{several}{failed[0]}{'' if temporary else _kept(store)}")
-    return len(todo)
 
 
 def load_ensemble(
@@ -280,11 +212,6 @@ def load_ensemble(
     if mixed := mixture(results.versions):
         warnings.warn(mixed, stacklevel=2)
     return results.to_xarray()
-
-
-def _kept(store: Store) -> str:
-    done, total = len(store.done()), store.recipe.batches
-    return f"; {done} of {total} batches are kept in {store.path}: run it again to continue"
 
 
 def warn(results: Results) -> None:

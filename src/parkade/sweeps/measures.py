@@ -30,6 +30,10 @@ class Variable(NamedTuple):
     about: str
 
 
+TRUST = Variable((), "f8", "time until which a run can be trusted")
+"""This is always measured."""
+
+
 @dataclass(frozen=True)
 class Sample:
     """The input of a measure."""

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from parkade.base import check, forks
 from parkade.base.errors import DamagedError, StoreError
-from parkade.sweeps.measures import Variable
 from parkade.sweeps.recipe import Recipe
 from parkade.sweeps.versions import versions
 
@@ -32,13 +31,6 @@ forks.wait_for(_LOCK)
 _NOTE = "CRC-32 of all bytes before the last line of this file"
 
 _AHEAD = 2  # files read before they are needed
-
-_TRUST = Variable((), "f8", "time until which a run can be trusted")
-
-
-def variables(recipe: Recipe) -> dict[str, Variable]:
-    """The variables in a file, for each simulation."""
-    return {**recipe.variables, "trusted_until": _TRUST}
 
 
 def encode(recipe: Recipe, batch: int, arrays: dict[str, NDArray[Any]]) -> tuple[memoryview, bytes]:
@@ -54,7 +46,7 @@ def encode(recipe: Recipe, batch: int, arrays: dict[str, NDArray[Any]]) -> tuple
             text = column.dtype.kind == "U"
             target = file.createVariable(name, str if text else column.dtype, ("simulation",))
             target[:] = column.astype(object) if text else column
-        for name, variable in variables(recipe).items():
+        for name, variable in recipe.variables.items():
             for dim in variable.dims:
                 if dim not in file.dimensions:
                     file.createDimension(dim, recipe.sizes[dim])
@@ -116,7 +108,7 @@ def decode(recipe: Recipe, batch: int, data: bytes, arrays: Mapping[str, NDArray
             different = _differences(file, recipe, batch)
             for name, array in arrays.items() if not different else ():
                 source = file[name]
-                if source.shape != array.shape or source.dtype != variables(recipe)[name].dtype:
+                if source.shape != array.shape or source.dtype != recipe.variables[name].dtype:
                     raise ValueError(f"the shape or type of {name} is wrong")
                 if source.chunking() != "contiguous":  # a chunk may unpack to gigabytes
                     raise ValueError(f"{name} is compressed")

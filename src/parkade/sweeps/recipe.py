@@ -25,7 +25,7 @@ from parkade.solve.options import SumsOption
 from parkade.solve.solver import new_seed
 from parkade.sweeps import grid, laws
 from parkade.sweeps.grid import Axis
-from parkade.sweeps.measures import MEASURES, Variable
+from parkade.sweeps.measures import MEASURES, TRUST, Variable
 
 FORMAT = "parkade ensemble 1"
 
@@ -119,13 +119,13 @@ class Recipe:
 
     @cached_property
     def variables(self) -> dict[str, Variable]:
-        """The variables of all measures, with the dimensions of one simulation."""
-        found = {}
+        """The variables of all measures and the trust, with the dimensions of one simulation."""
+        variables = {}
         for name in self.measure:
+            swept = [p for p in MEASURES[name].observes if p in self.observers]
             for key, variable in MEASURES[name].variables.items():
-                seen = (p for p in MEASURES[name].observes if p in self.observers)
-                found[key] = variable._replace(dims=(*seen, *variable.dims))
-        return found
+                variables[key] = variable._replace(dims=(*swept, *variable.dims))
+        return {**variables, "trusted_until": TRUST}
 
     @cached_property
     def sizes(self) -> dict[str, int]:
@@ -137,6 +137,13 @@ class Recipe:
             "kind": 2,
             "plateau": 2,
             **{name: len(axis.values) for name, axis in self.observers.items()},
+        }
+
+    def shapes(self, count: int) -> dict[str, tuple[int, ...]]:
+        """The shapes of arrays with all variables of this number of simulations."""
+        return {
+            name: (count, *(self.sizes[dim] for dim in variable.dims))
+            for name, variable in self.variables.items()
         }
 
     def place(self, index: int) -> dict[str, Any]:

@@ -3,18 +3,41 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parkade.analysis.centers import KINDS
-from parkade.sweeps import netcdf, radii
+from parkade.base import check
+from parkade.sweeps import radii
 from parkade.sweeps.measures import PLATEAUS
 from parkade.sweeps.recipe import Recipe
 
 if TYPE_CHECKING:
     import xarray
+
+
+def check_memory(recipe: Recipe, variables: Iterable[str]) -> None:
+    """Raise if these variables of the whole ensemble do not fit in memory."""
+    shapes = recipe.shapes(recipe.total)
+    size = 8.0 * sum(math.prod(shapes[name]) for name in variables)
+    remedy = "measure less, or use parkade sweep and load_ensemble(store, variables=[…])"
+    check.fits_in_memory(size, "the ensemble", remedy)
+
+
+def allocate(
+    recipe: Recipe, variables: Iterable[str], *, missing: bool = False
+) -> dict[str, NDArray[Any]]:
+    """Arrays for these variables of the whole ensemble; NaN if some runs are `missing`."""
+    variables = list(variables)
+    check_memory(recipe, variables)
+    shapes, types = recipe.shapes(recipe.total), recipe.variables
+    if missing:
+        return {name: np.full(shapes[name], np.nan) for name in variables}
+    return {name: np.empty(shapes[name], types[name].dtype) for name in variables}
 
 
 class Results(NamedTuple):
@@ -34,7 +57,7 @@ class Results(NamedTuple):
         import xarray
 
         recipe, versions = self.recipe, self.versions
-        known = netcdf.variables(recipe)
+        known = recipe.variables
         dataset = xarray.Dataset(
             coords=_coordinates(recipe, {dim for name in self.arrays for dim in known[name].dims}),
             attrs={

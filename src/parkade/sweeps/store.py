@@ -7,7 +7,6 @@ file contains the recipe, the versions it was made with, and a checksum.
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -21,9 +20,9 @@ from parkade.base import check
 from parkade.base.errors import DamagedError, InputError, ParkadeError, StoreError
 from parkade.base.files import atomic_write, directory, from_json, sweep, to_json
 from parkade.sweeps import netcdf
-from parkade.sweeps.measures import Variable
 from parkade.sweeps.recipe import Recipe
-from parkade.sweeps.results import Results
+from parkade.sweeps.results import Results, allocate
+from parkade.sweeps.versions import distinct
 
 RECIPE = "recipe.json"
 _BATCH = re.compile(r"batch-(\d{6,})\.nc")
@@ -111,22 +110,6 @@ class Store:
             raise _cannot_write(self.file(batch), error) from None
         return self.file(batch)
 
-    def check_memory(self) -> None:
-        """Raise if the whole ensemble does not fit in memory."""
-        self._shapes(netcdf.variables(self.recipe))
-
-    def _shapes(self, variables: dict[str, Variable]) -> dict[str, tuple[int, ...]]:
-        """The shapes of arrays of all simulations; raise if they do not fit in memory."""
-        sizes = self.recipe.sizes
-        shapes = {
-            name: (self.recipe.total, *(sizes[dim] for dim in variable.dims))
-            for name, variable in variables.items()
-        }
-        size = 8.0 * sum(math.prod(shape) for shape in shapes.values())
-        remedy = "measure less, or use parkade sweep and load_ensemble(store, variables=[…])"
-        check.fits_in_memory(size, "the ensemble", remedy)
-        return shapes
-
     def read(self, *, partial: bool = False, variables: Iterable[str] | None = None) -> Results:
         """The measures of all runs; if `partial`, with NaN for missing ones."""
         recipe, done = self.recipe, self.done()
@@ -136,14 +119,10 @@ class Store:
                 f"{missing} of {recipe.batches} batches are missing in {self.path}; run the "
                 "ensemble again to continue, or read the finished runs with partial=True"
             )
-        chosen = netcdf.variables(recipe)
-        if variables is not None:
-            names = [check.choice("variables", name, tuple(chosen)) for name in variables]
-            chosen = {name: chosen[name] for name in names}
-        arrays: dict[str, NDArray[Any]] = {
-            name: np.full(shape, np.nan) if missing else np.empty(shape, chosen[name].dtype)
-            for name, shape in self._shapes(chosen).items()
-        }
+        names = tuple(recipe.variables)
+        chosen = names if variables is None else variables
+        chosen = [check.choice("variables", name, names) for name in chosen]
+        arrays = allocate(recipe, chosen, missing=missing > 0)
 
         def place(batch: int) -> dict[str, NDArray[Any]]:
             members = recipe.members(batch)
@@ -160,7 +139,7 @@ class Store:
 
     def check(self) -> Findings:
         """Read the recipe and every batch, and find the bad ones."""
-        recipe, sizes = self.recipe, self.recipe.sizes
+        recipe = self.recipe
         if not self.path.is_dir():
             raise InputError(f"there is no store {self.path}")
         bad: dict[str, ParkadeError] = {}
@@ -172,10 +151,10 @@ class Store:
             self._check_same(recorded)
 
         def scratch(batch: int) -> dict[str, NDArray[Any]]:
-            count = len(recipe.members(batch))
+            shapes = recipe.shapes(len(recipe.members(batch)))
             return {
-                name: np.empty((count, *(sizes[dim] for dim in variable.dims)), variable.dtype)
-                for name, variable in netcdf.variables(recipe).items()
+                name: np.empty(shape, recipe.variables[name].dtype)
+                for name, shape in shapes.items()
             }
 
         found = self._decode(self.done(), scratch)
@@ -230,7 +209,7 @@ class Findings(NamedTuple):
     @property
     def made(self) -> list[dict[str, str]]:
         """The versions, in a fixed order."""
-        return [json.loads(text) for text in sorted(self.versions)]
+        return distinct(self.versions)
 
 
 def _unreadable(folder: Path, bad: dict[str, ParkadeError]) -> ParkadeError:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.util
+import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import metadata
 from importlib.machinery import PathFinder
@@ -83,6 +84,11 @@ def _product(library: ctypes.CDLL) -> int | None:
         if function is not None:
             return ctypes.cast(function, ctypes.c_void_p).value
     return None
+
+
+def distinct(texts: Iterable[str]) -> list[dict[str, str]]:
+    """The different versions, from JSON objects; in a fixed order."""
+    return [json.loads(text) for text in sorted(set(texts))]
 
 
 def mixture(made: Sequence[dict[str, str]]) -> str | None:

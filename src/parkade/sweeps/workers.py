@@ -29,33 +29,37 @@ POOLS = ("threads", "processes")
 
 _MOST = 1000  # workers in parkade's own pools
 
-Submit = Callable[..., "Future[str]"]
+Submit = Callable[..., "Future[Any]"]
 
 
 def run_all(
-    function: Callable[..., str],
+    function: Callable[..., Any],
     tasks: Sequence[tuple[Any, ...]],
     workers: AbstractContextManager[Submit],
-    finished: Callable[[], None],
+    finished: Callable[[Any], None],
 ) -> list[ParkadeError]:
     """Let `workers` call `function` with each of the tasks; return the errors of failed ones.
 
-    A failed simulation does not affect the others. Errors that affect all, such as a full disk,
-    a dead worker or Ctrl-C, stop everything at once and are raised.
+    `finished` is called here with each result. A failed simulation does not affect the others.
+    Errors that affect all, such as a full disk, a dead worker or Ctrl-C, stop everything at once
+    and are raised.
     """
-    failed = []
+    failed: list[ParkadeError] = []
     with workers as submit:
-        futures = []
+        unfinished: set[Future[Any]] = set()  # others are dropped, with their results
         # Not as_completed: it waits forever for futures that a closed pool cancels.
-        ended: queue.SimpleQueue[Future[str]] = queue.SimpleQueue()
+        ended: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         try:
             for task in tasks:
-                futures.append(_submit(submit, function, task))
-                futures[-1].add_done_callback(ended.put)
-            for _ in futures:
-                error = ended.get().exception()
+                future = _submit(submit, function, task)
+                unfinished.add(future)
+                future.add_done_callback(ended.put)
+            for _ in tasks:
+                future = ended.get()
+                unfinished.discard(future)
+                error = future.exception()
                 if error is None:
-                    finished()
+                    finished(future.result())
                 elif type(error) is ParkadeError:
                     failed.append(error)
                 elif type(error).__name__ == "KilledWorker":  # from Dask, which is not imported
@@ -67,12 +71,12 @@ def run_all(
         except BrokenExecutor:
             raise WorkerLostError("a worker process died (killed, or out of memory)") from None
         finally:
-            for future in futures:
+            for future in unfinished:
                 future.cancel()
     return failed
 
 
-def _submit(submit: Submit, function: Callable[..., str], task: tuple[Any, ...]) -> Future[str]:
+def _submit(submit: Submit, function: Callable[..., Any], task: tuple[Any, ...]) -> Future[Any]:
     """Submit one task; an executor that was closed meanwhile is a lost worker."""
     try:
         return submit(function, *task)
@@ -113,7 +117,7 @@ def pool_of(executor: Executor | str | None, workers: int | None) -> AbstractCon
 def _threads(count: int) -> Iterator[Submit]:
     cancelled = threading.Event()
 
-    def submit(function: Callable[..., str], *task: Any) -> Future[str]:
+    def submit(function: Callable[..., Any], *task: Any) -> Future[Any]:
         return pool.submit(function, *task, cancelled.is_set)
 
     with ThreadPoolExecutor(count, thread_name_prefix="parkade-ensemble") as pool:

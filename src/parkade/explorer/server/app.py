@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import json
 from collections.abc import AsyncIterator, Callable
 from functools import cache
@@ -21,7 +22,6 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from parkade.base.errors import ParkadeError
-from parkade.base.files import temporary_directory
 from parkade.base.progress import Report
 from parkade.explorer.scenes import recorded
 from parkade.explorer.server.access import LocalOnly
@@ -140,12 +140,12 @@ def _stairs(job: Job) -> bytes:
 
 def _npz(job: Job) -> bytes:
     from parkade.explorer.scenes.compute import compute_run
+    from parkade.runs import archive
 
     run, _ = compute_run(*job)
-    with temporary_directory() as folder:
-        path = folder / "run.npz"
-        run.save(path)
-        return path.read_bytes()
+    file = io.BytesIO()
+    archive.write_to(file, run)
+    return file.getvalue()
 
 
 def _html(job: Job) -> bytes:
