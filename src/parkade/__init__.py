@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from parkade.model.flow import Flow
     from parkade.model.layers import Layers
     from parkade.model.part import Part
-    from parkade.model.parts.depth import Resampled, Tied
+    from parkade.model.parts.depth import Resampled
     from parkade.model.parts.head import Head
     from parkade.model.parts.mask import Causal, Full, Prefix, Window
     from parkade.model.parts.mlp import MLP
@@ -80,7 +80,6 @@ __all__ = [
     "Schedule",
     "Scheduled",
     "Sqrt",
-    "Tied",
     "Trajectory",
     "Transformer",
     "TrustWarning",
@@ -112,7 +111,7 @@ _HOMES = {
     "base.errors": ("InputError", "ParkadeError", "TrustWarning", "UnfinishedError"),
     "model.arrays": ("like",),
     "model.attention": ("Attention",),
-    "model.parts.depth": ("Resampled", "Tied"),
+    "model.parts.depth": ("Resampled",),
     "model.flow": ("Flow",),
     "model.parts.head": ("Head",),
     "model.layers": ("Layers",),

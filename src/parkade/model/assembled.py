@@ -11,7 +11,7 @@ from parkade.base.types import Array
 from parkade.model.model import Model, Scores
 from parkade.model.part import Part
 from parkade.model.parts import norm as norms
-from parkade.model.parts.depth import TIED, Depth, Resampled
+from parkade.model.parts.depth import Resampled
 from parkade.model.parts.head import Head
 from parkade.model.parts.mask import Mask
 from parkade.model.parts.mlp import MLP
@@ -33,7 +33,7 @@ class Assembled(Model):
     position: Position | None
     attention: str
     noise: Noise | None
-    depth: Depth
+    depth: Resampled | None
     _slopes: Array  # by which heads prefer near tokens
 
     def __repr__(self) -> str:
@@ -51,7 +51,7 @@ class Assembled(Model):
             "position": None,
             "attention": "softmax",
             "noise": None,
-            "depth": TIED,
+            "depth": None,
         }
         return {name: now for name in usual if (now := getattr(self, name)) != usual[name]}
 
@@ -85,7 +85,7 @@ class Assembled(Model):
     @property
     def autonomous(self) -> bool:  # type: ignore[override]
         """Whether neither the normalisation, nor a part, nor the heads depend on the time."""
-        changes = isinstance(self.depth, Resampled) or not self.norm.autonomous
+        changes = self.depth is not None or not self.norm.autonomous
         return not changes and all(part.autonomous for part in self._terms)
 
     @property
@@ -113,7 +113,7 @@ class Assembled(Model):
     def generator(self) -> Array | None:  # type: ignore[override]
         """The sum of the value matrices, if all forces on a single token are linear."""
         found = [part.generator for part in self._terms]
-        if isinstance(self.depth, Resampled):
+        if self.depth is not None:
             return None
         if not found or any(matrix is None for matrix in found):
             return None
@@ -126,7 +126,7 @@ class Assembled(Model):
     def product(self) -> Array | None:  # type: ignore[override]
         """KᵀQ, if there is one head and its weights depend on nothing else."""
         alone = len(self.heads) == 1 and self.position is None and self.attention == "softmax"
-        alone = alone and not self._biased and not isinstance(self.depth, Resampled)
+        alone = alone and not self._biased and self.depth is None
         return self.heads[0].product if alone else None
 
     @property
@@ -137,7 +137,7 @@ class Assembled(Model):
     @property
     def scores(self) -> tuple[Scores, ...]:  # type: ignore[override]
         """What heads without biases compute scores with, if their weights are the softmax."""
-        if self.attention != "softmax" or self._biased or isinstance(self.depth, Resampled):
+        if self.attention != "softmax" or self._biased or self.depth is not None:
             return ()
         turns = [
             np.empty(0) if self.position is None else self.position.frequencies(len(head.Q))
@@ -158,13 +158,13 @@ class Assembled(Model):
         found += [f"{self.norm}-norm"] if self.norm.name != "post" else []
         found += [self.position.label] if self.position else []
         found += [f"{self.attention} attention"] if self.attention != "softmax" else []
-        if isinstance(self.depth, Resampled):
+        if self.depth:
             found.append(f"resampled every {self.depth.every:g}")
         found += [self.noise.label] if self.noise else []
         return ", ".join([*found, f"{self.mask} mask"])
 
 
-def _shown(choice: str | Norm | Position | Noise | Depth) -> str:
+def _shown(choice: str | Norm | Position | Noise | Resampled) -> str:
     """A choice for `repr`: 'pre', Mix(tau=5.0), Rope(base=100.0)."""
     name = getattr(choice, "name", None)
     return repr(name) if name is not None and norms.NORMS[name] == choice else repr(choice)

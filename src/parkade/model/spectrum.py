@@ -25,7 +25,7 @@ WIDEST_GROUP = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class EigenvalueGroup:
     """Eigenvalues that count as one, and their invariant subspace."""
 
     value: complex  # their mean
@@ -47,7 +47,7 @@ class Group:
 class Spectrum:
     """The groups with the largest real part, or all groups, and the means of all."""
 
-    groups: list[Group]
+    groups: list[EigenvalueGroup]
     gap: float  # between the largest real part and the next; inf if there is none
     means: Complex
 
@@ -129,7 +129,7 @@ def _summary(values: Complex, kappa: Array, label: NDArray[np.int64]) -> tuple[C
     return means / sizes, worst
 
 
-def _group(T: Complex, Z: Complex, mine: NDArray[np.bool_], unit: float) -> Group:
+def _group(T: Complex, Z: Complex, mine: NDArray[np.bool_], unit: float) -> EigenvalueGroup:
     """The subspaces of the eigenvalues `mine` on the diagonal of T, V = Z T Zᴴ."""
     from scipy.linalg import solve_sylvester
     from scipy.linalg.lapack import ztrsen
@@ -149,4 +149,4 @@ def _group(T: Complex, Z: Complex, mine: NDArray[np.bool_], unit: float) -> Grou
     frame = Z[:, :k]
     projection = frame @ np.hstack([np.eye(k), X]) @ Z.conj().T
     normal = not X.size or float(np.linalg.norm(T[:k, k:], 2)) <= k * unit
-    return Group(value, k, tolerance, frame @ kernel, projection, normal, frame, excess)
+    return EigenvalueGroup(value, k, tolerance, frame @ kernel, projection, normal, frame, excess)

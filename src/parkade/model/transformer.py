@@ -22,7 +22,7 @@ from parkade.model.parts import mask as masks
 from parkade.model.parts import noise as noises
 from parkade.model.parts import norm as norms
 from parkade.model.parts import weights
-from parkade.model.parts.depth import TIED, Depth, Resampled
+from parkade.model.parts.depth import Resampled
 from parkade.model.parts.head import Head, read_heads
 from parkade.model.parts.mask import Mask
 from parkade.model.parts.mlp import MLP
@@ -61,8 +61,8 @@ class Transformer(Assembled, kind="transformer"):
         Additional forces.
     noise : Noise or float, optional
         Brownian motion of the tokens besides the forces; a number κ means `pk.Noise(κ)`.
-    depth : Tied or Resampled
-        Whether the heads stay as they are, or are drawn anew again and again: random heads only.
+    depth : Resampled, optional
+        Random heads that are drawn anew again and again. By default heads stay as they are.
     d : int, optional
         Dimension; needed only if there are no heads, or random ones.
     d_head, beta, seed : optional
@@ -90,7 +90,7 @@ class Transformer(Assembled, kind="transformer"):
         attention: str = "softmax",
         parts: Sequence[Part] = (),
         noise: Noise | float | None = None,
-        depth: Depth = TIED,
+        depth: Resampled | None = None,
         d: int | None = None,
         d_head: int | None = None,
         beta: float | None = None,
@@ -98,7 +98,7 @@ class Transformer(Assembled, kind="transformer"):
     ) -> None:
         self.depth = depths.read(depth)
         self._recipe = heads, d_head, beta  # of random heads, to draw them again
-        if isinstance(self.depth, Resampled):
+        if self.depth is not None:
             depths.check_random(heads, seed, norm)
             seed = self.depth.generator(0)
         self.heads = read_heads(heads, d, d_head, beta, seed)
@@ -159,7 +159,7 @@ class Transformer(Assembled, kind="transformer"):
         """The model at time t, if it changes suddenly; otherwise itself."""
         if isinstance(self.norm, norms.Mix):
             return self.with_norm("pre" if self.norm.grows(t) else "post")
-        if isinstance(self.depth, Resampled):
+        if self.depth is not None:
             return self._layer(int(t // self.depth.every))
         return self
 
@@ -169,18 +169,18 @@ class Transformer(Assembled, kind="transformer"):
 
         if isinstance(self.norm, norms.Mix):
             return Layers([0.0, self.norm.tau], [self.at(0.0), self.at(self.norm.tau)])
-        if isinstance(self.depth, Resampled):
+        if self.depth is not None:
             count = max(1, math.ceil(t_end / self.depth.every))
             return Layers.of(self._layer, count, self.depth.every)
         return self
 
     def _layer(self, number: int) -> Transformer:
         """The model with the random heads of a layer."""
-        assert isinstance(self.depth, Resampled)
+        assert self.depth is not None
         other = copy.copy(self)
         count, d_head, beta = self._recipe
         other.heads = read_heads(count, self.d, d_head, beta, self.depth.generator(number))
-        other.depth = TIED
+        other.depth = None
         for name in ("rate", "generator", "leading_space"):  # cached
             other.__dict__.pop(name, None)
         return other
@@ -226,7 +226,7 @@ class Transformer(Assembled, kind="transformer"):
         self, tokens: Any, frozen: Any = None, frozen_weights: Any = None, *, t: float = 0.0
     ) -> Any:
         """F_k, (..., n, d), before it is projected and normalised; see `velocity`."""
-        if isinstance(self.depth, Resampled):
+        if self.depth is not None:
             return self.at(t).force(tokens, frozen, frozen_weights, t=t)
         if frozen is not None and self.position is not None:
             raise InputError("frozen tokens have no position; use position=None")
@@ -268,7 +268,7 @@ class Transformer(Assembled, kind="transformer"):
             "parts": self.parts,
             "mask": str(self.mask),
         }
-        if isinstance(self.depth, Resampled):
+        if self.depth is not None:
             count, d_head, beta = self._recipe
             fixed |= {"heads": count, "d_head": d_head, "beta": beta}
         return fixed | others | self._choices()

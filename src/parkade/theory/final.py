@@ -11,7 +11,7 @@ from parkade.base import check
 from parkade.base.constants import SNAP
 from parkade.base.errors import InputError
 from parkade.base.types import Array
-from parkade.model.spectrum import Group, Spectrum, real_basis, spectrum
+from parkade.model.spectrum import EigenvalueGroup, Spectrum, real_basis, spectrum
 from parkade.theory import table
 from parkade.theory.ranges import one_token, square
 from parkade.theory.table import Kind, Status
@@ -199,7 +199,7 @@ def _of_real(V: Array, parts: Spectrum) -> FinalConfiguration:
 
 
 def _result(
-    case: int, numbers: table.Numbers, value: complex, lead: list[Group]
+    case: int, numbers: table.Numbers, value: complex, lead: list[EigenvalueGroup]
 ) -> FinalConfiguration:
     """The configuration of a row of the table, with the eigenspaces that lead."""
     dim = sum(g.dim for g in lead)

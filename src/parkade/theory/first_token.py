@@ -13,7 +13,7 @@ from parkade.base import check
 from parkade.base.constants import EPSILON
 from parkade.base.errors import InputError, TrustWarning, doubts_matter
 from parkade.base.types import Array
-from parkade.model.spectrum import Complex, Group, equal_values, spectrum
+from parkade.model.spectrum import Complex, EigenvalueGroup, equal_values, spectrum
 from parkade.model.sphere import normalize
 from parkade.theory.digits import directions
 from parkade.theory.ranges import one_token, square
@@ -129,7 +129,7 @@ def _is_triangular(m: Array) -> bool:
     return np.array_equal(m, np.triu(m)) or np.array_equal(m, np.tril(m))
 
 
-def _decompose(m: Array, x: Array, norm: float) -> tuple[_Modes | None, list[Group]]:
+def _decompose(m: Array, x: Array, norm: float) -> tuple[_Modes | None, list[EigenvalueGroup]]:
     """The modes, or None if V has a block or skew eigenvectors; and groups of equal eigenvalues."""
     triangular, symmetric = _is_triangular(m), np.array_equal(m, m.T)
     rounding = 0.0 if triangular else _ROUNDING * len(m)
@@ -155,7 +155,7 @@ def _decompose(m: Array, x: Array, norm: float) -> tuple[_Modes | None, list[Gro
     return _Modes(means[label] + 1j * turns, parts, label, kappa, repeated), []
 
 
-def _modes_of_groups(groups: list[Group], x: Array, norm: float) -> _Modes | None:
+def _modes_of_groups(groups: list[EigenvalueGroup], x: Array, norm: float) -> _Modes | None:
     """One mode for each group; None if one of them is a block, or they are skew."""
     kappa = np.array([np.linalg.norm(group.projection, 2) for group in groups])
     if kappa.max() >= _SKEWEST or not all(_is_multiple(one, norm, len(x)) for one in groups):
@@ -183,7 +183,7 @@ def _by_modes(m: Array, x: Array, t: Array, norm: float, modes: _Modes) -> Array
     return path
 
 
-def _by_blocks(m: Array, x: Array, t: Array, norm: float, groups: list[Group]) -> Array:
+def _by_blocks(m: Array, x: Array, t: Array, norm: float, groups: list[EigenvalueGroup]) -> Array:
     """The path with many digits; at late times, that of exact blocks."""
     path = directions(m, x, t)
     late = np.abs(t) * norm > _SHORT
@@ -194,14 +194,14 @@ def _by_blocks(m: Array, x: Array, t: Array, norm: float, groups: list[Group]) -
     return path
 
 
-def _rates(groups: list[Group]) -> Complex:
+def _rates(groups: list[EigenvalueGroup]) -> Complex:
     """The eigenvalues; rounding errors of imaginary parts would turn the token in the end."""
     values = np.array([group.value for group in groups])
     slack = [group.tolerance if group.size > 1 else 0.0 for group in groups]
     return np.where(np.abs(values.imag) > slack, values, values.real + 0j)
 
 
-def _is_multiple(group: Group, norm: float, d: int) -> bool:
+def _is_multiple(group: EigenvalueGroup, norm: float, d: int) -> bool:
     """Whether V is a multiple of the identity in a group, up to rounding errors, and no block."""
     if group.size == 1:
         return True
@@ -245,7 +245,7 @@ def _say_if_unknown(t: Array, moved: Array, cause: str) -> None:
         )
 
 
-def _polynomial(group: Group, x: Array) -> Complex:
+def _polynomial(group: EigenvalueGroup, x: Array) -> Complex:
     """Columns v_0, v_1, … with e^{t(V−λI)}Px = Σ_j t^j v_j, P the projection onto the group."""
     v = group.frame.conj().T @ (group.projection @ x)
     columns, power = [v], group.excess

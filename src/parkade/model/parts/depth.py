@@ -1,8 +1,7 @@
-"""How a transformer changes with depth: not at all, or with new random heads now and then."""
+"""Transformers that change with depth: new random heads every so often."""
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,36 +15,15 @@ from parkade.model.parts import norm as norms
 
 
 @dataclass(frozen=True)
-class Depth(Storable):
-    """How a transformer changes with depth."""
-
-    def data(self) -> dict[str, Any]:
-        """The fields of the dataclass."""
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-
-
-@dataclass(frozen=True)
-class Tied(Depth, kind="tied"):
-    """The same weights at any time, as in a transformer whose layers share them.
-
-    Examples
-    --------
-    >>> import parkade as pk
-    >>> pk.Transformer(2, d=3, seed=1, depth=pk.Tied()).label
-    '2 heads, causal mask'
-    """
-
-
-@dataclass(frozen=True)
-class Resampled(Depth, kind="resampled"):
-    """Random heads that are drawn anew again and again, independently.
+class Resampled(Storable, kind="resampled"):
+    """Random heads that are drawn anew again and again, independently of each other.
 
     Parameters
     ----------
     every : float
-        How long heads stay, in units of time.
+        The time after which new heads are drawn.
     seed : int
-        Where they come from.
+        The seed of all heads.
 
     Examples
     --------
@@ -67,21 +45,22 @@ class Resampled(Depth, kind="resampled"):
         check.generator(int(self.seed))
         object.__setattr__(self, "seed", int(self.seed))
 
+    def data(self) -> dict[str, Any]:
+        """The time between new heads, and the seed."""
+        return {"every": self.every, "seed": self.seed}
+
     def generator(self, layer: int) -> np.random.Generator:
-        """The source of the heads of a layer."""
+        """The random numbers that the heads of a layer are drawn with."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(layer,)))
 
 
-TIED = Tied()
-
-
-def read(value: Any) -> Depth:
-    """A depth, checked."""
-    if isinstance(value, Depth):
+def read(value: Any) -> Resampled | None:
+    """The `depth` of a transformer, checked."""
+    if value is None or isinstance(value, Resampled):
         return value
     raise InputError(
-        f"depth must be pk.Tied() or pk.Resampled(every, seed), got {check.brief(value)}; for "
-        "given layers use pk.Layers(times, models)"
+        f"depth must be pk.Resampled(every, seed) or None, got {check.brief(value)}; for given "
+        "layers use pk.Layers(times, models)"
     )
 
 
