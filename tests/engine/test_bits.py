@@ -17,7 +17,7 @@ NAMES = list(CASES)
 
 @functools.cache
 def digests(*words, again=False, **variables):
-    """What another process gets; `again`, in one more."""
+    """The digests of what another process computes; with `again`, of what one more does."""
     result = subprocess.run(
         [sys.executable, bits.__file__, *words],
         env=os.environ | variables,

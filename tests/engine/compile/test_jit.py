@@ -39,7 +39,7 @@ def start(directory, before="", **variables):
 
 
 def outcome(process):
-    """The bits it computed, whether it had to compile, and what it said."""
+    """The bits that a process computed, whether it had to compile, and what it printed."""
     said, complaints = process.communicate(timeout=120)
     assert process.returncode == 0, complaints
     assert "Traceback" not in complaints
@@ -188,7 +188,7 @@ def package_with_code(folder, made):
 
 
 def spoil_nothing(prebuilt):
-    """Leave it as it is."""
+    """Leave the file as it is."""
 
 
 def let_others_write_the_directory(prebuilt):

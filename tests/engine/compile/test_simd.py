@@ -22,7 +22,7 @@ FLAGS = {
 
 @pytest.fixture(scope="module", params=FLAGS)
 def compiled(request):
-    """exp2 in a vectorisable loop of a caller with given fast-math flags."""
+    """exp2 in a vectorisable loop of a caller with these fast-math flags."""
 
     @numba.njit(fastmath=FLAGS[request.param])
     def loop(x, out):

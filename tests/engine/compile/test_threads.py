@@ -55,7 +55,7 @@ def test_a_shared_call_that_fails_is_heard_of(count, error):
         threads.share_out(((fail, i) for i in range(5)), count)
 
 
-def test_so_many_threads_work_at_once():
+def test_as_many_threads_as_asked_for_work_at_once():
     """Each of three calls waits for the two others."""
     meeting = threading.Barrier(3, timeout=60)
     threads.share_out(((meeting.wait,) for _ in range(3)), 3)

@@ -161,13 +161,13 @@ class Chart:
         return self.enter(f)
 
     def jacobian(self, t, h):
-        """By differences of fourth order."""
+        """The Jacobian by differences of fourth order."""
         units = np.eye(self.basis[..., 0, :].size)
         return np.array([fourth_order(lambda s, e=e: self.flow(s * e, t), h) for e in units]).T
 
 
 def fourth_order(function, h):
-    """The derivative at zero."""
+    """The derivative at zero by differences of fourth order."""
     return (8 * (function(h) - function(-h)) - function(2 * h) + function(-2 * h)) / (12 * h)
 
 

@@ -48,8 +48,8 @@ def finite_differences(field, size, h=1e-5):
 def assert_solves(work, field, jacobian, x, shift):
     """Every stage of an implicit step solves its system (shift − J) u = right.
 
-    That tests weights, blocks, their inverses and substitution at once: right-hand sides and
-    shifts are so many that no part of J is multiplied with nothing.
+    That tests weights, blocks, their inverses and substitution at once: there are enough right-hand
+    sides and shifts for every part of J to matter.
     """
     n, d = x.shape
     result = np.einsum("kci,skc->ski", tangent_bases(x), solutions(work)).reshape(6, -1)

@@ -18,7 +18,7 @@ from parkade.solve.lower import prepare
 
 
 def room(integrator, count, n, d):
-    """Room for some steps."""
+    """Empty arrays for a few steps."""
     dense = np.empty((count, integrator.dense, n, d))
     return Steps(np.empty(count), np.empty((count, n, d)), dense)
 

@@ -19,7 +19,7 @@ from parkade.engine.system import unrolled
 
 
 def steps(advance, system, x0, count, stores=False):
-    """What `advance` gives for a few steps from x0."""
+    """The results of `advance` for a few steps from x0."""
     n, d = x0.shape
     x, work = x0.copy(), IMPLICIT.workspace(n, d, causal=True, stores=stores)
     goal, dense = Goal(10.0, 1e-6), np.empty((count, IMPLICIT.dense, n, d))
@@ -31,7 +31,7 @@ def steps(advance, system, x0, count, stores=False):
 
 @functools.cache
 def one_thread(d, n, name):
-    """A start, a system, and what one thread makes of them."""
+    """A start, a system, and the results of steps on one thread."""
     x = place("adversarial", n, d)  # with lone tokens, which look at all before them
     frozen = pk.sphere.uniform(2, d, seed=9)
     model = pk.Attention(beta=9.0, V=values(name, d))
@@ -54,7 +54,7 @@ def test_bits_do_not_depend_on_cores(monkeypatch, cores, d, n, name):
 
 @pytest.mark.parametrize("d", [2, 3])
 def test_what_is_carried_from_block_to_block_is_right(d):
-    """One thread is no witness: it goes from block to block as well."""
+    """Compared with direct sums, because one thread also goes from block to block."""
     n = BLOCK + 300
     x = place("clustered", n, d)
     direct, fast = systems(pk.Attention(beta=9.0, V=values("diag", d)), n)

@@ -1,4 +1,4 @@
-"""What is noted of rounding errors, step by step."""
+"""How far a run is trusted: the record of rounding errors, step by step."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ both = pytest.mark.parametrize("d", [2, 3])
 
 @both
 def test_heavy_cluster(d):
-    """Compensation: what 1e5 tokens in a point leave at places that they do not reach."""
+    """Compensation: the error that 1e5 tokens in a point cause at places that they do not reach."""
     rng = np.random.default_rng(5)
     place = np.array([0.3, -0.5, 0.7])[:d]
     x = unit(unit(place) + 1e-3 * rng.standard_normal((100_000, d)))
