@@ -19,6 +19,10 @@ import parkade as pk
 from parkade.trained.formats import pickles, torch
 
 IDS = [3, 1, 4, 1, 5]
+# Parts of a pickle of PyTorch: the numbers of a tensor, and what makes a tensor of them.
+NUMBERS = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\n"
+STORAGE = NUMBERS + b"X\x01\x00\x00\x000NK\x09tQ"
+TENSOR = b"ctorch._utils\n_rebuild_tensor_v2\n"
 
 
 @pytest.fixture
@@ -42,6 +46,14 @@ class Call:
         return self.how
 
 
+def write_pickle(folder, content, *numbers):
+    """A zipped file of PyTorch with this pickle, and the numbers of its first tensor."""
+    with zipfile.ZipFile(folder / "pytorch_model.bin", "w") as archive:
+        archive.writestr("archive/data.pkl", content)
+        for i, data in enumerate(numbers):
+            archive.writestr(f"archive/data/{i}", data)
+
+
 def marker(tmp_path):
     return Call(os.mkdir, str(tmp_path / "executed"))
 
@@ -63,13 +75,11 @@ def marker(tmp_path):
 )
 def test_pickles_that_call_are_refused(tmp_path, llama, form, make):
     folder = written.write_folder(tmp_path / "model", *llama, form="zip")
-    file = folder / "pytorch_model.bin"
     content = pickle.dumps(make(tmp_path), 2)
     if form == "zip":
-        with zipfile.ZipFile(file, "w") as archive:
-            archive.writestr("archive/data.pkl", content)
+        write_pickle(folder, content)
     else:
-        file.write_bytes(content)
+        (folder / "pytorch_model.bin").write_bytes(content)
     refused(folder, "which is not a tensor|is not a file of weights")
     assert not (tmp_path / "executed").exists()
 
@@ -77,7 +87,6 @@ def test_pickles_that_call_are_refused(tmp_path, llama, form, make):
 def test_pickles_by_hand_are_refused(tmp_path, llama):
     """Opcodes that reach for names, attributes, state and memory in other ways."""
     folder = written.write_folder(tmp_path / "model", *llama, form="zip")
-    file = folder / "pytorch_model.bin"
     attacks = {
         "stack global": b"\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x04true\x85R.",
         "inst": b"(S'true'\nios\nsystem\n.",
@@ -94,8 +103,7 @@ def test_pickles_by_hand_are_refused(tmp_path, llama):
         "tensor of nothing": b"ctorch._utils\n_rebuild_tensor_v2\n(NK\x00))tR.",
     }
     for content in attacks.values():
-        with zipfile.ZipFile(file, "w") as archive:
-            archive.writestr("archive/data.pkl", content)
+        write_pickle(folder, content)
         refused(folder, "is not a file of weights|no tensor|not enough memory")
 
 
@@ -104,9 +112,7 @@ def test_pickles_that_take_forever_are_refused(tmp_path, llama):
     folder = written.write_folder(tmp_path / "model", *llama, form="zip")
     nested = b")" + b"q\x00h\x00\x86" * 60
     long = b"(" + (b"\x8a\xff" + b"\x7f" * 255) * 5000 + b"t"
-    numbers = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\n"
-    storage = numbers + b"X\x01\x00\x00\x000NK\x09tQ"
-    tensor = b"ctorch._utils\n_rebuild_tensor_v2\n("
+    begin = TENSOR + b"(" + STORAGE + b"K\x00"
     attacks = {
         "key": b"}" + nested + b"Ns.",
         "keys": b"}(" + nested + b"Nu.",
@@ -114,41 +120,32 @@ def test_pickles_that_take_forever_are_refused(tmp_path, llama):
         "items": b"ccollections\nOrderedDict\n(](" + nested + b"N\x86etR.",
         "set": b"\x80\x04\x8f(" + nested + b"\x90.",
         "frozen set": b"\x80\x04(" + nested + b"\x91.",
-        "key of numbers": b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\n"
-        + nested
-        + b"NK\x09tQ.",
+        "key of numbers": NUMBERS + nested + b"NK\x09tQ.",
         "kind of numbers": b"(X\x07\x00\x00\x00storage" + nested + b"NNK\x09tQ.",
-        "shape": tensor + storage + b"K\x00" + nested + nested + b"tR.",
-        "long numbers": tensor + storage + b"K\x00" + long + long + b"tR.",
-        "many numbers": tensor + storage + b"K\x00" + (b"(" + b"K\x09" * 99999 + b"t") * 2 + b"tR.",
+        "shape": begin + nested + nested + b"tR.",
+        "long numbers": begin + long + long + b"tR.",
+        "many numbers": begin + (b"(" + b"K\x09" * 99999 + b"t") * 2 + b"tR.",
     }
     for content in attacks.values():
-        with zipfile.ZipFile(folder / "pytorch_model.bin", "w") as archive:
-            archive.writestr("archive/data.pkl", b"\x80\x02" + content)
-            archive.writestr("archive/data/0", bytes(36))
+        write_pickle(folder, b"\x80\x02" + content, bytes(36))
         refused(folder, "is not a file of weights")
 
 
 def test_pickles_set_no_attributes(tmp_path, llama):
     """Attributes of the reader's own functions, types and tensors, set by the opcode BUILD."""
     folder = written.write_folder(tmp_path / "model", *llama, form="zip")
-    tensor = b"ctorch._utils\n_rebuild_tensor_v2\n"
-    storage = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000NK\x09tQ"
-    whole = tensor + b"(" + storage + b"K\x00K\x09\x85K\x01\x85tR"
+    whole = TENSOR + b"(" + STORAGE + b"K\x00K\x09\x85K\x01\x85tR"
     state = b"}X\x07\x00\x00\x00stridesJ\x00\xff\xff\xff\x85s"
     slots = b"N}X\x0c\x00\x00\x00__defaults__K\x05\x85s\x86"
     for content in (
-        tensor + slots,
-        tensor + state,
+        TENSOR + slots,
+        TENSOR + state,
         b"ctorch._utils\n_rebuild_parameter\n" + slots,
         b"ccollections\nOrderedDict\n" + state,
         whole + state,
-        storage + state,
+        STORAGE + state,
     ):
-        with zipfile.ZipFile(folder / "pytorch_model.bin", "w") as archive:
-            pickled = b"\x80\x02}X\x01\x00\x00\x00a" + content + b"bs."
-            archive.writestr("archive/data.pkl", pickled)
-            archive.writestr("archive/data/0", bytes(36))
+        write_pickle(folder, b"\x80\x02}X\x01\x00\x00\x00a" + content + b"bs.", bytes(36))
         refused(folder, "is not a file of weights.*as a dict")
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parkade.analysis.merging import merge_tree
 from parkade.base.types import Array
@@ -151,6 +152,13 @@ class FateArrays(NamedTuple):
 def columns(merges: Sequence[Fate]) -> FateArrays:
     """The merges as arrays."""
     return FateArrays(*np.array(merges, dtype=np.float64).reshape(-1, len(Fate._fields)).T)
+
+
+def anatomy(some: NDArray[np.bool_], **reasons: NDArray[np.bool_]) -> dict[str, int]:
+    """Number of some merges, and of those among them with each possible reason for an error."""
+    neither = ~np.any(list(reasons.values()), axis=0)
+    counts = {name: int(np.sum(some & reason)) for name, reason in reasons.items()}
+    return {"merges": int(some.sum()), **counts, "neither": int(np.sum(some & neither))}
 
 
 def log_times(angle: Array, mass: Array, beta: float) -> Array:

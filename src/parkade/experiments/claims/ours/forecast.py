@@ -173,14 +173,8 @@ def _row(tested: Tested) -> dict[str, Any]:
 
 
 def _anatomy(fates: FateArrays, some: NDArray[np.bool_]) -> dict[str, int]:
-    """Number of some merges, and of those among them with a possible reason for an error."""
     cancelling, early = fates.balance < lives.CANCELLING, fates.time < EARLY
-    return {
-        "merges": int(some.sum()),
-        "pulls_nearly_cancel": int(np.sum(some & cancelling)),
-        "before_t_1000": int(np.sum(some & early)),
-        "neither": int(np.sum(some & ~cancelling & ~early)),
-    }
+    return lives.anatomy(some, pulls_nearly_cancel=cancelling, before_t_1000=early)
 
 
 def draw(evidence: Evidence, figure: Figure) -> None:

@@ -143,14 +143,9 @@ def _row(p: LateMerges) -> dict[str, Any]:
 
 
 def _anatomy(fates: FateArrays, some: NDArray[np.bool_]) -> dict[str, int]:
-    """Number of some merges, and of those among them with a possible reason for an error."""
-    shared, early = fates.share < ALONE, fates.time < EARLY
-    return {
-        "merges": int(some.sum()),
-        "other_clusters_pull": int(np.sum(some & shared)),
-        "before_t_10000": int(np.sum(some & early)),
-        "neither": int(np.sum(some & ~shared & ~early)),
-    }
+    return lives.anatomy(
+        some, other_clusters_pull=fates.share < ALONE, before_t_10000=fates.time < EARLY
+    )
 
 
 def draw(evidence: Evidence, figure: Figure) -> None:
