@@ -20,7 +20,7 @@ from parkade.engine.steps.clock import STEP
 from parkade.engine.steps.integrator import Goal, Steps
 from parkade.engine.steps.methods import METHODS
 from parkade.engine.system import unrolled
-from parkade.solve.lower import prepare
+from parkade.solve.lowering.lower import prepare
 from parkade.solve.options import Method
 
 MEASURED = 1e4

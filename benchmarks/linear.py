@@ -23,9 +23,9 @@ from parkade.base.types import Array
 from parkade.engine.flow.velocity import velocity, velocity_batch
 from parkade.engine.sums import pairwise
 from parkade.engine.system import System, unrolled
-from parkade.solve import sums
-from parkade.solve.lower import prepare
+from parkade.solve.lowering.lower import prepare
 from parkade.solve.options import Method, Options, Problem, SumsOption
+from parkade.solve.planning import sums
 
 CASES = (("circle", 2, 64.0), ("S²", 3, 9.0))
 

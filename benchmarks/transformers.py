@@ -22,8 +22,8 @@ from parkade.base.types import Array
 from parkade.engine.compile import threads
 from parkade.engine.field import velocity as field_velocity
 from parkade.model.transformer import Transformer
-from parkade.solve.frame import transformer_frame
-from parkade.solve.lower import prepare_field
+from parkade.solve.lowering.frame import transformer_frame
+from parkade.solve.lowering.lower import prepare_field
 
 ROUNDS, TURN = 20, 0.2
 """Seconds of a turn: threads of another library may be busy for a while after theirs."""

@@ -47,7 +47,8 @@ LARGEST = 90_000
 
 SHARED = (
     *("base/constants.py", "model/schedule.py", "model/spectrum.py", "runs/interpolation.py"),
-    *(f"solve/{name}.py" for name in ("brownian", "handover", "lower", "plan", "rules", "sums")),
+    *(f"solve/lowering/{name}.py" for name in ("brownian", "handover", "lower")),
+    *(f"solve/planning/{name}.py" for name in ("plan", "rules", "sums")),
     *(f"analysis/{name}.py" for name in ("centers", "ending", "merging", "sentences")),
     *(f"explorer/scenes/{name}.py" for name in ("forecast", "frames", "groups", "theory_line")),
     "explorer/settings/parts.py",

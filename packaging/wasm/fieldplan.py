@@ -28,8 +28,9 @@ from parkade.explorer.settings.limits import Limits
 from parkade.explorer.settings.parts import MIX_TIME, STILL
 from parkade.model import schedule as schedules
 from parkade.model.parts.position import Rope
-from parkade.solve import brownian, handover, plan, rules
-from parkade.solve.sums import Sums
+from parkade.solve.lowering import brownian, handover
+from parkade.solve.planning import plan, rules
+from parkade.solve.planning.sums import Sums
 from parkade.theory import meeting
 
 VERDICTS = (
@@ -278,7 +279,7 @@ def _set_noise(
     words: Any,
     out: Array,
 ) -> None:
-    """Set the longest step, √(2/κ), the root, the first step and the key; as `solve.brownian`."""
+    """Set the longest step, √(2/κ), the root, the first step and the key, as `brownian`."""
     kappa = 1.0 / heat
     root, scale = _root_of(traits.rate, kappa), math.sqrt(2.0 / kappa)
     noise = BrownianNoise(scale, False, root, words)

@@ -24,8 +24,8 @@ from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.search import balls
 from parkade.explorer.settings.limits import Limits
-from parkade.solve import rules
-from parkade.solve.sums import descriptions
+from parkade.solve.planning import rules
+from parkade.solve.planning.sums import descriptions
 from parkade.theory import meeting, parking
 
 TEXTS = {"verdicts": rules.VERDICTS, "engines": {d: descriptions(d) for d in (2, 3)}}

@@ -12,7 +12,7 @@ from parkade import bench
 from parkade.bench import baselines
 from parkade.engine.compile import peak
 from parkade.engine.flow.velocity import velocity
-from parkade.solve.lower import prepare
+from parkade.solve.lowering.lower import prepare
 
 
 @pytest.mark.parametrize(("n", "d", "beta"), [(200, 2, 64.0), (40, 3, 9.0), (150, 64, 8.0)])

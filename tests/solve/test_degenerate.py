@@ -8,8 +8,8 @@ import pytest
 import parkade as pk
 from parkade.engine.flow.velocity import velocity
 from parkade.runs.rotation import phase_known_until, turn
-from parkade.solve.frame import long_run_frame
-from parkade.solve.lower import prepare
+from parkade.solve.lowering.frame import long_run_frame
+from parkade.solve.lowering.lower import prepare
 
 SKEW = np.array([[0, -0.3, 0.5], [0.3, 0, -0.7], [-0.5, 0.7, 0]])
 TURNING = pk.Attention(V=np.eye(3) + SKEW, beta=1.0)

@@ -11,7 +11,7 @@ from support.drift import Drift
 import parkade as pk
 from parkade.base.errors import InputError, StuckError
 from parkade.engine.vectors import largest
-from parkade.solve.naive import NaiveExplicit
+from parkade.solve.naive.explicit import NaiveExplicit
 
 MLP = pk.MLP([[1, 0, 0]], [[0], [1], [0]])  # no force where the first coordinate is negative
 X0 = np.array([[-0.6, 0.8, 0.0], [0.6, 0.8, 0.0]])

@@ -10,9 +10,9 @@ from support.common import random_rotation
 import parkade as pk
 from parkade.base.errors import doubts_do_not_matter
 from parkade.runs.rotation import turn
-from parkade.solve.frame import long_run_frame, rest_frame
+from parkade.solve.lowering.frame import long_run_frame, rest_frame
 from parkade.solve.options import Options, Problem
-from parkade.solve.plan import choose
+from parkade.solve.planning.plan import choose
 
 ROTATION = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.3]])  # eigenvalues 1 ± i, 0.3
 
@@ -151,7 +151,7 @@ def test_auto_chooses_and_says_why(model, n, t_end, method, reason):
 
 
 def test_auto_does_not_store_weights_that_do_not_fit(monkeypatch):
-    monkeypatch.setattr("parkade.solve.plan.available_memory", lambda: 1e9)
+    monkeypatch.setattr("parkade.solve.planning.plan.available_memory", lambda: 1e9)
     plan = choose(Problem.of(pk.Attention(d=2), Options(1e4, sums="direct")), 100_000)
     assert plan.method == "explicit"
     assert "too many tokens" in plan.reason

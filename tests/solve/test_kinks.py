@@ -12,9 +12,9 @@ from support.transformers import random_state
 import parkade as pk
 from parkade.engine.steps.kinks import loss, lost_forces
 from parkade.engine.steps.tableau import DORMAND_PRINCE
-from parkade.solve import naive_kinks
-from parkade.solve.frame import transformer_frame
-from parkade.solve.lower import prepare_field
+from parkade.solve.lowering.frame import transformer_frame
+from parkade.solve.lowering.lower import prepare_field
+from parkade.solve.naive import kinks as naive_kinks
 
 TOL = 1e-6
 MODELS = [("sqrt", 5, 0, 18), ("pre", 3, 0, 13), ("ngpt", 3, 2, 2), ("peri", 3, 1, 9)]

@@ -15,9 +15,9 @@ from parkade.engine.steps import brownian, splitting
 from parkade.engine.steps.brownian import Span
 from parkade.engine.steps.integrator import Goal, Steps
 from parkade.engine.system import SMALL_D, unrolled
-from parkade.solve.brownian import noise_of as engine_noise
-from parkade.solve.frame import transformer_frame
-from parkade.solve.lower import prepare_field
+from parkade.solve.lowering.brownian import noise_of as engine_noise
+from parkade.solve.lowering.frame import transformer_frame
+from parkade.solve.lowering.lower import prepare_field
 from parkade.solve.options import Hooks, Options, Problem
 from parkade.solve.solver import Solver
 
@@ -241,8 +241,8 @@ def test_bits_do_not_depend_on_threads(monkeypatch):
     x0 = pk.sphere.uniform(300, 3, seed=1)
     solver = Solver(model, Options(0.1, "final", 1e-3))
     problem = dataclasses.replace(solver.problem, seed=1)
-    from parkade.solve import compiled
-    from parkade.solve.field_stepper import NoisyFieldStepper
+    from parkade.solve.compiled import base as compiled
+    from parkade.solve.compiled.field import NoisyFieldStepper
 
     monkeypatch.setattr(compiled, "PARALLEL_SECONDS", 0.0)
     plan = solver.plan(300)

@@ -14,10 +14,10 @@ import pytest
 
 import parkade as pk
 from parkade.base import progress
-from parkade.solve import pace
 from parkade.solve.options import Hooks, Options, Problem
-from parkade.solve.pace import Effort, Pace, foresee
-from parkade.solve.plan import choose
+from parkade.solve.planning import pace
+from parkade.solve.planning.pace import Effort, Pace, foresee
+from parkade.solve.planning.plan import choose
 from parkade.solve.solver import Solver
 
 SKEW = np.array([[0, -0.3, 0.5], [0.3, 0, -0.7], [-0.5, 0.7, 0]])

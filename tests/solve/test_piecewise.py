@@ -15,8 +15,8 @@ from support.drift import drifting
 import parkade as pk
 from parkade import plots
 from parkade.engine.flow import linear_time
-from parkade.solve import pace
 from parkade.solve.options import Hooks, Options
+from parkade.solve.planning import pace
 from parkade.solve.solver import Solver
 
 X0 = pk.sphere.uniform(12, 2, seed=1)

@@ -10,9 +10,9 @@ from support.common import EPS, random_model, worst
 
 import parkade as pk
 from parkade.engine.system import SMALL_D
-from parkade.solve import compiled
 from parkade.solve import simulate as module
 from parkade.solve import solver as solving
+from parkade.solve.compiled import base as compiled
 from parkade.solve.options import Hooks, Options
 from parkade.solve.solver import Solver
 

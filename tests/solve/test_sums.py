@@ -20,8 +20,8 @@ from parkade.engine.steps.stages import workspace_bytes
 from parkade.engine.sums.running import CHUNK
 from parkade.engine.sums.series import SERIES
 from parkade.engine.system import unrolled
-from parkade.solve import sums as choice
 from parkade.solve.options import Options, Problem
+from parkade.solve.planning import sums as choice
 from parkade.sweeps.recipe import Recipe
 
 # --- whole runs --------------------------------------------------------------------------

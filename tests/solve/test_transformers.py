@@ -83,9 +83,9 @@ def test_order(norm, method, order):
     from parkade.engine.steps.clock import STEP
     from parkade.engine.steps.integrator import Goal, Steps
     from parkade.engine.steps.methods import METHODS
-    from parkade.solve.frame import transformer_frame
-    from parkade.solve.lower import prepare_field
-    from parkade.solve.workspace import field_workspace
+    from parkade.solve.lowering.frame import transformer_frame
+    from parkade.solve.lowering.lower import prepare_field
+    from parkade.solve.lowering.workspace import field_workspace
 
     model = pk.Transformer(
         [pk.Head(d=3, beta=3.0), pk.Head.random(3, seed=4)],
@@ -153,8 +153,8 @@ def test_mix_is_post_then_pre():
 
 def test_the_rate_of_token_k_at_the_single_cluster():
     """V = I, any norm that starts at r = 1: perturbations of token k decay at 1 − 1/k at first."""
-    from parkade.solve.frame import transformer_frame
-    from parkade.solve.lower import prepare_field
+    from parkade.solve.lowering.frame import transformer_frame
+    from parkade.solve.lowering.lower import prepare_field
 
     n = 6
     model = pk.Transformer([pk.Head(V=[1, 0, 0], beta=4.0), pk.Head(V=[0, 1, 1], beta=4.0)])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import parkade as pk
-from parkade.solve.frame import long_run_frame
+from parkade.solve.lowering.frame import long_run_frame
 
 TOL = 1e-6
 doubtful = pytest.mark.filterwarnings("ignore::parkade.TrustWarning")

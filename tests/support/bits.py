@@ -74,7 +74,7 @@ def preload():
     from parkade.engine.jacobian.linearization import allocate
     from parkade.engine.steps import stages
     from parkade.engine.system import LOG2E
-    from parkade.solve.lower import prepare
+    from parkade.solve.lowering.lower import prepare
 
     x = pk.sphere.uniform(24, 2, seed=1)
     system, lin = prepare(pk.Attention(2, beta=3.0)), allocate(24, 2, causal=True)

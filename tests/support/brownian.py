@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from parkade.engine.steps.brownian import EVERYONE, PART, ROOT
-from parkade.solve.naive_splitting import NaiveSplitting
+from parkade.solve.naive.splitting import NaiveSplitting
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)

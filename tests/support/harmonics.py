@@ -13,7 +13,7 @@ from parkade.engine.sums.harmonic import ROUNDING
 from parkade.engine.sums.lengths import LENGTHS
 from parkade.engine.sums.series import SERIES
 from parkade.engine.system import unrolled
-from parkade.solve.lower import prepare
+from parkade.solve.lowering.lower import prepare
 from support.common import random_model
 
 ACCURACY = 1e-11

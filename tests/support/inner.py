@@ -14,8 +14,8 @@ from parkade.engine.field import velocity as field_velocity
 from parkade.engine.flow.velocity import velocity, velocity_batch
 from parkade.engine.sums.running import Chunk
 from parkade.engine.system import unrolled
-from parkade.solve.frame import transformer_frame
-from parkade.solve.lower import prepare, prepare_field
+from parkade.solve.lowering.frame import transformer_frame
+from parkade.solve.lowering.lower import prepare, prepare_field
 from support import bits
 from support.harmonics import any_queries, systems
 from support.query_sums import At

@@ -13,12 +13,12 @@ from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.engine.field.field import EVERYTHING, Field
 from parkade.model.transformer import Transformer
-from parkade.solve.brownian import first_step, noise_of
-from parkade.solve.frame import Frame
-from parkade.solve.handover import first_time
-from parkade.solve.lower import prepare, prepare_field
+from parkade.solve.lowering.brownian import first_step, noise_of
+from parkade.solve.lowering.frame import Frame
+from parkade.solve.lowering.handover import first_time
+from parkade.solve.lowering.lower import prepare, prepare_field
 from parkade.solve.options import Problem
-from parkade.solve.plan import Plan, choose
+from parkade.solve.planning.plan import Plan, choose
 from parkade.solve.solver import Solver, first_state
 
 DIMENSIONS = (2, 3)

@@ -1,4 +1,4 @@
-"""The frame of a run, as `solve.frame` finds it with LAPACK."""
+"""The frame of a run, as `solve.lowering.frame` finds it with LAPACK."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from parkade.base.constants import EPSILON, SNAP
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.vectors import frobenius
-from parkade.solve.frame import COUPLED, LEADING_MARGIN
+from parkade.solve.lowering.frame import COUPLED, LEADING_MARGIN
 
 
 class Frame(NamedTuple):

@@ -1,4 +1,4 @@
-"""A transformer in its frame, ready for the engine; as `solve.lower.prepare_field` makes it."""
+"""A transformer in its frame, ready for the engine, as `prepare_field` of `solve` makes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from parkade.engine.field.field import NGPT, PERI, POST, PRE, SQRT
 from parkade.engine.system import LOG2E
 from parkade.engine.vectors import frobenius
 from parkade.explorer.settings.limits import STABLE_STEP
-from parkade.solve.lower import LONGEST_STRETCH, RANK_TOLERANCE
+from parkade.solve.lowering.lower import LONGEST_STRETCH, RANK_TOLERANCE
 
 MIX = 5  # a norm of the page besides those of the engine
 

@@ -17,7 +17,7 @@ from parkade.engine.compile.jit import njit
 from parkade.engine.steps.clock import STEP, TIME
 from parkade.engine.system import LOG2E
 from parkade.engine.vectors import frobenius
-from parkade.solve import handover
+from parkade.solve.lowering import handover
 
 _first_step = njit()(handover.first_step)
 _take_over = njit()(handover.take_over)

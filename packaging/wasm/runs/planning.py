@@ -20,9 +20,9 @@ from parkade.engine.sums.series import SERIES
 from parkade.engine.system import LOG2E
 from parkade.engine.vectors import scalar
 from parkade.explorer.settings.limits import STABLE_STEP
-from parkade.solve import rules
-from parkade.solve.lower import LONGEST_STRETCH, MOST_ROUNDING
-from parkade.solve.sums import MOST_HARMONICS, SMALLEST_BETA
+from parkade.solve.lowering.lower import LONGEST_STRETCH, MOST_ROUNDING
+from parkade.solve.planning import rules
+from parkade.solve.planning.sums import MOST_HARMONICS, SMALLEST_BETA
 
 IMPLICIT = tuple(method == "implicit" for method, _ in rules.VERDICTS)
 

@@ -39,9 +39,9 @@ def velocity_batch(quick: bool) -> Result:
     from parkade.engine.compile import threads
     from parkade.engine.flow import velocity
     from parkade.engine.system import unrolled
-    from parkade.solve import sums
-    from parkade.solve.lower import prepare
+    from parkade.solve.lowering.lower import prepare
     from parkade.solve.options import Options, Problem
+    from parkade.solve.planning import sums
 
     systems, n, d, beta = 8 if quick else 64, 200, 2, 64.0
     x = np.stack([sphere.uniform(n, d, seed=s) for s in range(systems)])
@@ -98,7 +98,7 @@ def velocity_large_d(quick: bool) -> Result:
     """One velocity of one large system in many dimensions, on all cores."""
     from parkade.engine.compile import threads
     from parkade.engine.flow.velocity import velocity
-    from parkade.solve.lower import prepare
+    from parkade.solve.lowering.lower import prepare
 
     n, d, beta = 512 if quick else 4096, 64, 8.0
     x = sphere.uniform(n, d, seed=1)
@@ -130,9 +130,9 @@ def _linear(case: str, d: int, beta: float, target: float, quick: bool) -> Resul
     from parkade.engine.flow.velocity import velocity
     from parkade.engine.sums import pairwise
     from parkade.engine.system import unrolled
-    from parkade.solve import sums
-    from parkade.solve.lower import prepare
+    from parkade.solve.lowering.lower import prepare
     from parkade.solve.options import Options, Problem
+    from parkade.solve.planning import sums
 
     n, parts = 20_000 if quick else 1_000_000, 8
     model, x = Attention(d, beta), sphere.uniform(n, d, seed=1)

@@ -10,8 +10,8 @@ import numpy as np
 from parkade.base.types import Array
 from parkade.engine.steps.trust import ROUNDING
 from parkade.model.flow import Flow
-from parkade.solve.naive import Naive
-from parkade.solve.naive_implicit import NaiveImplicit
+from parkade.solve.naive.explicit import Naive
+from parkade.solve.naive.implicit import NaiveImplicit
 from parkade.solve.options import Problem
 
 _MOST = 256  # numbers of tokens at rest that are looked at; the whole Jacobian has their square

@@ -15,13 +15,13 @@ from parkade.model.model import Model
 from parkade.runs.stats import Stats
 from parkade.solve.equilibrium import unstable_until
 from parkade.solve.options import Hooks, Problem
-from parkade.solve.pace import Pace, foresee, slowness
 from parkade.solve.piecewise import Piecewise
-from parkade.solve.plan import Plan
+from parkade.solve.planning.pace import Pace, foresee, slowness
+from parkade.solve.planning.plan import Plan
+from parkade.solve.planning.sums import together
 from parkade.solve.record import Recorder
 from parkade.solve.stepper import Steps, broken, has_vanished, undefined
 from parkade.solve.steppers import Steppers
-from parkade.solve.sums import together
 
 _CHUNK_SECONDS = 0.05
 _CHUNK_STEPS = 256

@@ -11,7 +11,7 @@ import numpy as np
 
 from parkade.base.types import Array
 from parkade.solve.options import Problem
-from parkade.solve.plan import Plan, choose
+from parkade.solve.planning.plan import Plan, choose
 from parkade.solve.stepper import Stepper, Steps
 
 Begin = Callable[[Plan, Problem, Array], Stepper]

@@ -12,11 +12,11 @@ from parkade.base.errors import InaccurateSumsError, StuckError, UnfinishedError
 from parkade.base.types import Array, Seed
 from parkade.model.model import Model
 from parkade.runs.trajectory import Trajectory
-from parkade.solve import plan as planning
-from parkade.solve import rules
 from parkade.solve.forward import first_radii
 from parkade.solve.options import Hooks, Options, Problem
-from parkade.solve.plan import Plan
+from parkade.solve.planning import plan as planning
+from parkade.solve.planning import rules
+from parkade.solve.planning.plan import Plan
 from parkade.solve.record import recorder
 
 _SEEDS = 2**63

@@ -6,16 +6,16 @@ import time
 from collections.abc import Callable
 
 from parkade.base.types import Array
-from parkade.solve.compiled import CompiledStepper
-from parkade.solve.field_stepper import FieldStepper, NoisyFieldStepper
-from parkade.solve.head_stepper import HeadStepper
-from parkade.solve.naive import NaiveExplicit
-from parkade.solve.naive_implicit import NaiveImplicit
-from parkade.solve.naive_splitting import NaiveSplitting
+from parkade.solve.compiled.base import CompiledStepper
+from parkade.solve.compiled.field import FieldStepper, NoisyFieldStepper
+from parkade.solve.compiled.head import HeadStepper
+from parkade.solve.naive.explicit import NaiveExplicit
+from parkade.solve.naive.implicit import NaiveImplicit
+from parkade.solve.naive.splitting import NaiveSplitting
 from parkade.solve.options import Problem
-from parkade.solve.plan import Kernel, Method, Plan
+from parkade.solve.planning.plan import Kernel, Method, Plan
+from parkade.solve.planning.sums import Sums
 from parkade.solve.stepper import Stepper
-from parkade.solve.sums import Sums
 
 _COMPILED: dict[tuple[Kernel, Method], Callable[..., CompiledStepper]] = {
     ("head", "explicit"): HeadStepper,

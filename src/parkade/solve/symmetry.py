@@ -21,9 +21,9 @@ from parkade.engine.steps.trust import ROUNDING
 from parkade.model.transformer import Transformer
 from parkade.solve.equilibrium import growth_rate
 from parkade.solve.integrate import integrate
-from parkade.solve.naive import Naive
+from parkade.solve.naive.explicit import Naive
 from parkade.solve.options import Hooks, Problem
-from parkade.solve.plan import Plan
+from parkade.solve.planning.plan import Plan
 from parkade.solve.record import Kept, Recorder, recorder
 
 _MOST = 256  # numbers of a state; symmetric starts of more tokens are not looked for

@@ -29,9 +29,9 @@ from parkade.model import sphere
 from parkade.model.attention import Attention
 from parkade.model.parts.head import Head
 from parkade.model.transformer import Transformer
-from parkade.solve.frame import transformer_frame
-from parkade.solve.lower import prepare, prepare_field
-from parkade.solve.workspace import field_workspace
+from parkade.solve.lowering.frame import transformer_frame
+from parkade.solve.lowering.lower import prepare, prepare_field
+from parkade.solve.lowering.workspace import field_workspace
 
 
 class Kind(NamedTuple):

@@ -20,8 +20,8 @@ from parkade.engine.field.projections import allocate_projections
 from parkade.engine.flow.velocity import tick
 from parkade.engine.system import SMALL_D, unrolled
 from parkade.model.sphere import normalize
-from parkade.solve.frame import transformer_frame
-from parkade.solve.lower import prepare_field
+from parkade.solve.lowering.frame import transformer_frame
+from parkade.solve.lowering.lower import prepare_field
 
 MASKS = ("causal", "full", "window(1)", "window(3)", "prefix(1)", "prefix(4)")
 

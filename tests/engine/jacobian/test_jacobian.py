@@ -8,7 +8,7 @@ from support.jacobians import tangent_bases
 from support.steps import implicit_step, right_sides, solutions
 
 import parkade as pk
-from parkade.solve.lower import prepare
+from parkade.solve.lowering.lower import prepare
 
 SHIFTS = np.array([2.0, 4.0, 8.0])
 """In units of the norm of J: shorter steps would show less of J, longer ones go too far."""

@@ -14,7 +14,7 @@ from parkade.engine.steps.clock import STEP
 from parkade.engine.steps.explicit import EXPLICIT
 from parkade.engine.steps.integrator import Goal, Steps
 from parkade.engine.system import unrolled
-from parkade.solve.lower import prepare
+from parkade.solve.lowering.lower import prepare
 
 TOLERANCES = [1e-4, 1e-6, 1e-8, 1e-10]
 

@@ -14,7 +14,7 @@ from parkade.engine.steps.clock import STEP
 from parkade.engine.steps.implicit import IMPLICIT
 from parkade.engine.steps.integrator import Goal, Steps
 from parkade.engine.system import unrolled
-from parkade.solve.lower import prepare
+from parkade.solve.lowering.lower import prepare
 from parkade.solve.options import Hooks, Options
 from parkade.solve.solver import Solver
 

@@ -14,7 +14,7 @@ from parkade.engine.steps import clock
 from parkade.engine.steps.integrator import Goal, Steps
 from parkade.engine.steps.methods import METHODS
 from parkade.engine.system import unrolled
-from parkade.solve.lower import prepare
+from parkade.solve.lowering.lower import prepare
 
 
 def room(integrator, count, n, d):

@@ -8,7 +8,7 @@ import pytest
 from parkade.engine.compile.jit import interpreted
 from parkade.engine.steps.clock import DRIFT, TIME, TRUSTED, new_clock
 from parkade.engine.steps.trust import ROUNDING, new_watch, note_growth, note_rest
-from parkade.solve.handover import resting, take_over, take_over_watch
+from parkade.solve.lowering.handover import resting, take_over, take_over_watch
 
 TOL = 1e-6
 

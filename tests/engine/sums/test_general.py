@@ -25,7 +25,7 @@ from parkade.engine.flow.velocity import velocity
 from parkade.engine.sums import harmonic, pairwise
 from parkade.engine.sums.running import GROUP
 from parkade.engine.system import unrolled
-from parkade.solve.lower import prepare
+from parkade.solve.lowering.lower import prepare
 
 NORMS = {2: [1.0, 9.0, 64.0, 256.0], 3: [1.0, 9.0, 64.0]}
 CASES = [(d, norm) for d, norms in NORMS.items() for norm in norms]

@@ -13,7 +13,7 @@ import parkade as pk
 from parkade.engine.flow.velocity import velocity
 from parkade.engine.sums import harmonic, pairwise
 from parkade.engine.system import unrolled
-from parkade.solve.lower import prepare
+from parkade.solve.lowering.lower import prepare
 
 
 def exact_velocity(model, x, k):

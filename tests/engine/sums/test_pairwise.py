@@ -16,7 +16,7 @@ from parkade.engine.compile.threads import single_threaded_blas
 from parkade.engine.flow.velocity import velocity
 from parkade.engine.sums import pairwise
 from parkade.engine.system import SMALL_D, unrolled
-from parkade.solve.lower import prepare
+from parkade.solve.lowering.lower import prepare
 
 # --- fast sums against Attention.velocity ------------------------------------------------
 

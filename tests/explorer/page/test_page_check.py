@@ -17,7 +17,7 @@ from parkade.explorer.settings.equation import equation
 from parkade.explorer.settings.rules import knowledge
 from parkade.explorer.standalone.bundle import PAGE, bundle
 from parkade.runs.path import Path
-from parkade.solve import pace
+from parkade.solve.planning import pace
 
 LONG = "9" * 70
 HOSTILE = [

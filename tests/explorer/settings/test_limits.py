@@ -13,7 +13,7 @@ from parkade.explorer.scenes.compute import compute_run, compute_scene, solver_w
 from parkade.explorer.server.run_queue import RunQueue
 from parkade.explorer.settings.limits import CancelledError, LimitedRecorder, TooLongError
 from parkade.explorer.settings.schema import FieldError
-from parkade.solve import plan as planning
+from parkade.solve.planning import plan as planning
 
 
 def test_endless_work_is_foreseen():

@@ -8,9 +8,9 @@ from support.builder import interpreted, leaves
 
 import parkade as pk
 from parkade.engine.steps.methods import METHODS
-from parkade.solve.frame import transformer_frame
-from parkade.solve.lower import prepare_field
-from parkade.solve.workspace import field_workspace
+from parkade.solve.lowering.frame import transformer_frame
+from parkade.solve.lowering.lower import prepare_field
+from parkade.solve.lowering.workspace import field_workspace
 
 MODELS = {
     "one head": pk.Transformer([pk.Head(d=2)], norm="pre"),

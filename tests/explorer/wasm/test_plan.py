@@ -14,8 +14,8 @@ import parkade as pk
 from parkade.engine.sums.series import SERIES
 from parkade.model import matrices
 from parkade.model.parts.head import Head
-from parkade.solve import frame as native
-from parkade.solve import rules
+from parkade.solve.lowering import frame as native
+from parkade.solve.planning import rules
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_eigenvectors_and_norms(part):
 
 
 def test_frames(part):
-    """In the coordinates of the model they are those of `solve.frame`.
+    """In the coordinates of the model they are those of `solve.lowering.frame`.
 
     Not for matrices whose eigenvalues are all zero, but for rounding: any frame will do.
     """

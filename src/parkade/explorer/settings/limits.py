@@ -17,7 +17,7 @@ from parkade.model.parts.norm import NGPT, Mix, Peri, Pre, Sqrt
 from parkade.model.transformer import Transformer
 
 if TYPE_CHECKING:
-    from parkade.solve.plan import Plan
+    from parkade.solve.planning.plan import Plan
     from parkade.solve.record import Kept, Recorder
 
 TOL = 1e-6
@@ -87,7 +87,7 @@ def tol_of(model: Model) -> float:
 def _steps(model: Transformer, t: float) -> float:
     """A lower bound of the number of steps, however slowly the tokens move."""
     if model.noise is not None:
-        from parkade.solve.brownian import longest_step
+        from parkade.solve.lowering.brownian import longest_step
 
         return t / longest_step(model, tol_of(model))
     return _relaxations(model, t) / STABLE_STEP

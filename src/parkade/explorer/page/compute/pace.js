@@ -1,4 +1,4 @@
-// Detects runs that never settle, as solve/pace.py does: such a run ends with a sentence, early.
+// Detects runs that never settle, as solve/planning/pace.py does: such a run ends with a sentence, early.
 
 import { general } from './python.js';
 

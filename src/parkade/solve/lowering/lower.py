@@ -16,7 +16,7 @@ from parkade.model.parts.mask import Causal, Full, Prefix, Window
 from parkade.model.parts.mlp import ACTIVATIONS
 from parkade.model.parts.norm import NGPT
 from parkade.model.transformer import Transformer
-from parkade.solve.frame import Frame, rest_frame
+from parkade.solve.lowering.frame import Frame, rest_frame
 from parkade.solve.options import Problem
 
 _NORMS = {

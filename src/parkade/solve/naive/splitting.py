@@ -15,8 +15,8 @@ from parkade.engine.compile.jit import interpreted
 from parkade.engine.steps.brownian import Span, scatter_rows
 from parkade.engine.steps.splitting import CELLS, FEWEST, GROW, SHORTEST, cells_of
 from parkade.engine.steps.splitting import longest as limit
-from parkade.solve.brownian import first_step, noise_of
-from parkade.solve.naive import Naive, longest
+from parkade.solve.lowering.brownian import first_step, noise_of
+from parkade.solve.naive.explicit import Naive, longest
 from parkade.solve.options import Problem
 from parkade.solve.stepper import Steps
 

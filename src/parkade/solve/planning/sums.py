@@ -14,8 +14,8 @@ from parkade.base.types import Array
 from parkade.model.model import Model
 from parkade.model.parts.mask import Window
 from parkade.model.transformer import Transformer
-from parkade.solve import rules
 from parkade.solve.options import Problem
+from parkade.solve.planning import rules
 
 MOST_HARMONICS = 100_000
 """The most harmonics of a sum: a table of some megabytes."""

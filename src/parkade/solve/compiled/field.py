@@ -9,10 +9,10 @@ from parkade.engine.field.field import Field
 from parkade.engine.steps.clock import STEP
 from parkade.engine.system import SMALL_D, Dims, unrolled
 from parkade.model.transformer import Transformer
-from parkade.solve.brownian import first_step, noise_of
-from parkade.solve.compiled import CompiledStepper
-from parkade.solve.lower import prepare_field
-from parkade.solve.workspace import field_workspace
+from parkade.solve.compiled.base import CompiledStepper
+from parkade.solve.lowering.brownian import first_step, noise_of
+from parkade.solve.lowering.lower import prepare_field
+from parkade.solve.lowering.workspace import field_workspace
 
 
 class FieldStepper(CompiledStepper):

@@ -22,10 +22,16 @@ from parkade.engine.steps.methods import METHODS
 from parkade.engine.steps.stages import BLOCK
 from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.vectors import frobenius, noise_speed
-from parkade.solve.frame import Frame
-from parkade.solve.handover import first_step, first_time, resting, take_over, take_over_watch
+from parkade.solve.lowering.frame import Frame
+from parkade.solve.lowering.handover import (
+    first_step,
+    first_time,
+    resting,
+    take_over,
+    take_over_watch,
+)
 from parkade.solve.options import Problem
-from parkade.solve.plan import Plan
+from parkade.solve.planning.plan import Plan
 from parkade.solve.stepper import Steps, vanishing
 from parkade.solve.warmup import Kind, warm_up
 

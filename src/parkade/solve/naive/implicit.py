@@ -13,7 +13,7 @@ import numpy as np
 
 from parkade.base.types import Array
 from parkade.engine.steps.tableau import RODAS4P
-from parkade.solve.naive import Naive, longest
+from parkade.solve.naive.explicit import Naive, longest
 from parkade.solve.options import Problem
 from parkade.solve.stepper import Steps
 

@@ -11,19 +11,19 @@ from parkade.base.memory import available_memory
 from parkade.model.layers import Layers
 from parkade.model.model import Model
 from parkade.model.transformer import Transformer
-from parkade.solve import rules
-from parkade.solve import sums as summing
-from parkade.solve.frame import (
+from parkade.solve.lowering.frame import (
     Frame,
     frame_at_rest,
     long_run_frame,
     rest_frame,
     transformer_frame,
 )
-from parkade.solve.lower import field_obstacle, kernel_head, plain_head
+from parkade.solve.lowering.lower import field_obstacle, kernel_head, plain_head
 from parkade.solve.options import Problem
-from parkade.solve.rules import WHOLE
-from parkade.solve.sums import Sums
+from parkade.solve.planning import rules
+from parkade.solve.planning import sums as summing
+from parkade.solve.planning.rules import WHOLE
+from parkade.solve.planning.sums import Sums
 
 Kernel = Literal["head", "field", "naive"]
 Method = Literal["explicit", "implicit", "splitting"]

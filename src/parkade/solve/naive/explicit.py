@@ -18,8 +18,8 @@ from parkade.engine.steps.tableau import DORMAND_PRINCE
 from parkade.engine.steps.trust import ROUNDING, new_watch, note_growth, note_rest
 from parkade.model.sphere import normalize
 from parkade.model.transformer import Transformer
-from parkade.solve.handover import resting, take_over, take_over_watch
-from parkade.solve.naive_kinks import kink_error, kinked_part, lost_forces
+from parkade.solve.lowering.handover import resting, take_over, take_over_watch
+from parkade.solve.naive.kinks import kink_error, kinked_part, lost_forces
 from parkade.solve.options import Problem
 from parkade.solve.stepper import Steps, broken, undefined, vanishing
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parkade.base.constants import SNAP
 from parkade.base.types import Array
-from parkade.solve.rules import ELIMINATION_SECONDS, STEP_RATIO
+from parkade.solve.planning.rules import ELIMINATION_SECONDS, STEP_RATIO
 
 if TYPE_CHECKING:
     from parkade.solve.options import Problem
-    from parkade.solve.plan import Plan
+    from parkade.solve.planning.plan import Plan
 
 _SECONDS = 2.0  # of steps: no run is stopped before
 _SLOW = 20.0  # seconds of steps after which fewer of them are enough to judge
@@ -58,7 +58,7 @@ def foresee(plan: Plan, problem: Problem, n: int) -> Effort:
         if plan.kernel == "naive" or not model.triangular:
             seconds += ELIMINATION_SECONDS * unknowns**3
     if plan.method == "splitting":
-        from parkade.solve.brownian import longest_step, most_cells
+        from parkade.solve.lowering.brownian import longest_step, most_cells
 
         cells = 0
         for piece in plan.pieces or (problem,):

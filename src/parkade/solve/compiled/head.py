@@ -10,8 +10,8 @@ from parkade.engine.flow import linear_time
 from parkade.engine.steps.integrator import Work
 from parkade.engine.system import SMALL_D, Dims, System, unrolled
 from parkade.engine.vectors import frobenius
-from parkade.solve.compiled import CompiledStepper
-from parkade.solve.lower import prepare
+from parkade.solve.compiled.base import CompiledStepper
+from parkade.solve.lowering.lower import prepare
 
 _ALONE = -40.0  # score, in base 2 and relative to its own, of another token that has no weight
 _CHECKED = 8  # number of tokens whose harmonic sums are compared with direct ones

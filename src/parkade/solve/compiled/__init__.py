@@ -1,0 +1,1 @@
+"""Steppers with compiled engines."""

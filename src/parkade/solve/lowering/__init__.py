@@ -1,0 +1,1 @@
+"""Models in the form that engines need, in a frame of their own."""

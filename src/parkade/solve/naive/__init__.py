@@ -1,0 +1,1 @@
+"""Steppers with the naive velocity of any model, in NumPy."""
