@@ -45,8 +45,8 @@ def commands(folder: Path) -> None:
 
 
 def a_sweep(folder: Path) -> None:
-    found = pk.ensemble(d=2, n=5, beta=[1.0, 9.0], t_end=5.0, runs=2, store=folder / "sweep")
-    assert pk.load_ensemble(folder / "sweep").equals(found)
+    results = pk.ensemble(d=2, n=5, beta=[1.0, 9.0], t_end=5.0, runs=2, store=folder / "sweep")
+    assert pk.load_ensemble(folder / "sweep").equals(results)
     assert list((folder / "sweep").glob("**/*.nc"))
 
 

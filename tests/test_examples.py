@@ -36,14 +36,14 @@ def test_an_example_is_a_question_with_its_answer_and_figure(file):
 def shown(file):
     """Run an example, and return the figures that its statements give."""
     values = {"__name__": "__main__"}
-    found = []
+    figures = []
     for statement in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(statement, ast.Expr):
             value = eval(compile(ast.Expression(statement.value), file, "eval"), values)
-            found += [value] if isinstance(value, Axes | Figure) else []
+            figures += [value] if isinstance(value, Axes | Figure) else []
         else:
             exec(compile(ast.Module([statement], []), file, "exec"), values)
-    return found
+    return figures
 
 
 @pytest.mark.parametrize("file", QUICK, ids=name)

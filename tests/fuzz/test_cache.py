@@ -98,8 +98,8 @@ def test_damage_is_found(tmp_path):
         before = first.read_bytes()
         damage(rng, first, second)
         same = first.is_file() and first.read_bytes() == before  # zeros over zeros
-        found = cache.read(first)
-        assert found == (before[32:] if same else None), (number, damage)
+        payload = cache.read(first)
+        assert payload == (before[32:] if same else None), (number, damage)
         cache.write(first, contents[first])
         assert cache.read(first) == contents[first], (number, damage)
 

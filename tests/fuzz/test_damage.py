@@ -25,12 +25,12 @@ CASES = int(os.environ.get("PARKADE_FUZZ", "60"))
 
 
 def flip(data, rng):
-    """One bit."""
+    """Flip a random bit."""
     data[rng.integers(len(data))] ^= 1 << int(rng.integers(8))
 
 
 def scribble(data, rng):
-    """Some random bytes."""
+    """Overwrite up to eight bytes with random ones."""
     for place in rng.integers(len(data), size=rng.integers(1, 9)):
         data[place] = rng.integers(256)
 
@@ -87,10 +87,10 @@ def campaign(kind, whole, read, same=None, cases=CASES):
     refused = 0
     for case in range(cases):
         data, story = damaged(whole, case, kind)
-        found, sentence = outcome(story, read, data)
+        value, sentence = outcome(story, read, data)
         assert "\n" not in sentence, story
         refused += bool(sentence)
-        assert sentence or same is None or same(found), f"{story}: other data came back"
+        assert sentence or same is None or same(value), f"{story}: other data came back"
     # Most damage is detected; the rest must have hit unused bytes.
     assert refused >= cases // 4
 
@@ -133,7 +133,7 @@ def test_damaged_runs(run, tmp_path):
         path.write_bytes(data)
         return at_work(pk.load(path))
 
-    campaign("run.npz", path.read_bytes(), read, lambda found: same_run(found, run))
+    campaign("run.npz", path.read_bytes(), read, lambda value: same_run(value, run))
 
 
 def rewrite(path, arrays):
@@ -237,8 +237,8 @@ def test_damaged_results_are_noticed(tmp_path, monkeypatch):
     exhibit = dataclasses.replace(FIGURES["staircase"], measure=measure)
     monkeypatch.setitem(FIGURES, "staircase", exhibit)
     assert reproduce("staircase", tmp_path)[0].kept
-    kept = [tmp_path / "staircase.json", *made.paths]
-    for path in kept:
+    files = [tmp_path / "staircase.json", *made.paths]
+    for path in files:
         whole = path.read_bytes()
         record = json.loads(whole) if path.suffix == ".json" else None
 
@@ -250,5 +250,5 @@ def test_damaged_results_are_noticed(tmp_path, monkeypatch):
         def same(data, whole=whole, record=record):
             return data == whole or (record is not None and json.loads(data) == record)
 
-        campaign(path.name, whole, read, same, cases=-(-CASES // len(kept)))
+        campaign(path.name, whole, read, same, cases=-(-CASES // len(files)))
         path.write_bytes(whole)

@@ -210,6 +210,6 @@ if __name__ == "__main__":
         chosen = make(int(argument))
         print(chosen.about)
         print(chosen.model.V, chosen.model.Q, chosen.model.K, chosen.tokens, sep="\n")
-        told = run(chosen)
-        print(told, told and told.stats)
+        result = run(chosen)
+        print(result, result and result.stats)
         check(int(argument))

@@ -75,7 +75,7 @@ LOOSE = ["\ud800", b"bytes", None, 1j, np.nan, np.float32(2), np.int64(3), np.ar
 
 
 def hostile(rng: random.Random, atoms: list, depth: int = 0):
-    """An invalid value."""
+    """An invalid value, random and maybe nested."""
     kind = rng.random()
     if depth > 3 or kind < 0.5:
         return rng.choice(atoms)
@@ -239,8 +239,8 @@ def test_arguments(folder, traced):
 )
 def test_known_cases(folder, line, said):
     file = folder / "sweep.toml"
-    kept = "" if line.startswith("d =") else "d = 2\n"
-    file.write_text(f"{kept}{line}\n")
+    first = "" if line.startswith("d =") else "d = 2\n"
+    file.write_text(f"{first}{line}\n")
     with pytest.raises(pk.InputError) as caught:
         read_recipe(file)
     assert said in sentence(caught.value)

@@ -71,7 +71,7 @@ def split(pattern):
 
 
 def whole(model, **parts):
-    """A tokenizer.json."""
+    """The contents of a tokenizer.json with this model."""
     empty = dict.fromkeys(
         ("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")
     )
@@ -196,5 +196,5 @@ def test_a_tokenizer_goes_on_after_a_bad_text(tmp_path):
 
 def test_others(tmp_path):
     stories = [hostile(case) for case in range(many(15, 1000))]
-    found = [tried(tmp_path, data, story) for story, data in stories]
-    assert sum(bool(sentence) for sentence in found) >= len(found) // 3
+    sentences = [tried(tmp_path, data, story) for story, data in stories]
+    assert sum(bool(sentence) for sentence in sentences) >= len(sentences) // 3

@@ -60,17 +60,17 @@ def check(number):
         if method == "explicit" and t_end * model.rate > SHORT:
             continue
         try:
-            found = run(model, state, t_end, method, TOL)
+            result = run(model, state, t_end, method, TOL)
         except pk.ParkadeError as error:
             return f"{method}: {error}"
-        if not np.isfinite(found.final).all():
+        if not np.isfinite(result.final).all():
             return f"{method}: not finite"
-        if np.abs(np.linalg.norm(found.final, axis=1) - 1).max() > 1e-13:
+        if np.abs(np.linalg.norm(result.final, axis=1) - 1).max() > 1e-13:
             return f"{method}: off the sphere"
-        if model.radii and not (np.isfinite(found.radii).all() and (found.radii > 0).all()):
-            return f"{method}: lengths {found.radii}"
-        if not found.stats.stopped:
-            ends[method] = found.final
+        if model.radii and not (np.isfinite(result.radii).all() and (result.radii > 0).all()):
+            return f"{method}: lengths {result.radii}"
+        if not result.stats.stopped:
+            ends[method] = result.final
     if t_end * model.rate <= SHORT and {"explicit", "implicit"} <= ends.keys():
         apart = np.abs(ends["explicit"] - ends["implicit"]).max()
         if apart > FAR:

@@ -87,13 +87,13 @@ def test_swept(tmp_path, executor):
     options = {"n": 6, "runs": 4, "t_end": 20.0, "measure": ["clusters", "merges", "consumption"]}
     models = {"calm": drifting(0.01), "windy": drifting(1.0)}
     workers = 1 if executor == "processes" else 2
-    found = pk.ensemble(models, **options, store=tmp_path, executor=executor, workers=workers)
-    assert list(found.model.values) == ["calm", "windy"]
-    last = found.clusters.isel(time=-1).mean("run")
+    results = pk.ensemble(models, **options, store=tmp_path, executor=executor, workers=workers)
+    assert list(results.model.values) == ["calm", "windy"]
+    last = results.clusters.isel(time=-1).mean("run")
     assert float(last.sel(model="windy")) < float(last.sel(model="calm"))
-    assert found.identical(pk.load_ensemble(tmp_path))
+    assert results.identical(pk.load_ensemble(tmp_path))
     again = pk.ensemble(models, **options, store=tmp_path)
-    assert again.identical(found)
+    assert again.identical(results)
 
 
 def test_shown_on_a_page():

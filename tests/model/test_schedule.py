@@ -25,9 +25,9 @@ def test_beta_is_constant_on_each_piece():
 def test_it_cannot_be_changed():
     with pytest.raises(ValueError, match="read-only"):
         SCHEDULE.beta[0] = 1.0
-    given = np.array([1.0, 2.0])
-    schedule = pk.Schedule([0, 1], given)
-    given[0] = 5.0
+    values = np.array([1.0, 2.0])
+    schedule = pk.Schedule([0, 1], values)
+    values[0] = 5.0
     assert schedule(0) == 1
 
 

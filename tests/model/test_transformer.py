@@ -194,8 +194,8 @@ def test_array_api():
         if model.mlp is not None and model.mlp.activation == "gelu":
             continue  # needs the library's own normal distribution
         state = random_state(model, 5, seed)
-        found = model.change(xp.asarray(state), t=1.0)
-        assert worst(np.asarray(found), model.change(state, t=1.0)) < 1e-14
+        change = model.change(xp.asarray(state), t=1.0)
+        assert worst(np.asarray(change), model.change(state, t=1.0)) < 1e-14
 
 
 def test_traits():

@@ -45,8 +45,8 @@ class Paths:
             for size, angle in zip(sizes, angles, strict=True)
             for turn in (np.cos, np.sin)
         ]
-        found = np.stack(pairs, axis=-1).reshape(len(place), len(self._tokens), -1)
-        return found[..., : self._d]
+        halves = np.stack(pairs, axis=-1).reshape(len(place), len(self._tokens), -1)
+        return halves[..., : self._d]
 
     def increments(self, span):
         """The increments over the cells of a span that count, and over a part of one more."""
@@ -67,13 +67,13 @@ class Paths:
             halves = [0.5 * cells + bend, 0.5 * cells - bend]
             cells = np.stack(halves, axis=1).reshape(2 * count, *cells.shape[1:])
             width, depth = 0.5 * width, depth + 1
-        found = cells[span.first : span.last]
+        steps = cells[span.first : span.last]
         if span.part > 0.0:
             spread = math.sqrt(span.part * (1.0 - span.part) * width)
             normal = self._normals(PART + depth, span.cells * place + span.last)
             part = span.part * cells[span.last] + spread * normal
-            found = np.concatenate([found, part])
-        return found
+            steps = np.concatenate([steps, part])
+        return steps
 
     def scatter(self, tokens, span):
         """Tokens (n, d) after the noise of a span."""

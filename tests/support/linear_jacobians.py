@@ -39,7 +39,7 @@ def _on_all_cores(system, x, shift):
 
 
 def solution(work):
-    """u, (n, d)."""
+    """The solution u of the linear system, (n, d)."""
     return np.ascontiguousarray(work.u[0][:, : len(work.y)].T)
 
 

@@ -102,21 +102,21 @@ def _system(plan: Plan, problem: Problem, frame: Frame) -> dict[str, Any]:
 
 
 def _field(problem: Problem, frame: Frame, late: float) -> dict[str, Any]:
-    """A transformer."""
+    """The data of a transformer for the kernels."""
     model, options = problem.model, problem.options
     assert isinstance(model, Transformer)
     field = prepare_field(model, frame, problem.start - late)
-    found: dict[str, Any] = {"field": {name: _part(field, name) for name in Field._fields}}
-    del found["field"]["table"]
+    arrays: dict[str, Any] = {"field": {name: _part(field, name) for name in Field._fields}}
+    del arrays["field"]["table"]
     if problem.noisy:
         noise = noise_of(model, problem.seed, problem.piece)
-        found["noise"] = {
+        arrays["noise"] = {
             **noise._asdict(),
             "key": [int(word) for word in noise.key],
             "wanted": _flat(problem.wanted),
             "step": first_step(model, noise, options.tol, options.t_end),
         }
-    return found
+    return arrays
 
 
 def _part(field: Field, name: str) -> Any:

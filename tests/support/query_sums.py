@@ -36,14 +36,14 @@ class At:
         return self
 
     def first(self, x):
-        found = []
+        rows = []
         for k in range(0, len(x), CHUNK):
             chunk, out = Chunk(x, k, min(len(x), k + CHUNK)), np.empty((CHUNK, 2 + self.d))
             self.set(x, chunk.lo, chunk.hi)
             self.engine.far_sums(self.running, self.series, self.queries, chunk, out, False)
-            found.append(out[: chunk.hi - chunk.lo])
-        found = np.concatenate(found)
-        return found[:, 0], found[:, 1], found[:, 2:]
+            rows.append(out[: chunk.hi - chunk.lo])
+        rows = np.concatenate(rows)
+        return rows[:, 0], rows[:, 1], rows[:, 2:]
 
     def second(self, x):
         outs, seconds = np.empty((len(x), 2 + self.d)), np.empty((len(x), self.d, self.d))

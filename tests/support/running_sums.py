@@ -93,7 +93,7 @@ class Sums:
 
     def at(self, x, lo=0, hi=None):
         """W, R and N at some tokens, none of which joins."""
-        found = []
+        rows = []
         hi = len(x) if hi is None else hi
         before = self.state.copy()
         for k in range(lo, hi, CHUNK):
@@ -101,10 +101,10 @@ class Sums:
             out = np.full((CHUNK, 2 + self.d), np.nan)
             self.engine.far_sums(self.running, Chunk(x, k, end), out, True, False, True)
             assert np.isnan(out[end - k :]).all()
-            found.append(out[: end - k])
+            rows.append(out[: end - k])
         assert np.array_equal(self.state, before)
-        found = np.concatenate(found)
-        return found[:, 0], found[:, 1], found[:, 2:]
+        rows = np.concatenate(rows)
+        return rows[:, 0], rows[:, 1], rows[:, 2:]
 
     def second_at(self, x):
         """W, R, N and S at tokens taken one by one, each of which is made to leave again."""

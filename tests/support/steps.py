@@ -46,13 +46,13 @@ def right_sides(chart, u, diagonal, drift=0.0):
     `chart` is the flow as a function of the place and of the time passed, and `drift` its
     derivative by time at the start.
     """
-    h, ages, found = 1.0 / (RODAS4P.gamma * diagonal), np.zeros(len(u)), []
+    h, ages, sides = 1.0 / (RODAS4P.gamma * diagonal), np.zeros(len(u)), []
     for s in range(len(u)):
         a, c = RODAS4P.A[s, :s], RODAS4P.C[s, :s]
         ages[s] = RODAS4P.gamma * h * (1.0 + c @ ages[:s] / h)  # what u is for f = 1, J = 0
         flow = chart(np.tensordot(a, u[:s], 1), a @ ages[:s])
-        found.append(flow + np.tensordot(c, u[:s], 1) / h + ages[s] * drift)
-    return found
+        sides.append(flow + np.tensordot(c, u[:s], 1) / h + ages[s] * drift)
+    return sides
 
 
 def velocity_inside(system, x):

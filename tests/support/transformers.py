@@ -108,9 +108,9 @@ def by_dop853(model, state, t_end, tol=1e-11):
         return np.asarray(model.change(y, t=t)).ravel()
 
     end = solve_ivp(rate, (0, t_end), state.ravel(), method="DOP853", rtol=tol, atol=tol)
-    found = end.y[:, -1].reshape(shape)
-    found[:, : model.d] /= np.linalg.norm(found[:, : model.d], axis=1, keepdims=True)
-    return found
+    final = end.y[:, -1].reshape(shape)
+    final[:, : model.d] /= np.linalg.norm(final[:, : model.d], axis=1, keepdims=True)
+    return final
 
 
 def assembled(model):

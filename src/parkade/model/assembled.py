@@ -34,7 +34,7 @@ class Assembled(Model):
     attention: str
     noise: Noise | None
     depth: Resampled | None
-    _slopes: Array  # by which heads prefer near tokens
+    _slopes: Array  # of the bias of each head against distance in the sequence
 
     def __repr__(self) -> str:
         few = len(self.heads) <= _FEW
@@ -106,20 +106,20 @@ class Assembled(Model):
     @property
     def beta(self) -> float | None:  # type: ignore[override]
         """β, if it is the same for all heads."""
-        found = {head.beta for head in self.heads}
-        return found.pop() if len(found) == 1 else None
+        values = {head.beta for head in self.heads}
+        return values.pop() if len(values) == 1 else None
 
     @cached_property
     def generator(self) -> Array | None:  # type: ignore[override]
         """The sum of the value matrices, if all forces on a single token are linear."""
-        found = [part.generator for part in self._terms]
+        matrices = [part.generator for part in self._terms]
         if self.depth is not None:
             return None
-        if not found or any(matrix is None for matrix in found):
+        if not matrices or any(matrix is None for matrix in matrices):
             return None
-        if len(found) == 1:
-            return found[0]
-        total: Array = np.sum(np.array(found), axis=0)
+        if len(matrices) == 1:
+            return matrices[0]
+        total: Array = np.sum(np.array(matrices), axis=0)
         return total
 
     @property
@@ -150,18 +150,18 @@ class Assembled(Model):
 
     @property
     def label(self) -> str:
-        """A short description of all of it."""
-        found = [head.label for head in self.heads]
-        if len(found) > 1:
-            found = [f"{len(found)} heads"]
-        found += [part.label for part in self._terms[len(self.heads) :]]
-        found += [f"{self.norm}-norm"] if self.norm.name != "post" else []
-        found += [self.position.label] if self.position else []
-        found += [f"{self.attention} attention"] if self.attention != "softmax" else []
+        """A short description of all parts, for captions."""
+        words = [head.label for head in self.heads]
+        if len(words) > 1:
+            words = [f"{len(words)} heads"]
+        words += [part.label for part in self._terms[len(self.heads) :]]
+        words += [f"{self.norm}-norm"] if self.norm.name != "post" else []
+        words += [self.position.label] if self.position else []
+        words += [f"{self.attention} attention"] if self.attention != "softmax" else []
         if self.depth:
-            found.append(f"resampled every {self.depth.every:g}")
-        found += [self.noise.label] if self.noise else []
-        return ", ".join([*found, f"{self.mask} mask"])
+            words.append(f"resampled every {self.depth.every:g}")
+        words += [self.noise.label] if self.noise else []
+        return ", ".join([*words, f"{self.mask} mask"])
 
 
 def _shown(choice: str | Norm | Position | Noise | Resampled) -> str:

@@ -72,36 +72,36 @@ class Attention(Transformer, kind="attention"):
 
     @property
     def Q(self) -> Array:  # noqa: N802  the paper's name
-        """The query matrix."""
+        """The query matrix of the head."""
         return self._head.Q
 
     @property
     def K(self) -> Array:  # noqa: N802  the paper's name
-        """The key matrix."""
+        """The key matrix of the head."""
         return self._head.K
 
     @property
     def V(self) -> Array:  # noqa: N802  the paper's name
-        """The value matrix."""
+        """The value matrix of the head."""
         return self._head.V
 
     @property
     def beta(self) -> float:  # type: ignore[override]
-        """The inverse temperature."""
+        """The inverse temperature of attention."""
         return self._head.beta
 
     @property
     def product(self) -> Array:  # type: ignore[override]
-        """KᵀQ."""
+        """The matrix KᵀQ of the scores."""
         return self._head.product
 
     @property
     def generator(self) -> Array:  # type: ignore[override]
-        """V."""
+        """The value matrix: a single token moves by dx/dt = P_x(Vx)."""
         return self._head.V
 
     def data(self) -> dict[str, Any]:
-        """The arguments."""
+        """The arguments of the model, for files."""
         noise = {} if self.noise is None else {"noise": self.noise}
         return {"d": self.d, **self._head.data(), "mask": str(self.mask), **noise}
 

@@ -143,36 +143,36 @@ class Layers(Model, kind="layers"):
 
     @cached_property
     def batched(self) -> bool:  # type: ignore[override]
-        """Whether all take many systems at once."""
+        """Whether all models take many systems at once."""
         return all(model.batched for model in self.models)
 
     @cached_property
     def sharpness(self) -> float:  # type: ignore[override]
-        """The largest."""
+        """The largest sharpness of a layer."""
         return max(model.sharpness for model in self.models)
 
     @cached_property
     def rate(self) -> float:  # type: ignore[override]
-        """The largest."""
+        """The largest rate of a layer."""
         return max(model.rate for model in self.models)
 
     @cached_property
     def beta(self) -> float | None:  # type: ignore[override]
         """β, if it never changes."""
-        found: float | None = self._common("beta")
-        return found
+        beta: float | None = self._common("beta")
+        return beta
 
     @cached_property
     def mask(self) -> Mask | None:  # type: ignore[override]
         """The mask, if it never changes."""
-        found: Mask | None = self._common("mask")
-        return found
+        mask: Mask | None = self._common("mask")
+        return mask
 
     @cached_property
     def generator(self) -> Array | None:  # type: ignore[override]
-        """V, if it never changes."""
-        found: Array | None = self._common("generator")
-        return found
+        """The matrix V, if it never changes."""
+        matrix: Array | None = self._common("generator")
+        return matrix
 
     @cached_property
     def product(self) -> Array | None:  # type: ignore[override]
@@ -181,7 +181,7 @@ class Layers(Model, kind="layers"):
 
     @cached_property
     def product_error(self) -> float:  # type: ignore[override]
-        """The largest."""
+        """The largest rounding error of a product KᵀQ."""
         return max(model.product_error for model in self.models)
 
     def _common(self, trait: str) -> Any:
@@ -191,7 +191,7 @@ class Layers(Model, kind="layers"):
 
     @property
     def label(self) -> str:
-        """Their number, and the mask."""
+        """The number of layers, and the mask."""
         many = f"{len(self.models)} layer{'s' if len(self.models) > 1 else ''}"
         return many if self.mask is None else f"{many}, {self.mask} mask"
 
@@ -208,7 +208,7 @@ class Layers(Model, kind="layers"):
         return self.at(t).change(state, frozen, frozen_weights, t=t)
 
     def data(self) -> dict[str, Any]:
-        """Times and models."""
+        """The times and the models, for files."""
         return {"times": self.times, "models": self.models}
 
     @classmethod

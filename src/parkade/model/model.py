@@ -58,9 +58,9 @@ class Scores(NamedTuple):
     """The scores ⟨R_k q x_k, R_j k x_j⟩ − slope·|k − j| of a head."""
 
     query: Array
-    """q = βQ, (m, d)."""
+    """The matrix q = βQ, (m, d)."""
     key: Array
-    """k = K, (m, d)."""
+    """The matrix k = K, (m, d)."""
     frequencies: Array
     """Angles per place by which R_k turns the planes (0, 1), (2, 3), … of the m axes; or none."""
     slope: float
@@ -151,8 +151,8 @@ class Model(Storable):
         """An orthonormal basis of the leading eigenspace of V, (d, m); None without a V."""
         if self.generator is None:
             return None
-        found = [group.eigenvectors for group in spectrum(self.generator, SNAP).groups]
-        vectors = np.hstack(found)
+        groups = spectrum(self.generator, SNAP).groups
+        vectors = np.hstack([group.eigenvectors for group in groups])
         planes = np.hstack([vectors.real, vectors.imag])
         return real_basis(vectors, int(np.linalg.matrix_rank(planes, tol=1e-8)))
 

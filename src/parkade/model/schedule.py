@@ -95,17 +95,17 @@ class Schedule(Storable, kind="schedule"):
         check.fits_in_memory(1000.0 * count, f"a schedule of {count} pieces", "use fewer")
         places = np.arange(2 * count) / (2 * count) * whole  # starts and middles
         early = unit * np.expm1(np.minimum(places, FAR))
-        found = np.where(places < FAR, early, np.exp(places + math.log(unit)))
-        values = [check.number(f"function({t:g})", function(float(t))) for t in found[1::2]]
-        return cls(found[::2], values)
+        times = np.where(places < FAR, early, np.exp(places + math.log(unit)))
+        values = [check.number(f"function({t:g})", function(float(t))) for t in times[1::2]]
+        return cls(times[::2], values)
 
     def __call__(self, t: ArrayLike) -> Any:
         """β at a time, or at each of an array of times."""
         when = check.array("t", t)
         if (when < 0).any():
             raise InputError(f"t must be ≥ 0, got {when.min():g}")
-        found = self.beta[np.searchsorted(self.times, when, side="right") - 1]
-        return found if when.ndim else float(found)
+        beta = self.beta[np.searchsorted(self.times, when, side="right") - 1]
+        return beta if when.ndim else float(beta)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -125,7 +125,7 @@ class Schedule(Storable, kind="schedule"):
     __hash__ = None  # type: ignore[assignment]  # it contains arrays
 
     def data(self) -> dict[str, Any]:
-        """Times and β."""
+        """The times, and β from each on."""
         return {"times": self.times, "beta": self.beta}
 
 

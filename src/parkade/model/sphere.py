@@ -92,10 +92,12 @@ def von_mises_fisher(
     if mean is None:
         axis = uniform(1, d, rng)[0]
     else:
-        given = array("mean", mean)
-        if given.shape != (d,):
-            raise InputError(f"mean must be one vector of length d={d}, got shape {given.shape}")
-        axis = tokens(given[None], name="mean")[0]
+        direction = array("mean", mean)
+        if direction.shape != (d,):
+            raise InputError(
+                f"mean must be one vector of length d={d}, got shape {direction.shape}"
+            )
+        axis = tokens(direction[None], name="mean")[0]
     height = _heights(n, d, concentration, rng)  # 1 − ⟨mean, x⟩
     around = normalize(rng.standard_normal((n, d - 1)))
     radius = np.sqrt(height * (2 - height))

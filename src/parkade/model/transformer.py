@@ -46,7 +46,7 @@ class Transformer(Assembled, kind="transformer"):
     Parameters
     ----------
     heads : sequence of Head, or int
-        The heads, whose forces add up; or how many random ones (`Head.random`).
+        The heads, whose forces add up; or the number of random ones (`Head.random`).
     mlp : MLP, optional
     norm : "post", "pre", "mix", "peri", "ngpt", "sqrt" or a Norm
         The normalisation; `pk.Mix(tau)` and `pk.NGPT(alpha)` have a parameter.
@@ -105,8 +105,8 @@ class Transformer(Assembled, kind="transformer"):
         self.noise = noises.read(noise)
         self.mlp = mlp
         self.parts = tuple(parts)
-        for name, given, wanted in (("heads", self.heads, Head), ("parts", self.parts, Part)):
-            for i, one in enumerate(given):
+        for name, objects, wanted in (("heads", self.heads, Head), ("parts", self.parts, Part)):
+            for i, one in enumerate(objects):
                 if not isinstance(one, wanted):
                     raise InputError(
                         f"{name} must be a list of pk.{wanted.__name__} objects, but number {i} is "
@@ -276,14 +276,14 @@ class Transformer(Assembled, kind="transformer"):
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Any:
         """The model with these parts."""
-        found = {
+        several = {
             name: [from_dict(part) for part in data[name]]
             for name in ("heads", "parts")
-            if not isinstance(data[name], int)  # so many random heads
+            if not isinstance(data[name], int)  # the number of random heads
         }
         single = {
             name: from_dict(data[name])
             for name in ("mlp", "norm", "position", "noise", "depth")
             if name in data
         }
-        return cls(**(data | found | single))
+        return cls(**(data | several | single))

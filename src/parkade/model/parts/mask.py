@@ -67,7 +67,7 @@ class Causal(Mask):
     triangular = True
 
     def sees(self, n: int) -> NDArray[np.bool_]:
-        """The lower triangle."""
+        """All True in the lower triangle."""
         return np.tri(n, dtype=np.bool_)
 
 
@@ -87,7 +87,7 @@ class Full(Mask):
     triangular = False
 
     def sees(self, n: int) -> NDArray[np.bool_]:
-        """Everything."""
+        """All entries are True."""
         return np.ones((n, n), dtype=np.bool_)
 
 
@@ -99,7 +99,7 @@ class _Numbered(Mask):
 
     @property
     def name(self) -> str:
-        """The kind and the number."""
+        """The kind with the number: "window(16)"."""
         return f"{self.kind}({self.number})"
 
     def __repr__(self) -> str:
@@ -120,7 +120,7 @@ class Window(_Numbered):
     triangular = True
 
     def sees(self, n: int) -> NDArray[np.bool_]:
-        """A band below the diagonal."""
+        """True in a band below the diagonal."""
         return np.tri(n, dtype=np.bool_) & ~np.tri(n, k=-self.number, dtype=np.bool_)
 
 
@@ -142,7 +142,7 @@ class Prefix(_Numbered):
         return self.number == 1
 
     def sees(self, n: int) -> NDArray[np.bool_]:
-        """The lower triangle, and the square of the prefix."""
+        """True in the lower triangle, and in the square of the prefix."""
         first = np.arange(n) < self.number
         return np.tri(n, dtype=np.bool_) | (first[:, None] & first)
 
@@ -160,10 +160,10 @@ def read(value: Any) -> Mask:
         return value
     if isinstance(value, str) and value in MASKS:
         return MASKS[value]
-    found = _NAME.fullmatch(value) if isinstance(value, str) else None
-    if found is None or found[1] not in _NUMBERED:
+    match = _NAME.fullmatch(value) if isinstance(value, str) else None
+    if match is None or match[1] not in _NUMBERED:
         raise InputError(
             "mask must be one of 'causal', 'full', 'window(16)' or 'prefix(16)' with any number, "
             f"or a mask such as pk.Window(16), got {check.brief(value)}"
         )
-    return _NUMBERED[found[1]](int(found[2]))
+    return _NUMBERED[match[1]](int(match[2]))

@@ -93,7 +93,7 @@ class MLP(Part, kind="mlp"):
 
     @property
     def label(self) -> str:
-        """The width."""
+        """A short description: the width."""
         return f"MLP of width {len(self.W1)}"
 
     @cached_property

@@ -54,7 +54,7 @@ class Noise(Storable, kind="noise"):
 
     @property
     def label(self) -> str:
-        """A short description."""
+        """A short description for captions."""
         return f"{'common ' if self.common else ''}noise κ={number(self.kappa)}"
 
     def data(self) -> dict[str, Any]:

@@ -54,8 +54,8 @@ class Norm(Storable):
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
     def __str__(self) -> str:
-        given = ", ".join(repr(value).removesuffix(".0") for value in self.data().values())
-        return f"{self.name}({given})" if given else self.name
+        values = ", ".join(repr(value).removesuffix(".0") for value in self.data().values())
+        return f"{self.name}({values})" if values else self.name
 
 
 @dataclass(frozen=True)
@@ -114,11 +114,11 @@ class Mix(Norm, kind="mix"):
         object.__setattr__(self, "tau", check.positive("tau", self.tau))
 
     def clock(self, xp: Any, force: Any, radii: Any, t: float) -> Any:
-        """1, later r."""
+        """1 until the time `tau`, later the length of a token."""
         return radii if self.grows(t) else 1.0
 
     def grows(self, t: float) -> bool:
-        """From `tau` on."""
+        """Whether the time is at least `tau`."""
         return t >= self.tau
 
 
@@ -163,7 +163,7 @@ class NGPT(Norm, kind="ngpt"):
         object.__setattr__(self, "alpha", check.positive("alpha", self.alpha))
 
     def clock(self, xp: Any, force: Any, radii: Any, t: float) -> Any:
-        """|F|/α."""
+        """The size of the force, divided by α."""
         return _length(xp, force) / self.alpha
 
 
@@ -182,7 +182,7 @@ class Sqrt(Norm, kind="sqrt"):
     autonomous = False
 
     def clock(self, xp: Any, force: Any, radii: Any, t: float) -> Any:
-        """√(t + 1)."""
+        """The root √(t + 1), for all tokens."""
         return (t + 1.0) ** 0.5
 
 
@@ -200,10 +200,10 @@ def read(value: Any) -> Norm:
         return value
     if isinstance(value, str) and value in NORMS:
         return NORMS[value]
-    if isinstance(value, str) and (found := _NAME.fullmatch(value)):
+    if isinstance(value, str) and (match := _NAME.fullmatch(value)):
         try:
-            number = float(found[2])
-            return Mix(number) if found[1] == "mix" else NGPT(number)
+            number = float(match[2])
+            return Mix(number) if match[1] == "mix" else NGPT(number)
         except ValueError:
             pass  # not a number
     names = ", ".join(repr(name) for name in NORMS)

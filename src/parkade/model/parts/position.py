@@ -68,16 +68,16 @@ class Rope(Position, kind="rope"):
 
     @property
     def label(self) -> str:  # type: ignore[override]
-        """The name."""
+        """The name, for captions."""
         return "RoPE"
 
     def frequencies(self, m: int) -> Array:
-        """Angles per place."""
-        found: Array = self.base ** (-2.0 * np.arange(m // 2) / m)
-        return found
+        """Angles per place: base^{−2i/m} for the plane i."""
+        angles: Array = self.base ** (-2.0 * np.arange(m // 2) / m)
+        return angles
 
     def data(self) -> dict[str, Any]:
-        """The base."""
+        """The base of the angles."""
         return {"base": self.base}
 
 
@@ -106,7 +106,7 @@ class Alibi(Position, kind="alibi"):
 
     @property
     def label(self) -> str:  # type: ignore[override]
-        """The name."""
+        """The name, for captions."""
         return "ALiBi"
 
     def slopes(self, heads: int) -> Array:
@@ -119,7 +119,7 @@ class Alibi(Position, kind="alibi"):
         return np.broadcast_to(self.slope, heads)
 
     def data(self) -> dict[str, Any]:
-        """The slopes."""
+        """The slopes of the heads."""
         return {"slope": self.slope.tolist()}
 
 

@@ -48,5 +48,5 @@ each key counts, (n, m), 0 for masked keys."""
 def offsets(seen: Array) -> Array:
     """What is added to scores: the logarithm of how often each key counts."""
     with np.errstate(divide="ignore"):
-        found: Array = np.log(seen)
-    return found
+        logarithms: Array = np.log(seen)
+    return logarithms
