@@ -41,16 +41,16 @@ def test_baseline_run_converges_to_the_same_tokens() -> None:
 def test_quick_run_measures_every_case() -> None:
     result = commands.invoke("bench", "--quick", "--json")
     assert result.exit_code == 0, result.exception
-    told = json.loads(result.stdout)
-    assert told["quick"] is True
-    assert [case["case"] for case in told["cases"]] == list(bench.CASES)
-    for case in told["cases"]:
+    data = json.loads(result.stdout)
+    assert data["quick"] is True
+    assert [case["case"] for case in data["cases"]] == list(bench.CASES)
+    for case in data["cases"]:
         assert math.isfinite(case["ratio"])
         assert case["ratio"] > 0
         assert case["target"] > 1
         assert all(math.isfinite(value) for value in case["details"].values())
-    assert told["cases"][1]["details"]["parkade_error_max"] < 1e-4
-    assert told["machine"]["numpy"] == np.__version__
+    assert data["cases"][1]["details"]["parkade_error_max"] < 1e-4
+    assert data["machine"]["numpy"] == np.__version__
 
 
 def test_table_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:

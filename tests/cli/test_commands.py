@@ -90,15 +90,15 @@ def test_saved_run_is_the_library_result_bit_for_bit(tmp_path: Path) -> None:
 def test_json_is_all_of_stdout_and_exact(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     done = process(*SMALL, "--times", "0,0.5,1", "--json", "-o", path)
-    told = json.loads(done.stdout)
+    data = json.loads(done.stdout)
     expected = pk.simulate(pk.Attention(3, 9.0), pk.sphere.uniform(5, 3, 0), 1, times=[0, 0.5, 1])
-    assert (told["n"], told["d"], told["seed"]) == (5, 3, 0)
-    assert told["times"] == [0, 0.5, 1]
-    assert told["final"] == expected.final.tolist()
-    assert told["model"]["V"] == np.eye(3).tolist()
-    assert told["model"]["mask"] == "causal"
-    assert told["stats"]["steps"] == expected.stats.steps
-    assert (told["output"], told["plot"]) == (str(path), None)
+    assert (data["n"], data["d"], data["seed"]) == (5, 3, 0)
+    assert data["times"] == [0, 0.5, 1]
+    assert data["final"] == expected.final.tolist()
+    assert data["model"]["V"] == np.eye(3).tolist()
+    assert data["model"]["mask"] == "causal"
+    assert data["stats"]["steps"] == expected.stats.steps
+    assert (data["output"], data["plot"]) == (str(path), None)
 
 
 def test_summary_fits_80_columns(here: Path) -> None:
@@ -150,54 +150,54 @@ def test_starts_and_frozen_tokens_from_files(here: Path) -> None:
     for file in ("x.npy", "x.csv"):
         frozen = ["--frozen", "f.txt", "--frozen-weights", "2,3"]
         result = invoke(*SMALL[:1], "--t-end", 1, "--tokens", file, *frozen, "--json")
-        told = json.loads(result.stdout)
-        assert told["final"] == expected.final.tolist()
-        assert (told["n"], told["d"], told["seed"]) == (4, 2, None)
-        assert told["frozen_weights"] == [2, 3]
+        data = json.loads(result.stdout)
+        assert data["final"] == expected.final.tolist()
+        assert (data["n"], data["d"], data["seed"]) == (4, 2, None)
+        assert data["frozen_weights"] == [2, 3]
 
 
 def test_all_options_reach_the_library() -> None:
     options = "--d 2 --beta 3 --Q 2 --K 1,2 --V 0,-1;1,0 --mask full --method explicit"
     result = invoke(*SMALL, *options.split(), "--times", "final", "--tol", 1e-8, "--json")
-    told = json.loads(result.stdout)
+    data = json.loads(result.stdout)
     model = pk.Attention(2, 3, Q=2, K=[1, 2], V=[[0, -1], [1, 0]], mask="full")
     start = pk.sphere.uniform(5, 2, 0)
     run = pk.simulate(model, start, 1, times="final", tol=1e-8, method="explicit")
-    assert told["final"] == run.final.tolist()
-    assert told["stats"]["reason"] == "requested"
+    assert data["final"] == run.final.tolist()
+    assert data["stats"]["reason"] == "requested"
 
 
 def test_a_schedule_replaces_beta() -> None:
     result = invoke(*SMALL, "--d", 2, "--schedule", "0:4,0.5:64", "--json")
-    told = json.loads(result.stdout)
+    data = json.loads(result.stdout)
     start, schedule = pk.sphere.uniform(5, 2, 0), pk.Schedule([0, 0.5], [4, 64])
     run = pk.simulate(pk.Attention(2), start, 1, schedule=schedule)
-    assert told["final"] == run.final.tolist()
-    assert told["model"]["schedule"] == schedule.to_dict()
+    assert data["final"] == run.final.tolist()
+    assert data["model"]["schedule"] == schedule.to_dict()
 
 
 def test_a_transformer_from_options() -> None:
     """Random parts depend on the seed."""
     extras = "--norm ngpt --heads 2 --mlp 4 --position rope:100 --mask window(3)"
     options = [*extras.split(), "--d", 2, "--t-end", 2]
-    found = [
+    models = [
         json.loads(invoke("simulate", "--n", 5, *options, "--seed", seed, "--json").stdout)["model"]
         for seed in (1, 1, 2)
     ]
-    assert found[0]["norm"] == {"kind": "ngpt", "alpha": 1.0}
-    assert found[0]["position"] == {"kind": "rope", "base": 100.0}
-    assert found[0]["mask"] == "window(3)"
-    assert len(found[0]["heads"]) == 2
-    assert found[0] == found[1] != found[2]
+    assert models[0]["norm"] == {"kind": "ngpt", "alpha": 1.0}
+    assert models[0]["position"] == {"kind": "rope", "base": 100.0}
+    assert models[0]["mask"] == "window(3)"
+    assert len(models[0]["heads"]) == 2
+    assert models[0] == models[1] != models[2]
 
 
 def test_noise_from_options() -> None:
     """One seed makes the start and the noise; `run` with the same numbers is the same run."""
     result = invoke(*SMALL, "--d", 2, "--noise", 8, "--seed", 3, "--json")
-    told = json.loads(result.stdout)
-    assert told["model"]["noise"] == {"kind": "noise", "kappa": 8.0, "common": False}
+    data = json.loads(result.stdout)
+    assert data["model"]["noise"] == {"kind": "noise", "kappa": 8.0, "common": False}
     run = pk.simulate(pk.Attention(2, 9.0, noise=8.0), pk.sphere.uniform(5, 2, 3), 1, seed=3)
-    assert told["final"] == run.final.tolist()
+    assert data["final"] == run.final.tolist()
 
 
 def test_reproduce_lists_the_figures() -> None:
@@ -252,18 +252,18 @@ def test_matrices(text: str, expected: object) -> None:
 def test_matrices_imply_the_dimension() -> None:
     assert parse.matrices({"Q": "1", "V": "1,2"}, None)[1] == 2
     assert parse.matrices({"Q": "1", "V": "1"}, None)[1] == 3
-    found, d = parse.matrices({"Q": "random:1", "V": "1,2,3,4"}, None)
-    assert (found["Q"].shape, d) == ((4, 4), 4)
+    matrices, d = parse.matrices({"Q": "random:1", "V": "1,2,3,4"}, None)
+    assert (matrices["Q"].shape, d) == ((4, 4), 4)
 
 
 def test_random_matrices_are_reproducible_independent_and_scaled() -> None:
-    found, _ = parse.matrices({"Q": "random:0", "K": "random:0", "V": "random:0"}, 100)
+    matrices, _ = parse.matrices({"Q": "random:0", "K": "random:0", "V": "random:0"}, 100)
     again, _ = parse.matrices({"V": "random:0"}, 100)
-    assert np.array_equal(found["V"], again["V"])
-    assert np.std(found["V"]) == pytest.approx(0.1, rel=0.05)
+    assert np.array_equal(matrices["V"], again["V"])
+    assert np.std(matrices["V"]) == pytest.approx(0.1, rel=0.05)
     start = np.random.default_rng(0).standard_normal((100, 100))
-    others = [found["Q"], found["K"], start]
-    assert all(abs(np.corrcoef(found["V"].ravel(), m.ravel())[0, 1]) < 0.05 for m in others)
+    others = [matrices["Q"], matrices["K"], start]
+    assert all(abs(np.corrcoef(matrices["V"].ravel(), m.ravel())[0, 1]) < 0.05 for m in others)
 
 
 def test_times() -> None:
@@ -274,8 +274,8 @@ def test_times() -> None:
 
 
 def test_last_time_is_the_end_of_the_run() -> None:
-    told = json.loads(invoke("simulate", "--n", 5, "--times", "lin:0:2:3", "--json").stdout)
-    assert told["times"] == [0, 1, 2]
+    data = json.loads(invoke("simulate", "--n", 5, "--times", "lin:0:2:3", "--json").stdout)
+    assert data["times"] == [0, 1, 2]
 
 
 # Errors
@@ -477,17 +477,17 @@ def test_a_terminal_without_unicode() -> None:
 
 def test_timeline_shows_plateaus_and_merges(tmp_path: Path) -> None:
     options = ["--n", "40", "--d", "2", "--beta", "16", "--t-end", "1e20", "--seed", "3"]
-    told = invoke("timeline", *options)
-    assert told.exit_code == 0
-    assert "Metastable states" in told.stdout
-    assert max(map(len, told.stdout.splitlines())) <= 80
+    result = invoke("timeline", *options)
+    assert result.exit_code == 0
+    assert "Metastable states" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
     file = tmp_path / "run.npz"
     assert invoke("simulate", *options, "-o", file).exit_code == 0
     saved = invoke("timeline", file, "--json")
     tree = json.loads(saved.stdout)
     expected = pk.load(file).merge_tree()
     assert [e["absorbed"] for e in tree["events"]] == [e.absorbed for e in expected.events]
-    assert invoke("timeline", file).stdout == told.stdout
+    assert invoke("timeline", file).stdout == result.stdout
     newick = invoke("timeline", file, "--newick").stdout
     assert newick.strip() == expected.to_newick()
 

@@ -8,7 +8,7 @@ import pytest
 from support.commands import invoke
 
 import parkade as pk
-from parkade.cli import foretold
+from parkade.cli import forecast
 from parkade.theory.merge_tree import Merge, MergeTree
 
 OPTIONS = ["--n", "40", "--d", "2", "--beta", "16", "--t-end", "1e20", "--seed", "3"]
@@ -27,10 +27,10 @@ def saved(run, tmp_path_factory):
 
 
 def test_the_forecast_stands_beside_what_was_seen(run, saved):
-    told = invoke("timeline", saved, "--forecast")
-    assert told.exit_code == 0
-    assert max(map(len, told.stdout.splitlines())) <= 80
-    plain, _, after = told.stdout.partition("\nForecast from the start alone\n")
+    result = invoke("timeline", saved, "--forecast")
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    plain, _, after = result.stdout.partition("\nForecast from the start alone\n")
     assert plain == invoke("timeline", saved).stdout
     lines = after.splitlines()
     merges = run.merge_tree().merge_table()
@@ -38,45 +38,45 @@ def test_the_forecast_stands_beside_what_was_seen(run, saved):
         [row["time"], row["cluster"], row["joins"]] for row in merges
     ]
     assert lines[-1].startswith("forecast: 3 of 3 partners right after t=100, ln t off by 0.0")
-    assert invoke("timeline", *OPTIONS, "--forecast").stdout == told.stdout
+    assert invoke("timeline", *OPTIONS, "--forecast").stdout == result.stdout
 
 
 def test_json_has_the_tree_and_the_agreement(run, saved):
     data = json.loads(invoke("timeline", saved, "--forecast", "--json").stdout)
     tree = pk.theory.forecast(run.tokens[0], run.model)
-    found = pk.clusters.agreement(tree, run.merge_tree())
+    agreement = pk.clusters.agreement(tree, run.merge_tree())
     forecast = data.pop("forecast")
     assert data == json.loads(run.merge_tree().to_json())
     assert forecast["tree"] == json.loads(tree.to_json())
-    assert forecast["agreement"]["right"] == found.right.tolist()
-    assert forecast["agreement"]["log_ratio"] == pytest.approx(found.log_ratio)
-    assert forecast["agreement"]["error"] == pytest.approx(found.error)
+    assert forecast["agreement"]["right"] == agreement.right.tolist()
+    assert forecast["agreement"]["log_ratio"] == pytest.approx(agreement.log_ratio)
+    assert forecast["agreement"]["error"] == pytest.approx(agreement.error)
 
 
 def test_newick_has_a_second_line(run, saved):
-    seen, told = invoke("timeline", saved, "--forecast", "--newick").stdout.splitlines()
+    seen, predicted = invoke("timeline", saved, "--forecast", "--newick").stdout.splitlines()
     assert seen == run.merge_tree().to_newick()
-    assert told == pk.clusters.forecast_of(run).to_newick()
+    assert predicted == pk.clusters.forecast_of(run).to_newick()
 
 
-def test_wrong_and_missing_forecasts_are_told():
+def test_wrong_and_missing_forecasts_are_shown():
     seen = MergeTree(5, 0.0, 1e9, 0.1, 2.0, (Merge(50.0, 4, 3, 1), Merge(1e3, 3, 1, 2)))
-    told = MergeTree(5, 0.0, 1e9, 0.1, 2.0, (Merge(2e3, 3, 0, 1), Merge(1e6, 2, 0, 1)))
-    first, second, _, *closing = foretold.as_text(told, seen).splitlines()[2:]
+    predicted = MergeTree(5, 0.0, 1e9, 0.1, 2.0, (Merge(2e3, 3, 0, 1), Merge(1e6, 2, 0, 1)))
+    first, second, _, *closing = forecast.as_text(predicted, seen).splitlines()[2:]
     assert first.split() == ["50", "4", "3", "never"]
     assert second.split() == ["1000", "3", "1", "2000", "0", "(wrong)", "+0.693"]
     assert closing == [
         "forecast: 0 of 1 partner right after t=100",
         "forecast before t=1e+09 but not seen: 1",
     ]
-    data = foretold.as_data(told, seen)
+    data = forecast.as_data(predicted, seen)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert data["agreement"]["error"] is None
 
 
-def test_nothing_to_compare_is_told():
+def test_nothing_to_compare_is_said():
     tree = MergeTree(2, 0.0, 10.0, 0.1, 2.0, ())
-    assert foretold.as_text(tree, tree).splitlines() == [
+    assert forecast.as_text(tree, tree).splitlines() == [
         "Forecast from the start alone",
         "  none",
         "",
@@ -117,11 +117,11 @@ def test_a_path_without_a_model_is_refused(tmp_path):
 
 
 def test_simulate_draws_the_forecast(tmp_path):
-    plain, told = tmp_path / "plain.svg", tmp_path / "told.svg"
+    plain, predicted = tmp_path / "plain.svg", tmp_path / "predicted.svg"
     assert invoke("simulate", *OPTIONS, "--plot", plain).exit_code == 0
-    assert invoke("simulate", *OPTIONS, "--plot", told, "--forecast").exit_code == 0
-    assert told.stat().st_size > plain.stat().st_size
-    assert "stroke-dasharray" in told.read_text()
+    assert invoke("simulate", *OPTIONS, "--plot", predicted, "--forecast").exit_code == 0
+    assert predicted.stat().st_size > plain.stat().st_size
+    assert "stroke-dasharray" in predicted.read_text()
     assert "stroke-dasharray" not in plain.read_text()
 
 
@@ -146,17 +146,17 @@ def test_simulate_refuses_before_it_runs(tmp_path, monkeypatch, arguments, messa
 def test_the_page_shows_what_is_printed():
     page = (Path(__file__).parents[2] / "docs" / "life.md").read_text(encoding="utf-8")
     shown = page.partition("```text\nForecast")[2].partition("```")[0]
-    told = invoke("timeline", "--seed", 1, "--forecast")
-    assert told.stdout.endswith(f"Forecast{shown}")
+    result = invoke("timeline", "--seed", 1, "--forecast")
+    assert result.stdout.endswith(f"Forecast{shown}")
 
 
 def test_doubts_are_shown(tmp_path):
     model = pk.Attention(2, beta=9.0, Q=[1.0, -0.5])
     run = pk.simulate(model, pk.sphere.uniform(10, 2, seed=1), 5.0)
     run.save(tmp_path / "run.npz")
-    told = invoke("timeline", tmp_path / "run.npz", "--forecast")
-    assert told.exit_code == 0
-    assert "\ndoubtful: KᵀQ differs from a multiple of I by" in told.stdout
-    assert max(map(len, told.stdout.splitlines())) <= 80
+    result = invoke("timeline", tmp_path / "run.npz", "--forecast")
+    assert result.exit_code == 0
+    assert "\ndoubtful: KᵀQ differs from a multiple of I by" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
     data = json.loads(invoke("timeline", tmp_path / "run.npz", "--forecast", "--json").stdout)
     assert data["forecast"]["tree"]["doubts"][0].startswith("KᵀQ differs")

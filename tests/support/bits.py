@@ -103,7 +103,7 @@ if __name__ == "__main__":
     if names[0] == "preload":
         preload()
         names.pop(0)
-    found = {name: CASES[name].digest() for name in names}
+    digests = {name: CASES[name].digest() for name in names}
     if os.environ.get("NUMBA_NRT_STATS"):
-        found["arrays"] = count_arrays()
-    print(json.dumps(found))
+        digests["arrays"] = count_arrays()
+    print(json.dumps(digests))

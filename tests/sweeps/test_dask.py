@@ -55,15 +55,15 @@ def sweep(file: Path, address: str) -> subprocess.Popen[str]:
 
 
 def test_a_scheduler_that_dies_is_one_sentence(file, tmp_path):
-    told = tmp_path / "scheduler.json"
+    contact = tmp_path / "scheduler.json"
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0"]
-    command += ["--no-dashboard", "--host", "127.0.0.1", "--scheduler-file", str(told)]
+    command += ["--no-dashboard", "--host", "127.0.0.1", "--scheduler-file", str(contact)]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, **quiet) as scheduler:
         try:
-            wait_for(told)
+            wait_for(contact)
             # There are no workers, so the batches wait.
-            running = sweep(file, json.loads(told.read_text())["address"])
+            running = sweep(file, json.loads(contact.read_text())["address"])
             assert running.stdout.readline() == "waiting\n"
         finally:
             scheduler.kill()

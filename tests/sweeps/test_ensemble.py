@@ -61,13 +61,13 @@ def test_every_run_can_be_repeated_by_hand():
             for name, matrix in (("I", 1.0), ("gaussian", Q)):
                 model = pk.Attention(2, beta, Q=matrix)
                 one = pk.simulate(model, x0, 5.0, times=[0.0, 1.0, 5.0])
-                found = ds.sel(beta=beta, Q=name, run=run)
-                assert np.array_equal(found.final.values, one.final)
+                result = ds.sel(beta=beta, Q=name, run=run)
+                assert np.array_equal(result.final.values, one.final)
                 radius = pk.clusters.default_radius(model)
                 labels = [pk.cluster_labels(x, radius) for x in one.tokens]
-                assert found.clusters.values.tolist() == [len(set(s.tolist())) for s in labels]
+                assert result.clusters.values.tolist() == [len(set(s.tolist())) for s in labels]
                 largest = [np.bincount(s).max() / 12 for s in labels]
-                assert found.largest.values.tolist() == largest
+                assert result.largest.values.tolist() == largest
 
 
 def test_shorter_runs_of_a_sweep_are_filled_up_with_nan():
@@ -80,7 +80,7 @@ def test_shorter_runs_of_a_sweep_are_filled_up_with_nan():
             assert (there.sel(n=n, d=d) == expected).all()
 
 
-def test_the_model_gives_what_is_not_given_by_name():
+def test_the_model_gives_what_is_not_an_argument():
     model = pk.Attention(2, 9.0, V=[1, -1], mask="full")
     swept = pk.ensemble(model, n=6, runs=2, t_end=1.0, beta=[4.0, 9.0], measure="final")
     plain = pk.ensemble(model, n=6, runs=2, t_end=1.0, measure="final")
@@ -103,21 +103,21 @@ def test_ways_to_write_the_same_give_the_same_recipe():
 
 def test_lists_of_matrices_and_starts_are_understood():
     turn = np.array([[0.0, -1.0], [1.0, 0.0]])
-    given = pk.sphere.uniform(200, 2, seed=1)
+    tokens = pk.sphere.uniform(200, 2, seed=1)
     r = recipe(
         V=[turn, [1, 0.5], 2.0],
         Q={"wide": [1, 2], "narrow": [[2, 0], [1, 2]]},
         K=turn,
-        start=["uniform", ("von Mises–Fisher", 5), ["mixture", 3, 0.1], given],
+        start=["uniform", ("von Mises–Fisher", 5), ["mixture", 3, 0.1], tokens],
     )
     assert r.axes["V"].labels == ("[0, -1; 1, 0]", "diag(1, 0.5)", "2 I")
     assert r.axes["Q"].labels == ("wide", "narrow")
     assert not r.axes["K"].swept
     laws_of_start = ("uniform", "von Mises-Fisher(5)", "mixture(3, 0.1)", "given")
     assert r.axes["start"].labels == laws_of_start
-    assert worst(r.simulation(r.total - 1).tokens, given) < 4 * EPS
+    assert worst(r.simulation(r.total - 1).tokens, tokens) < 4 * EPS
     assert Recipe.from_json(r.to_json()).to_json() == r.to_json()
-    assert recipe(start=given[:7].tolist()).axes["n"].values == (7,)
+    assert recipe(start=tokens[:7].tolist()).axes["n"].values == (7,)
     assert recipe(start=("mixture", 3, 0.1)).axes["start"].swept is False
 
 
@@ -197,21 +197,21 @@ def test_measures_are_what_the_library_says(everything):
     for i in range(3):
         x0 = pk.sphere.uniform(30, 2, laws.generator(0, i, "start"))
         run = pk.simulate(model, x0, 150.0)
-        tree, found = run.merge_tree(), everything.isel(run=i)
-        assert np.array_equal(found.arrival, tree.arrivals)
+        tree, result = run.merge_tree(), everything.isel(run=i)
+        assert np.array_equal(result.arrival, tree.arrivals)
         longest = max(tree.plateaus, key=lambda p: p.lifetime)
         for name, plateau in (("first", tree.plateaus[0]), ("longest", longest)):
-            one = found.sel(plateau=name)
+            one = result.sel(plateau=name)
             assert float(one.plateau_clusters) == plateau.clusters
             assert (float(one.plateau_start), float(one.plateau_end)) == (
                 plateau.start,
                 plateau.end,
             )
-        assert np.array_equal(found.tokens, run.at([1.0, 150.0]))
-        assert np.array_equal(found.final, run.final)
+        assert np.array_equal(result.tokens, run.at([1.0, 150.0]))
+        assert np.array_equal(result.final, run.final)
         for c in (1.0, 4.0):
             for kind in ("renyi", "strong"):
-                one = found.sel(c=c, kind=kind)
+                one = result.sel(c=c, kind=kind)
                 find = pk.renyi_centers if kind == "renyi" else pk.strong_renyi_centers
                 who = find(x0, c / 8)
                 assert int(one.centers) == len(who)
@@ -230,13 +230,17 @@ def test_only_what_depends_on_the_separation_has_its_dimension(everything):
 def test_separations_beyond_the_sphere_leave_one_centre():
     ds = pk.ensemble(d=2, n=10, beta=[0.0, 1.0], runs=2, t_end=1.0, measure="centers")
     assert (ds.centers == 1).all()
-    given = pk.ensemble(d=2, n=10, beta=1.0, runs=2, t_end=1.0, measure="centers", delta=1e-9)
-    assert (given.centers == 10).all()
+    ds = pk.ensemble(d=2, n=10, beta=1.0, runs=2, t_end=1.0, measure="centers", delta=1e-9)
+    assert (ds.centers == 10).all()
 
 
 def test_attributes_contain_the_recipe_and_the_versions(everything):
-    told = json.loads(everything.attrs["recipe"])
-    assert (told["beta"], told["c"], told["measure"]) == (64.0, [1.0, 4.0], list(MEASURES))
+    used = json.loads(everything.attrs["recipe"])
+    assert (used["beta"], used["c"], used["measure"]) == (
+        64.0,
+        [1.0, 4.0],
+        list(MEASURES),
+    )
     assert json.loads(everything.attrs["versions"]) == versions()
     packages = {"parkade", "python", "numpy", "scipy", "numba"}
     assert set(versions()) == packages | {"llvm", "cpu", "numpy_blas", "scipy_blas"}

@@ -44,8 +44,8 @@ measure = ["final", "clusters"]
 """
 
 
-# A process runs so many batches and then waits: until it is disturbed, or until there is a file. So
-# no sweep is finished before it is disturbed. Workers import this file, too.
+# A process runs a number of batches, then waits until it is disturbed, or until there is a file.
+# So no sweep is finished before it is disturbed. Workers import this file, too.
 HELD = """\
 import os, time
 from itertools import count
@@ -94,7 +94,7 @@ def held(folder, batches=1):
 
 
 def begin(file, *options, batches=1, **settings):
-    """Start a command whose processes run so many batches; return it after one more batch."""
+    """Start a command whose processes run these batches each; return it after one more batch."""
     store = Store(file.with_suffix(""), read_recipe(file))
     before = len(store.done())
     command = [sys.executable, str(file.with_name("held.py")), "sweep", str(file), *options]
@@ -128,15 +128,15 @@ def sweep(file, *options, **settings):
 
 def contents(store, n=6):
     """The bytes of all finished batches, each of which must be complete."""
-    found = {}
+    files = {}
     for batch in store.done():
         data = store.file(batch).read_bytes()
         with netCDF4.Dataset("batch.nc", memory=data) as opened:
             assert opened["final"][:].shape == (2, n, 2)
             assert opened.recipe == store.recipe.to_json()
             assert set(json.loads(opened.versions)) == VERSIONS
-        found[batch] = data
-    return found
+        files[batch] = data
+    return files
 
 
 @functools.cache
@@ -162,15 +162,15 @@ def assert_finishes(file, store, kept):
 
 def children(pid, words="spawn_main"):
     """Processes that `pid` started with these words in their command."""
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
             if parent == pid and words in (path / "cmdline").read_text():
-                found.append(int(path.name))
+                pids.append(int(path.name))
         except OSError:  # it has ended
             pass
-    return found
+    return pids
 
 
 def test_killed_again_and_again_it_loses_no_finished_batch_and_no_bit(file):
@@ -213,8 +213,8 @@ def test_one_killed_after_compiling_and_one_that_loads_the_code_make_the_same_bi
     after = contents(store, n=40)
     assert len(after) == store.recipe.batches
     assert before.items() <= after.items()
-    found, expected = pk.load_ensemble(store.path), pk.ensemble(**killed.SETTINGS, workers=1)
-    assert found["final"].values.tobytes() == expected["final"].values.tobytes()
+    result, expected = pk.load_ensemble(store.path), pk.ensemble(**killed.SETTINGS, workers=1)
+    assert result["final"].values.tobytes() == expected["final"].values.tobytes()
 
 
 def test_a_killed_worker_ends_the_sweep_and_costs_its_batch(file):
@@ -223,14 +223,14 @@ def test_a_killed_worker_ends_the_sweep_and_costs_its_batch(file):
     said = without_patience(process.communicate(timeout=LONG)[1])
     kept = contents(store)
     assert process.returncode == 2
-    told = re.fullmatch(
+    match = re.fullmatch(
         r"parkade: a worker process died \(killed, or out of memory\); (\d+) of (\d+) batches are "
         rf"kept in {re.escape(str(store.path))}: run it again to continue\n",
         said,
     )
-    assert told is not None, said
+    assert match is not None, said
     # The other worker may have finished one more batch before it stopped.
-    assert len(kept) - 1 <= int(told[1]) <= len(kept) < int(told[2]) == store.recipe.batches
+    assert len(kept) - 1 <= int(match[1]) <= len(kept) < int(match[2]) == store.recipe.batches
     # Workers do not outlive a killed main process.
     process, _ = begin(file, "--pool", "processes", "--workers", "2")
     workers = children(process.pid)
@@ -255,8 +255,8 @@ def test_ctrl_c_keeps_what_is_done(file, pool):
         f"parkade: interrupted; {len(kept)} of {store.recipe.batches} batches are kept in "
         f"{store.path}; run the same command again to continue\n"
     )
-    told = json.loads(invoke("sweep", file, "--status", "--json").stdout)
-    assert (told["batches_done"], told["batches"]) == (len(kept), store.recipe.batches)
+    status = json.loads(invoke("sweep", file, "--status", "--json").stdout)
+    assert (status["batches_done"], status["batches"]) == (len(kept), store.recipe.batches)
     if pool == "threads":
         assert_finishes(file, store, kept)
 
@@ -297,16 +297,16 @@ async def work(address):
         await worker.finished()
 
 # A fork has imported all it needs; the other worker does that on its own, as on another machine.
-address, told = os.pipe()
+receiver, sender = os.pipe()
 victim = os.fork()
 if victim == 0:
-    asyncio.run(work(os.read(address, 100).decode()))
+    asyncio.run(work(os.read(receiver, 100).decode()))
     os._exit(1)
 
 file = Path(sys.argv[1])
 store = Store(file.with_suffix(""), read_recipe(file))
 with LocalCluster(n_workers=0, dashboard_address=None, protocol="tcp") as cluster:
-    os.write(told, cluster.scheduler_address.encode())
+    os.write(sender, cluster.scheduler_address.encode())
     # Without a nanny, which would start another one for the victim.
     command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
     command += ["--no-nanny", "--no-dashboard", "--nthreads", "1"]

@@ -18,11 +18,11 @@ def test_the_forecast_is_what_the_library_says(tmp_path):
         run = pk.simulate(pk.Attention(2, 16.0), x0, 1e9)
         tree = pk.theory.forecast(x0, 16.0)
         agreed = pk.clusters.agreement(tree, run.merge_tree())
-        found = ds.isel(run=i).sel(n=25)
-        np.testing.assert_array_equal(found.forecast_arrival, tree.arrivals)
-        np.testing.assert_array_equal(found.arrival, run.merge_tree().arrivals)
-        assert float(found.forecast_right) == agreed.right.mean()
-        assert float(found.forecast_error) == agreed.error < 0.1
+        result = ds.isel(run=i).sel(n=25)
+        np.testing.assert_array_equal(result.forecast_arrival, tree.arrivals)
+        np.testing.assert_array_equal(result.arrival, run.merge_tree().arrivals)
+        assert float(result.forecast_right) == agreed.right.mean()
+        assert float(result.forecast_error) == agreed.error < 0.1
     alone = ds.sel(n=1)  # the others of its 25 places are empty
     assert np.isinf(alone.forecast_arrival[:, 0]).all()
     assert np.isnan(alone.forecast_arrival[:, 1:]).all()

@@ -30,23 +30,23 @@ def test_noise_is_an_axis_and_workers_do_not_matter(tmp_path):
 
 
 def test_a_run_of_an_ensemble_can_be_repeated():
-    given = {name: value for name, value in SMALL.items() if name in ("d", "beta", "n")}
+    parameters = {name: value for name, value in SMALL.items() if name in ("d", "beta", "n")}
     settings = {
         "runs": 4, "t_end": 0.5, "seed": 0, "times": [0.5], "measure": "final", "radius": None,
         "tol": None, "batch": None, "sums": "auto",
     }  # fmt: skip
-    recipe = request.make(None, {**given, "noise": 4.0}, settings)
+    recipe = request.make(None, {**parameters, "noise": 4.0}, settings)
     assert recipe.tol == 1e-3
     one = recipe.simulation(2)
     run = pk.simulate(one.model, one.tokens, 0.5, seed=one.seed, times=[0.0, 0.5])
-    found = pk.ensemble(**SMALL | {"times": [0.5]}, noise=4.0, measure="final")
-    np.testing.assert_array_equal(found.final.isel(run=2), run.final)
+    result = pk.ensemble(**SMALL | {"times": [0.5]}, noise=4.0, measure="final")
+    np.testing.assert_array_equal(result.final.isel(run=2), run.final)
 
 
 def test_models_with_noise():
     common = pk.Attention(2, 4.0, noise=pk.Noise(4.0, common=True))
-    found = pk.ensemble(common, n=4, runs=2, t_end=0.2, measure="final")
-    assert np.isfinite(found.final).all()
+    result = pk.ensemble(common, n=4, runs=2, t_end=0.2, measure="final")
+    assert np.isfinite(result.final).all()
     plain = pk.ensemble(pk.Attention(2, 4.0, noise=4.0), n=4, runs=2, t_end=0.2, measure="final")
     same = pk.ensemble(d=2, beta=4.0, noise=4.0, n=4, runs=2, t_end=0.2, measure="final")
     np.testing.assert_array_equal(plain.final, same.final)

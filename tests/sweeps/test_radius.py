@@ -27,12 +27,12 @@ def test_a_list_of_radii_is_an_axis_of_what_depends_on_it(tmp_path):
         x0 = pk.sphere.uniform(20, 2, laws.generator(0, i, "start"))
         run = pk.simulate(pk.Attention(2, 9.0), x0, 20.0)
         for radius in RADII:
-            found = ds.sel(run=i, cluster_radius=radius)
+            result = ds.sel(run=i, cluster_radius=radius)
             labels = [pk.cluster_labels(x, radius) for x in run.at([1.0, 20.0])]
-            assert found.clusters.values.tolist() == [len(np.unique(row)) for row in labels]
-            np.testing.assert_array_equal(found.arrival, run.merge_tree(radius).arrivals)
+            assert result.clusters.values.tolist() == [len(np.unique(row)) for row in labels]
+            np.testing.assert_array_equal(result.arrival, run.merge_tree(radius).arrivals)
             forecast = pk.clusters.forecast_of(run, radius)
-            np.testing.assert_array_equal(found.forecast_arrival, forecast.arrivals)
+            np.testing.assert_array_equal(result.forecast_arrival, forecast.arrivals)
     one = pk.ensemble(**ask | {"cluster_radius": 0.3})
     assert one.clusters.dims == ("run", "time")
     assert float(one.cluster_radius) == 0.3
@@ -62,9 +62,9 @@ def test_a_phase_diagram_names_the_radius():
     ds = pk.ensemble(**SMALL, beta=[1.0, 4.0], measure=["clusters", "consumption"])
     assert label(ds, "clusters") == "mean number of clusters\nradius 0.05 to 0.1"
     assert label(ds.sel(kind="renyi"), "consumed") == "consumed fraction"
-    given = pk.ensemble(**SMALL, beta=[1.0, 4.0], cluster_radius=RADII)
+    swept = pk.ensemble(**SMALL, beta=[1.0, 4.0], cluster_radius=RADII)
     with pytest.raises(pk.InputError, match=r"for example ds\.sel\(cluster_radius=0\.3\)"):
-        plots.phase_diagram(given)
-    chosen = given.sel(cluster_radius=0.01)
+        plots.phase_diagram(swept)
+    chosen = swept.sel(cluster_radius=0.01)
     expected = "collapsed fraction (largest cluster)\nradius 0.01"
     assert label(chosen, "largest") == expected

@@ -257,8 +257,8 @@ def test_another_processor_or_library_is_shown(tmp_path, monkeypatch):
     pk.ensemble(d=2, n=4, runs=2, t_end=1, batch=1, store=store)
     one = versions()
     for option in ("--status", "--check"):
-        told = commands.invoke("sweep", file, option)
-        assert (told.exit_code, "mixed" in told.stdout) == (0, False)
+        result = commands.invoke("sweep", file, option)
+        assert (result.exit_code, "mixed" in result.stdout) == (0, False)
         assert json.loads(commands.invoke("sweep", file, option, "--json").stdout)["mixed"] is None
     (store / "batch-000001.nc").unlink()
     other = {**one, "cpu": "znver9", "scipy_blas": "openblas 0 Zen9", "scipy": "0"}
@@ -269,8 +269,8 @@ def test_another_processor_or_library_is_shown(tmp_path, monkeypatch):
     with pytest.warns(UserWarning, match=re.escape(mixed)):
         pk.ensemble(d=2, n=4, runs=2, t_end=1, batch=1, store=store)
     for option in ("--status", "--check"):
-        told = commands.invoke("sweep", file, option)
-        assert (told.exit_code, f"mixed    {mixed}\n" in told.stdout) == (0, True)
+        result = commands.invoke("sweep", file, option)
+        assert (result.exit_code, f"mixed    {mixed}\n" in result.stdout) == (0, True)
         assert json.loads(commands.invoke("sweep", file, option, "--json").stdout)["mixed"] == mixed
 
 
@@ -288,9 +288,9 @@ def copies_of_openblas():
     import scipy.linalg  # noqa: F401  loads its copy
     from threadpoolctl import threadpool_info
 
-    found = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    libraries = [one for one in threadpool_info() if one["user_api"] == "blas"]
     known = ("Haswell", "Zen", "SkylakeX", "Cooperlake", "Sapphirerapids")
-    return sum(one.get("architecture") in known for one in found)
+    return sum(one.get("architecture") in known for one in libraries)
 
 
 def test_the_library_that_compiled_code_calls_is_noted(tmp_path):

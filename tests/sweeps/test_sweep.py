@@ -56,9 +56,9 @@ def test_a_sweep_is_the_ensemble_of_its_file(here):
     )
     assert pk.load_ensemble("small").identical(expected)
     assert b"<svg" in (here / "phase.svg").read_bytes()
-    told = json.loads(invoke("small.toml", "--json").stdout)
-    assert (told["batches_made"], told["batches_done"], told["simulations"]) == (0, 12, 12)
-    assert told["recipe"] == json.loads(expected.attrs["recipe"])
+    data = json.loads(invoke("small.toml", "--json").stdout)
+    assert (data["batches_made"], data["batches_done"], data["simulations"]) == (0, 12, 12)
+    assert data["recipe"] == json.loads(expected.attrs["recipe"])
 
 
 def test_the_radius_of_clusters_is_an_entry_of_the_file(here):
@@ -115,7 +115,7 @@ def test_the_file_in_the_help_is_one(here):
         ("d = 2\nstart = 'no.npy'", [], "start: there is no file no.npy"),
         (SMALL, ["--pool", "fibres"], "executor must be one of 'threads', 'processes', got 'fib"),
         (SMALL, ["--workers", "0"], "workers must be a whole number ≥ 1, got 0"),
-        (SMALL, ["--plot", "x.gif"], "--plot writes .png, .pdf, .svg files, got x.gif"),
+        (SMALL, ["--plot", "x.gif"], "cannot write x.gif: its name must end in .png, .pdf, .svg"),
         (SMALL + "mask = ['causal', 'full']", ["--plot", "x.pdf"], "--plot draws clusters over"),
         (SMALL + "measure = 'final'", ["--plot", "x.pdf"], "--plot draws clusters over beta"),
     ],
@@ -215,10 +215,10 @@ def test_check_names_what_is_bad(here):
     recipe = here / "small" / "recipe.json"
     recipe.write_bytes(recipe.read_bytes()[:-2])
     result = invoke("small.toml", "--check", "--json")
-    told = json.loads(result.stdout)
-    assert (result.exit_code, told["batches_done"]) == (2, 12)
-    assert list(told["bad"]) == ["recipe.json", "batch-000007.nc"]
-    assert told["bad"]["batch-000007.nc"] == reason
+    data = json.loads(result.stdout)
+    assert (result.exit_code, data["batches_done"]) == (2, 12)
+    assert list(data["bad"]) == ["recipe.json", "batch-000007.nc"]
+    assert data["bad"]["batch-000007.nc"] == reason
     # That is what happens.
     result = invoke("small.toml", "--json")
     assert result.exit_code == 0
@@ -232,5 +232,5 @@ def test_check_names_what_is_bad(here):
 def test_noise_is_an_axis_of_a_file(here):
     (here / "noisy.toml").write_text(SMALL.replace("beta = [1, 4, 16]", "noise = [4, inf]"))
     assert invoke("noisy.toml").exit_code == 0
-    found = pk.load_ensemble("noisy")
-    assert found.noise.values.tolist() == [4.0, np.inf]
+    result = pk.load_ensemble("noisy")
+    assert result.noise.values.tolist() == [4.0, np.inf]

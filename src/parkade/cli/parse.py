@@ -12,7 +12,7 @@ import numpy as np
 
 from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.base.files import reading
+from parkade.base.files import reading, writable
 from parkade.base.npz import read_npy
 from parkade.base.types import Array
 from parkade.model import matrices as text_to
@@ -24,6 +24,14 @@ from parkade.model.schedule import Schedule
 from parkade.model.transformer import Transformer
 
 _SUFFIXES = (".npy", ".csv", ".txt")
+_FIGURES = (".png", ".pdf", ".svg")
+
+
+def check_figure(path: Path) -> None:
+    """Raise before a run if no figure can be written at `path` after it."""
+    writable(path)
+    if path.suffix.lower() not in _FIGURES:
+        raise InputError(f"cannot write {path}: its name must end in {', '.join(_FIGURES)}")
 
 
 def table(option: str, path: Path) -> Array:
@@ -35,12 +43,12 @@ def table(option: str, path: Path) -> Array:
     with reading(path, what, prefix=f"{option}: "):
         if suffix == ".npy":
             with path.open("rb") as file:
-                found = read_npy(file, os.fstat(file.fileno()).st_size)
+                numbers = read_npy(file, os.fstat(file.fileno()).st_size)
         else:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # NumPy only warns about an empty file
-                found = np.loadtxt(path, delimiter="," if suffix == ".csv" else None)
-    return check.array(f"{option} ({path})", found)
+                numbers = np.loadtxt(path, delimiter="," if suffix == ".csv" else None)
+    return check.array(f"{option} ({path})", numbers)
 
 
 def tokens(option: str, path: Path) -> Array:
@@ -73,17 +81,17 @@ def matrices(texts: Mapping[str, str], d: int | None) -> tuple[dict[str, Array],
     A text is a number, a diagonal `1,1,-1`, rows `0,-1;1,0`, a file, or `random:SEED`. If
     nothing determines the dimension `d`, it is 3.
     """
-    found: dict[str, Array] = {}
+    result: dict[str, Array] = {}
     for name, text in texts.items():
         if not text.startswith(text_to.RANDOM):
-            found[name] = _matrix(f"--{name}", text)
+            result[name] = _matrix(f"--{name}", text)
     if d is None:
-        d = next((len(m) for m in found.values() if m.ndim), 3)
+        d = next((len(m) for m in result.values() if m.ndim), 3)
     for name, text in texts.items():
         if text.startswith(text_to.RANDOM):
             seed = text_to.whole(f"--{name} random:SEED", text.removeprefix(text_to.RANDOM))
-            found[name] = text_to.seeded(name, seed, check.dimension(d))
-    return found, d
+            result[name] = text_to.seeded(name, seed, check.dimension(d))
+    return result, d
 
 
 def _matrix(option: str, text: str) -> Array:

@@ -27,12 +27,10 @@ EXAMPLES = (
     "parkade simulate --V '0,-1;1,0' --times log:0.1:100:31 --json",
 )
 
-FORMATS = (".png", ".pdf", ".svg")
-
 _N, _T_END = 32, 1000.0
 
 
-class Simulate(TyperCommand):
+class SimulateCommand(TyperCommand):
     """The command with `--plot` usable as a flag: typer has no optional values."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -42,6 +40,9 @@ class Simulate(TyperCommand):
             for arg, following in pairwise([*args, "--"])
         ]
         return super().parse_args(ctx, full)
+
+
+COMMAND = SimulateCommand
 
 
 @guarded
@@ -225,42 +226,41 @@ def simulate(
         from parkade.base import files
         from parkade.cli import parse
 
-        for path in (output, plot):
-            if path is not None:
-                files.writable(path)
+        if output is not None:
+            files.writable(output)
         if plot is not None:
-            _check_format(plot)
+            parse.check_figure(plot)
         x0 = None if tokens is None else parse.tokens("--tokens", tokens)
         if x0 is not None and n not in (None, len(x0)):
             raise pk.InputError(f"--n {n} disagrees with the {len(x0)} rows of {tokens}; omit it")
         fixed = None if frozen is None else parse.tokens("--frozen", frozen)
-        given = d if d is not None or x0 is None else x0.shape[1]
-        matrices, dimension = parse.matrices({"Q": Q, "K": K, "V": V}, given)
+        wanted_d = d if d is not None or x0 is None else x0.shape[1]
+        matrices, dimension = parse.matrices({"Q": Q, "K": K, "V": V}, wanted_d)
         extras = parse.Extras(norm, position, heads, mlp, noise)
         model = parse.model(
             pk.Attention(dimension, beta, mask=mask, noise=None, **matrices), extras, seed
         )
-        kept = parse.times(times)
+        when = parse.times(times)
         if t_end is None:
-            t_end = _T_END if isinstance(kept, str) else float(kept[-1])
+            t_end = _T_END if isinstance(when, str) else float(when[-1])
         if x0 is None:
             x0 = pk.sphere.uniform(_N if n is None else n, dimension, seed)
         weights = (
             None if frozen_weights is None else parse.numbers("--frozen-weights", frozen_weights)
         )
         show = sys.stderr.isatty() if progress is None else progress
-        foretold = None
+        predicted = None
         if forecast:
             changing = schedule is not None or fixed is not None
-            _check_forecast(plot, changing, kept)
-            foretold = pk.theory.forecast(x0, model)  # before the run, which may take long
+            _check_forecast(plot, changing, when)
+            predicted = pk.theory.forecast(x0, model)  # before the run, which may take long
         warnings.simplefilter("ignore", pk.TrustWarning)  # the summary includes it
         run = pk.simulate(
             model,
             x0,
             t_end,
             schedule=None if schedule is None else parse.schedule("--schedule", schedule),
-            times=kept,
+            times=when,
             tol=tol,
             method=method,  # type: ignore[arg-type]  # checked by the library
             sums=sums,  # type: ignore[arg-type]  # checked by the library
@@ -278,7 +278,7 @@ def simulate(
         if plot is not None:
             from parkade import plots
 
-            plots.save(plots.overview(run, forecast=foretold), plot)
+            plots.save(plots.overview(run, forecast=predicted), plot)
     from parkade.cli import summary
 
     written = {"output": output, "plot": plot}
@@ -287,14 +287,6 @@ def simulate(
         print(summary.as_json(run, moved, None if tokens else seed, written))
     elif not quiet:
         print(summary.as_text(run, moved, start, written))
-
-
-def _check_format(path: Path) -> None:
-    """Raise before the run what `plots.save` would raise after it."""
-    if path.suffix.lower() not in FORMATS:
-        from parkade.base.errors import InputError
-
-        raise InputError(f"cannot write {path}: its name must end in {', '.join(FORMATS)}")
 
 
 def _check_forecast(plot: Path | None, changing: bool, times: Any) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import parkade
-from parkade.base.numbers import finite
+from parkade.base.numbers import counted, finite
 from parkade.base.tables import Column, text_table
 from parkade.base.types import Array
 from parkade.runs.trajectory import Trajectory
@@ -39,7 +39,7 @@ def as_text(run: Trajectory, moved: Array, start: str, written: Mapping[str, Pat
         ("moved", f"{np.mean(moved):.3g} on average, {np.max(moved):.3g} at most (radians)"),
         (
             "ends at",
-            f"{_count(points, 'point')} (closer than {RADIUS:g} counts as one)",
+            f"{counted(points, 'point')} (closer than {RADIUS:g} counts as one)",
         ),
     ]
     if run.trusted_until < run.times[-1]:
@@ -93,10 +93,6 @@ def _times(run: Trajectory) -> str:
 def _frozen(run: Trajectory) -> str:
     m = len(run.frozen)
     return f"; {m} frozen" if m else ""
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def size(size: float) -> str:

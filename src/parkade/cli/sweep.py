@@ -86,43 +86,43 @@ def sweep(
         from parkade.sweeps.store import Store
 
         recipe = read_recipe(file)
-        kept = Store(file.with_suffix("") if store is None else store, recipe)
+        batches = Store(file.with_suffix("") if store is None else store, recipe)
         if status:
             different = []
-            if kept.path.exists():
-                kept = Store.open(kept.path)
-                different = kept.recipe.differences(recipe)
-            _print_status(kept, different, as_json)
+            if batches.path.exists():
+                batches = Store.open(batches.path)
+                different = batches.recipe.differences(recipe)
+            _print_status(batches, different, as_json)
             return
         if check:
-            _check(kept, as_json)
+            _check(batches, as_json)
             return
         if plot is not None:
             _check_plot(plot, recipe)
     begun = time.perf_counter()
     try:
         with interruptible(""):
-            results, made = _run(kept, pool, workers, scheduler, plot is not None)
+            results, made = _run(batches, pool, workers, scheduler, plot is not None)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
-            f"{len(kept.done())} of {recipe.batches} batches are kept in {kept.path}; run the same "
-            "command again to continue"
+            f"{len(batches.done())} of {recipe.batches} batches are kept in {batches.path}; "
+            "run the same command again to continue"
         ) from None
     seconds = time.perf_counter() - begun
     if plot is not None:
         from parkade import plots
 
         plots.save(plots.phase_diagram(results.to_xarray()).figure, plot)  # type: ignore[arg-type]  # no SubFigure
-    facts = {**_status(kept), "batches_made": made, "seconds": seconds}
+    facts = {**_status(batches), "batches_made": made, "seconds": seconds}
     if as_json:
         print(json.dumps({**facts, "plot": str(plot) if plot else None}, ensure_ascii=False))
         return
-    _print_grid(kept)
+    _print_grid(batches)
     print(f"done     {made} of {recipe.batches} batches now, in {seconds:.1f} s")
-    print(f"store    {kept.path}")
+    print(f"store    {batches.path}")
     if plot is not None:
         print(f"plot     {plot}")
-    print(f'read it  parkade.load_ensemble("{kept.path}")')
+    print(f'read it  parkade.load_ensemble("{batches.path}")')
 
 
 def read_recipe(path: Path) -> Recipe:
@@ -137,7 +137,7 @@ def read_recipe(path: Path) -> Recipe:
     from parkade.sweeps.recipe import SETTINGS
 
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        settings = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(
             f"there is no file {path}; parkade sweep --help shows an example"
@@ -150,20 +150,20 @@ def read_recipe(path: Path) -> Recipe:
     names = [
         name for name in known if name in (*grid.PARAMETERS[1:], *SETTINGS)
     ]  # a file cannot contain a model
-    for name in given:
+    for name in settings:
         if name not in names:
             got = check.brief(name)
             raise InputError(f"{path} has the unknown key {got}; use one of {', '.join(names)}")
-    start = given.get("start")
+    start = settings.get("start")
     if isinstance(start, str) and Path(start).suffix in (".npy", ".csv", ".txt"):
-        given["start"] = parse.tokens("start", path.parent / start)
-    full = {name: given.get(name, known[name].default) for name in names}
+        settings["start"] = parse.tokens("start", path.parent / start)
+    full = {name: settings.get(name, known[name].default) for name in names}
     options = {name: full.pop(name) for name in SETTINGS}
     return request.make(None, full, options)
 
 
 def _run(
-    kept: Store, pool: str, workers: int | None, scheduler: str | None, clusters: bool
+    store: Store, pool: str, workers: int | None, scheduler: str | None, clusters: bool
 ) -> tuple[Results, int]:
     """Run the missing batches; return the variables needed and the number of batches run."""
     from parkade.sweeps.ensemble import warn
@@ -172,7 +172,7 @@ def _run(
     names = ["trusted_until", *(["clusters"] if clusters else [])]
     with _executor(pool, scheduler) as executor:
         results, made = run_in_store(
-            kept, executor, workers, variables=names, say=_say, progress=sys.stderr.isatty()
+            store, executor, workers, variables=names, say=_say, progress=sys.stderr.isatty()
         )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -217,15 +217,12 @@ def _executor(pool: str, scheduler: str | None) -> Iterator[Any]:
 def _check_plot(path: Path, recipe: Recipe) -> None:
     """Raise now what would otherwise be raised after the run."""
     from parkade.base.errors import InputError
-    from parkade.base.files import writable
-    from parkade.cli.simulate import FORMATS
+    from parkade.cli.parse import check_figure
 
-    if path.suffix.lower() not in FORMATS:
-        raise InputError(f"--plot writes {', '.join(FORMATS)} files, got {path}")
-    writable(path)
-    seen = recipe.variables["clusters"].dims if "clusters" in recipe.measure else ()
-    swept = [*recipe.points, *(name for name in recipe.observers if name in seen)]
-    if not seen or swept != ["beta"]:
+    check_figure(path)
+    dims = recipe.variables["clusters"].dims if "clusters" in recipe.measure else ()
+    swept = [*recipe.points, *(name for name in recipe.observers if name in dims)]
+    if not dims or swept != ["beta"]:
         raise InputError(
             "--plot draws clusters over beta and time, so it needs a sweep of beta alone that "
             f"measures clusters, got a sweep of {', '.join(swept) or 'nothing'} that measures "
@@ -233,67 +230,70 @@ def _check_plot(path: Path, recipe: Recipe) -> None:
         )
 
 
-def _status(kept: Store) -> dict[str, Any]:
-    recipe = kept.recipe
+def _status(store: Store) -> dict[str, Any]:
+    recipe = store.recipe
     return {
-        "store": str(kept.path),
+        "store": str(store.path),
         "simulations": recipe.total,
         "batches": recipe.batches,
-        "batches_done": len(kept.done()),
+        "batches_done": len(store.done()),
         "recipe": json.loads(recipe.to_json()),
     }
 
 
-def _print_status(kept: Store, different: list[str], as_json: bool) -> None:
+def _print_status(store: Store, different: list[str], as_json: bool) -> None:
     from parkade.sweeps.versions import mixture
 
-    facts = {**_status(kept), "differences": different, "mixed": mixture(kept.made())}
+    facts = {**_status(store), "differences": different, "mixed": mixture(store.made())}
     if as_json:
         print(json.dumps(facts, ensure_ascii=False))
         return
-    _print_grid(kept)
+    _print_grid(store)
     done, total = facts["batches_done"], facts["batches"]
-    print(f"done     {done} of {total} batches ({100 * done / total:.0f} %)\nstore    {kept.path}")
+    print(f"done     {done} of {total} batches ({100 * done / total:.0f} %)\nstore    {store.path}")
     if facts["mixed"]:
         print(f"mixed    {facts['mixed']}")
     if different:
         print(f"differs  from the file: {'; '.join(different)}")
 
 
-def _check(kept: Store, as_json: bool) -> None:
+def _check(store: Store, as_json: bool) -> None:
     """Print which files are bad. If any are, exit with an error."""
     from parkade.base.errors import ParkadeError
+    from parkade.base.numbers import counted
     from parkade.sweeps.versions import mixture
 
-    found = kept.check()
-    mixed = mixture(found.made)
-    bad = {name: str(error) for name, error in found.bad.items()}
+    findings = store.check()
+    mixed = mixture(findings.made)
+    bad = {name: str(error) for name, error in findings.bad.items()}
     if as_json:
-        facts = {**_status(kept), "bad": bad, "mixed": mixed}
+        facts = {**_status(store), "bad": bad, "mixed": mixed}
         print(json.dumps(facts, ensure_ascii=False))
     else:
-        _print_grid(kept)
-        print(f"checked  {len(kept.done())} of {kept.recipe.batches} batches")
+        _print_grid(store)
+        print(f"checked  {len(store.done())} of {store.recipe.batches} batches")
         if mixed:
             print(f"mixed    {mixed}")
         for name, reason in bad.items():
             print(f"bad      {name}: {reason}")
-        print(f"store    {kept.path}")
+        print(f"store    {store.path}")
     if bad:
         raise ParkadeError(
-            f"{kept.path} has {len(bad)} bad {'file' if len(bad) == 1 else 'files'}; run the same "
+            f"{store.path} has {counted(len(bad), 'bad file')}; run the same "
             "command without --check to compute them again"
         )
 
 
-def _print_grid(kept: Store) -> None:
+def _print_grid(store: Store) -> None:
+    from parkade.base.numbers import counted
     from parkade.sweeps import radii
 
-    recipe = kept.recipe
+    recipe = store.recipe
     swept = {name: axis for name, axis in recipe.axes.items() if axis.swept}
     lengths = " × ".join(f"{len(axis.values)} {name}" for name, axis in swept.items())
     print(f"grid     {lengths or 'one point'}")
-    print(f"runs     {recipe.runs} at each point, {recipe.total} simulations to t={recipe.t_end:g}")
+    simulations = counted(recipe.total, "simulation")
+    print(f"runs     {recipe.runs} at each point, {simulations} to t={recipe.t_end:g}")
     print(f"measure  {', '.join(recipe.measure)}")
     if radii.needed(recipe.variables):
         print(f"radius   {radii.as_text(recipe)} (of clusters)")

@@ -27,7 +27,7 @@ COLUMNS = {
     "merges": ("time", "absorbed", "into", "size"),
     "plateaus": ("start", "end", "clusters", "lifetime"),
 }
-"""What the tables tell of each merge and of each plateau; tokens are counted from 0."""
+"""The columns of the CSV tables of merges and plateaus; tokens are counted from 0."""
 
 
 @guarded
@@ -55,7 +55,7 @@ def timeline(
     ] = 2.0,
     forecast: Annotated[
         bool,
-        typer.Option("--forecast", help="Show what was forecast from the start, beside it."),
+        typer.Option("--forecast", help="Show what was forecast from the start beside it."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     csv: Annotated[
@@ -80,33 +80,33 @@ def timeline(
             model, x0 = pk.Attention(d, beta), pk.sphere.uniform(n, d, seed)
             run = pk.simulate(model, x0, t_end, progress=sys.stderr.isatty())
         warnings.simplefilter("ignore", pk.TrustWarning)  # the text includes doubts
-        foretold = pk.clusters.forecast_of(run, radius) if forecast else None
+        predicted = pk.clusters.forecast_of(run, radius) if forecast else None
         tree = run.merge_tree(radius, persistence)
     if csv is not None:
         print(_table(csv, tree))
     elif as_json:
-        print(_json(tree, foretold))
+        print(_json(tree, predicted))
     elif newick:
-        print("\n".join(known.to_newick() for known in (tree, foretold) if known is not None))
+        print("\n".join(one.to_newick() for one in (tree, predicted) if one is not None))
     else:
         print(tree.to_text())
-        if foretold is not None:
-            from parkade.cli import foretold as words
+        if predicted is not None:
+            from parkade.cli.forecast import as_text
 
-            print(f"\n{words.as_text(foretold, tree)}")
+            print(f"\n{as_text(predicted, tree)}")
 
 
 def _table(name: str, tree: MergeTree) -> str:
     """The merges or the plateaus, as lines of CSV."""
     rows = {"merges": tree.events, "plateaus": tree.plateaus}[name]
-    told = [",".join(f"{getattr(row, column)}" for column in COLUMNS[name]) for row in rows]
-    return "\n".join([",".join(COLUMNS[name]), *told])
+    lines = [",".join(f"{getattr(row, column)}" for column in COLUMNS[name]) for row in rows]
+    return "\n".join([",".join(COLUMNS[name]), *lines])
 
 
-def _json(tree: MergeTree, foretold: MergeTree | None) -> str:
-    """The tree as one JSON object, with what was forecast if it is known."""
-    if foretold is None:
+def _json(tree: MergeTree, predicted: MergeTree | None) -> str:
+    """The tree as one JSON object, with the forecast if there is one."""
+    if predicted is None:
         return tree.to_json()
-    from parkade.cli.foretold import as_data
+    from parkade.cli.forecast import as_data
 
-    return json.dumps({**json.loads(tree.to_json()), "forecast": as_data(foretold, tree)})
+    return json.dumps({**json.loads(tree.to_json()), "forecast": as_data(predicted, tree)})

@@ -79,7 +79,7 @@ def trained(
         read = _texts(loaded, texts or [])
         chosen = list(ABLATIONS) if "all" in (ablations or []) else ablations or []
         with bar(f"measuring {loaded.name}", show=sys.stderr.isatty()) as report:
-            found = study(
+            results = study(
                 loaded, read, ablations=chosen, times=iterate, seed=seed, report=report,
                 precise=load(model, dtype="float64") if iterate else None,
             )  # fmt: skip
@@ -87,31 +87,31 @@ def trained(
         if folder is not None:
             from parkade.experiments.trained.report import write_report
 
-            written = write_report(found, folder, max(read, key=len))
-    print(json.dumps(found.to_dict(), allow_nan=False) if as_json else _text(found, written))
+            written = write_report(results, folder, max(read, key=len))
+    print(json.dumps(results.to_dict(), allow_nan=False) if as_json else _text(results, written))
 
 
 def _texts(model: Trained, paths: Sequence[Path]) -> list[str]:
-    """The texts to read: those given, and ours beside a single one, which centre it."""
+    """The texts to read: the user's, and ours beside a single one, which centre it."""
     from parkade.base.errors import InputError
     from parkade.base.files import reading
     from parkade.trained.texts import kind_for, texts
 
-    given = []
+    read_texts = []
     for path in paths:
         with reading(path, "a text in UTF-8", prefix="--text: "):
-            given.append(path.read_text(encoding="utf-8").strip())
-        if not given[-1]:
+            read_texts.append(path.read_text(encoding="utf-8").strip())
+        if not read_texts[-1]:
             raise InputError(f"--text: {path} is empty; give a text of some sentences")
     ours = list(texts(kind_for(model.shape.vocabulary)))
-    return given if len(given) > 1 else [*given, *ours]
+    return read_texts if len(read_texts) > 1 else [*read_texts, *ours]
 
 
-def _text(found: StudyResults, written: Sequence[Path]) -> str:
+def _text(results: StudyResults, written: Sequence[Path]) -> str:
     """The tables for a terminal."""
     from parkade.experiments.trained import results as tables
 
-    model, survey = found.model, found.survey
+    model, survey = results.model, results.survey
     kind = "causal" if model.causal else "encoder"
     sinks = sum(map(len, survey.sinks))
     loss = "" if survey.losses is None else f"; loss {survey.losses.mean():.2f} nats a token"
@@ -119,14 +119,14 @@ def _text(found: StudyResults, written: Sequence[Path]) -> str:
         f"{model.name}: {model.family}, {kind}, {model.layers} layers of {model.head_count} heads, "
         f"d = {model.d}\n{survey.texts} texts, {sum(map(len, survey.words))} tokens{loss}; "
         f"{sinks} sink{'s' * (sinks != 1)}",
-        _table(tables.heads_rows(found.heads)),
+        _table(tables.heads_rows(results.heads)),
         _table(tables.depth_rows(survey)),
         _table(tables.capture_rows(survey)),
     ]
-    if found.ablations:
-        parts.append(_table(tables.ablation_rows(found.ablations)))
-    if found.iterated:
-        parts.append(_table(tables.iteration_rows(found.iterated, found.times)))
+    if results.ablations:
+        parts.append(_table(tables.ablation_rows(results.ablations)))
+    if results.iterated:
+        parts.append(_table(tables.iteration_rows(results.iterated, results.times)))
     parts.append("p: flips of sign over texts, not corrected for the number of rows.")
     if written:
         parts.append(f"wrote    {written[0]} and {len(written) - 1} files beside it")

@@ -101,11 +101,11 @@ def axis(name: str, value: Any, d: int | None = None) -> Axis:
         labels = tuple(_label(name, v) for v in values)
     if not values:
         raise InputError(f"{name} must have at least one value, got an empty list")
-    found = set()
+    seen = set()
     for entry, label in zip(map(_hashable, values), labels, strict=True):
-        if entry in found:
+        if entry in seen:
             raise InputError(f"{name} must have different values, but {label} appears twice")
-        found.add(entry)
+        seen.add(entry)
     return Axis(values, _distinct(labels), True)
 
 

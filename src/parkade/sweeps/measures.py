@@ -75,13 +75,13 @@ class Measure:
     """The parameters of which one decides what is seen: its values are the leading axis."""
 
 
-def _together(found: list[dict[str, ArrayLike]]) -> dict[str, ArrayLike]:
+def _stacked(measured: list[dict[str, ArrayLike]]) -> dict[str, ArrayLike]:
     """What was measured for each value of a parameter, with these values as leading axis."""
-    return {name: np.stack([np.asarray(one[name]) for one in found]) for name in found[0]}
+    return {name: np.stack([np.asarray(one[name]) for one in measured]) for name in measured[0]}
 
 
 def _clusters(sample: Sample) -> dict[str, ArrayLike]:
-    return _together([_linked(sample.tokens, radius) for radius in sample.cluster_radii])
+    return _stacked([_linked(sample.tokens, radius) for radius in sample.cluster_radii])
 
 
 def _linked(tokens: Array, radius: float) -> dict[str, ArrayLike]:
@@ -93,7 +93,7 @@ def _linked(tokens: Array, radius: float) -> dict[str, ArrayLike]:
 
 
 def _merges(sample: Sample) -> dict[str, ArrayLike]:
-    return _together([_life(tree) for tree in sample.trees])
+    return _stacked([_life(tree) for tree in sample.trees])
 
 
 def _life(tree: MergeTree) -> dict[str, ArrayLike]:
@@ -110,19 +110,19 @@ def _life(tree: MergeTree) -> dict[str, ArrayLike]:
 
 def _forecast(sample: Sample) -> dict[str, ArrayLike]:
     try:
-        with doubts_do_not_matter():  # how often it is right is what is measured
-            told = [clusters.forecast_of(sample.run, radius) for radius in sample.cluster_radii]
+        with doubts_do_not_matter():  # the measure is how often it is right
+            trees = [clusters.forecast_of(sample.run, radius) for radius in sample.cluster_radii]
     except InputError:
         return {}  # everything is NaN: among random V, some have no forecast
-    return _together([_compared(*pair) for pair in zip(told, sample.trees, strict=True)])
+    return _stacked([_compared(*pair) for pair in zip(trees, sample.trees, strict=True)])
 
 
 def _compared(forecast: MergeTree, tree: MergeTree) -> dict[str, ArrayLike]:
-    found = clusters.agreement(forecast, tree)
+    agreement = clusters.agreement(forecast, tree)
     return {
         "forecast_arrival": forecast.arrivals,
-        "forecast_right": found.right.mean() if found.right.size else np.nan,
-        "forecast_error": found.error,
+        "forecast_right": agreement.right.mean() if agreement.right.size else np.nan,
+        "forecast_error": agreement.error,
     }
 
 

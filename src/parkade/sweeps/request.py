@@ -11,6 +11,7 @@ import numpy as np
 
 from parkade.base import check
 from parkade.base.errors import InputError
+from parkade.base.numbers import counted
 from parkade.base.types import Array
 from parkade.model.attention import Attention
 from parkade.model.model import Model
@@ -32,19 +33,19 @@ def make(model: Any, parameters: dict[str, Any], settings: Mapping[str, Any]) ->
 
     `settings` has the entries of `recipe.SETTINGS`.
     """
-    given = {name: value for name, value in parameters.items() if value is not None}
+    values = {name: value for name, value in parameters.items() if value is not None}
     models: tuple[Model, ...] = ()
     plain = isinstance(model, Attention) and not (model.noise and model.noise.common)
     if plain:  # its parameters can be replaced and swept
-        given = {**_arguments(model), **given}
+        values = {**_arguments(model), **values}
     elif model is not None:
         models = _models(model)
-        given = _with_models(model, models, given)
-    if "c" in given and "delta" in given:
+        values = _with_models(model, models, values)
+    if "c" in values and "delta" in values:
         raise InputError("got both c (δ = cβ^{-1/2}) and delta; give only one")
     names, radius, batch = _measures(settings["measure"]), settings["radius"], settings["batch"]
-    _check_effect({*given, *([] if radius is None else ["radius"])}, names)
-    axes = _axes(given if models else _with_parts(given))
+    _check_effect({*values, *([] if radius is None else ["radius"])}, names)
+    axes = _axes(values if models else _with_parts(values))
     end, seed = check.final_time(settings["t_end"]), settings["seed"]
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InputError(
@@ -83,50 +84,52 @@ def _arguments(model: Attention) -> dict[str, Any]:
 def _models(model: Any) -> tuple[Model, ...]:
     """The models in a single one, a list, or a dictionary."""
     several = isinstance(model, (list, tuple, dict))
-    found = tuple(model.values() if isinstance(model, dict) else model) if several else (model,)
-    for one in found:
+    models = tuple(model.values() if isinstance(model, dict) else model) if several else (model,)
+    for one in models:
         if not isinstance(one, Model):
             raise InputError(
                 f"model must be a parkade model such as pk.Attention, got {type(one).__name__}"
             )
-    if len({one.d for one in found}) != 1:
+    if len({one.d for one in models}) != 1:
         raise InputError(
             "all models must have the same dimension, got several; run one ensemble for each"
         )
-    return found
+    return models
 
 
-def _with_models(model: Any, models: tuple[Model, ...], given: dict[str, Any]) -> dict[str, Any]:
+def _with_models(model: Any, models: tuple[Model, ...], values: dict[str, Any]) -> dict[str, Any]:
     """The parameters of a grid of models."""
-    wrong = [name for name in (*grid.ATTENTION, *grid.PARTS) if name in given]
+    wrong = [name for name in (*grid.ATTENTION, *grid.PARTS) if name in values]
     if wrong:
         raise InputError(
             f"{wrong[0]} applies to Attention only, got a model of another kind; omit it"
         )
-    if given.get("d", models[0].d) != models[0].d:
-        raise InputError(f"d must be {models[0].d} like the model's, got {given['d']}")
-    return {**given, "model": model, "d": models[0].d}
+    if values.get("d", models[0].d) != models[0].d:
+        raise InputError(f"d must be {models[0].d} like the model's, got {values['d']}")
+    return {**values, "model": model, "d": models[0].d}
 
 
-def _with_parts(given: dict[str, Any]) -> dict[str, Any]:
+def _with_parts(values: dict[str, Any]) -> dict[str, Any]:
     """The parameters of an attention model or a transformer, with defaults."""
     usual = {"beta": 1.0, "V": "I", "Q": "I", "K": "I", "mask": "causal"}
-    if "heads" in given:
-        wrong = [name for name in grid.MATRICES if name in given]
+    if "heads" in values:
+        wrong = [name for name in grid.MATRICES if name in values]
         if wrong:
             raise InputError(
-                f"{wrong[0]} is for one head, but heads={check.brief(given['heads'])} are random "
+                f"{wrong[0]} is for one head, but heads={check.brief(values['heads'])} are random "
                 "ones; omit one of both"
             )
         usual = {name: usual[name] for name in ("beta", "mask")}
-    elif "d_head" in given:
+    elif "d_head" in values:
         raise InputError("d_head is the rank of random heads; give heads as well")
     # What is as usual is not in the recipe: stores of older versions have the same one.
-    others = {k: v for k, v in given.items() if not (k in grid.USUAL and _is(v, grid.USUAL[k]))}
+    others = {
+        k: v for k, v in values.items() if not (k in grid.USUAL and _is_usual(v, grid.USUAL[k]))
+    }
     return {**usual, **others}
 
 
-def _is(value: Any, usual: Any) -> bool:
+def _is_usual(value: Any, usual: Any) -> bool:
     return type(value) is type(usual) and bool(value == usual)
 
 
@@ -140,11 +143,11 @@ def _measures(measure: Any) -> tuple[str, ...]:
     return tuple(name for name in MEASURES if name in names)
 
 
-def _check_effect(given: Collection[str], measured: tuple[str, ...]) -> None:
+def _check_effect(values: Collection[str], measured: tuple[str, ...]) -> None:
     """Raise if a parameter is given that has no effect on anything measured."""
     for name in (*grid.OBSERVERS, "radius"):
         users = [m for m in MEASURES if name in MEASURES[m].observes] or ["consumption"]
-        if name in given and not set(users) & set(measured):
+        if name in values and not set(users) & set(measured):
             other = "; clusters have cluster_radius" if name == "radius" else ""
             raise InputError(
                 f"{name} has no effect on {', '.join(measured)}, only on {' or '.join(users)}; "
@@ -152,32 +155,32 @@ def _check_effect(given: Collection[str], measured: tuple[str, ...]) -> None:
             )
 
 
-def _axes(given: dict[str, Any]) -> dict[str, Axis]:
+def _axes(values: dict[str, Any]) -> dict[str, Axis]:
     """All parameters in order, with matrices checked for their dimension."""
-    given.setdefault("start", "uniform")
-    if "delta" not in given:
-        given.setdefault("c", _C)
-    axes = {name: grid.axis(name, given[name]) for name in grid.PARAMETERS if name in given}
+    values.setdefault("start", "uniform")
+    if "delta" not in values:
+        values.setdefault("c", _C)
+    axes = {name: grid.axis(name, values[name]) for name in grid.PARAMETERS if name in values}
     tokens = [s for value in axes["start"].values if (s := laws.given_tokens(value)) is not None]
     if "d" not in axes:
         square = [m for m in grid.MATRICES if m in axes]
         sizes = {len(v) for m in square for v in axes[m].values if isinstance(v, list)}
         sizes |= {d for _, d in tokens}
         if len(sizes) != 1:
-            found = ", ".join(map(str, sorted(sizes))) or "none"
-            raise InputError(f"Q, K, V and start must imply one dimension, got {found}; give d")
+            got = ", ".join(map(str, sorted(sizes))) or "none"
+            raise InputError(f"Q, K, V and start must imply one dimension, got {got}; give d")
         axes["d"] = grid.axis("d", sizes.pop())
     if "n" not in axes:
         axes["n"] = grid.fixed("n", tokens[0][0] if tokens else _N)
     for n, d in tokens:
         if axes["n"].values != (n,) or axes["d"].values != (d,):
             raise InputError(
-                f"start gives {n} tokens in d={d}, so n and d must be these numbers, got "
+                f"start gives {counted(n, 'token')} in d={d}, so n and d must be these, got "
                 f"n={brief(axes['n'].data())}, d={brief(axes['d'].data())}"
             )
     for name in (m for m in grid.MATRICES if m in axes):
         for d in axes["d"].values:
-            refined = grid.axis(name, given[name], d)
+            refined = grid.axis(name, values[name], d)
         if len(axes["d"].values) == 1:
             axes[name] = refined
     return {name: axes[name] for name in grid.PARAMETERS if name in axes}
@@ -190,17 +193,17 @@ def _times(times: Any, t_end: float) -> Array:
         return np.concatenate([[0.0], _geometric(first, t_end, _TIMES)])
     if not isinstance(times, dict):
         wanted = check.times(times, t_end)
-        _few(len(wanted))
+        _check_count(len(wanted))
         return wanted
     if set(times) != {"from", "to", "count"}:
         got = check.brief(list(times))
         raise InputError(f"times must have the keys from, to, count, got {got}")
-    count = _few(check.positive_int("count of times", times["count"]))
+    count = _check_count(check.positive_int("count of times", times["count"]))
     first, last = (check.positive(f"{key} of times", times[key]) for key in ("from", "to"))
     return check.times(_geometric(first, last, count), t_end)
 
 
-def _few(count: int) -> int:
+def _check_count(count: int) -> int:
     if count > _MOST_TIMES:
         raise InputError(f"there can be at most {_MOST_TIMES} times, got {count}; use fewer")
     return count
@@ -210,16 +213,20 @@ def _check_memory(recipe: Recipe) -> None:
     """Raise if a run, a batch, or the list of all batches does not fit in memory."""
     sizes, batch = recipe.sizes, min(recipe.batch, recipe.total)
     n, d = sizes["token"], sizes["axis"]
-    check.fits_in_memory(_TOKEN * n * d, f"a run of {n} tokens in d={d}", "lower n or d")
+    check.fits_in_memory(_TOKEN * n * d, f"a run of {counted(n, 'token')} in d={d}", "lower n or d")
     heads = max(recipe.axes["heads"].values) if "heads" in recipe.axes else 1
     check.fits_in_memory(24.0 * d * d * heads, f"a model in d={d}", "lower d")
     for value in recipe.axes["start"].values:
         if value[0] == "mixture":
             check.fits_in_memory(32.0 * value[1] * d, f"a mixture of {value[1]}", "use fewer")
-    kept = sum(math.prod(sizes[dim] for dim in v.dims) for v in recipe.variables.values())
+    size = sum(math.prod(sizes[dim] for dim in v.dims) for v in recipe.variables.values())
     remedy = "measure less, at fewer times, or set batch to a smaller number"
-    check.fits_in_memory(16.0 * batch * kept, f"measuring a batch of {batch} runs", remedy)
-    what = f"a list of {recipe.batches} batches, for {recipe.total} simulations,"
+    check.fits_in_memory(
+        16.0 * batch * size, f"measuring a batch of {counted(batch, 'run')}", remedy
+    )
+    what = (
+        f"a list of {counted(recipe.batches, 'batch')}, for {counted(recipe.total, 'simulation')},"
+    )
     check.fits_in_memory(_BATCH * recipe.batches, what, "use fewer runs or a larger batch")
 
 

@@ -128,10 +128,10 @@ class Store:
             members = recipe.members(batch)
             return {name: array[members.start : members.stop] for name, array in arrays.items()}
 
-        found = self._decode(done, place)
-        if found.bad:
-            raise _unreadable(self.path, found.bad)
-        return Results(recipe, arrays, found.made)
+        findings = self._decode(done, place)
+        if findings.bad:
+            raise _unreadable(self.path, findings.bad)
+        return Results(recipe, arrays, findings.made)
 
     def made(self) -> list[dict[str, str]]:
         """The different versions that the batches were made with; damaged batches do not count."""
@@ -157,8 +157,8 @@ class Store:
                 for name, shape in shapes.items()
             }
 
-        found = self._decode(self.done(), scratch)
-        return found._replace(bad={**bad, **found.bad})
+        findings = self._decode(self.done(), scratch)
+        return findings._replace(bad={**bad, **findings.bad})
 
     def set_aside(self, names: Iterable[str]) -> list[str]:
         """Rename damaged files, so that their batches are computed again; return the new names."""
@@ -176,26 +176,26 @@ class Store:
 
     def _has_batches(self) -> bool:
         """Whether there are batches; raise if one of them belongs to another ensemble."""
-        found = self._decode(self._present(), lambda batch: {})
-        for error in found.bad.values():
+        findings = self._decode(self._present(), lambda batch: {})
+        for error in findings.bad.values():
             if not isinstance(error, DamagedError):
-                raise _unreadable(self.path, found.bad)
-        return bool(found.versions)
+                raise _unreadable(self.path, findings.bad)
+        return bool(findings.versions)
 
     def _decode(
         self, batches: list[int], target: Callable[[int], dict[str, NDArray[Any]]]
     ) -> Findings:
         """Read each batch into its arrays."""
-        found = Findings(set(), {})
+        findings = Findings(set(), {})
         files = {batch: self.file(batch) for batch in batches}
         for (batch, file), loaded in zip(
             files.items(), netcdf.load_ahead(files.values()), strict=True
         ):
             try:
-                found.versions.add(netcdf.decode(self.recipe, batch, loaded(), target(batch)))
+                findings.versions.add(netcdf.decode(self.recipe, batch, loaded(), target(batch)))
             except ParkadeError as error:
-                found.bad[file.name] = error
-        return found
+                findings.bad[file.name] = error
+        return findings
 
 
 class Findings(NamedTuple):

@@ -9,7 +9,7 @@ import textwrap
 from typing import Any
 
 from parkade.analysis.agreement import agreement
-from parkade.base.numbers import finite
+from parkade.base.numbers import counted, finite
 from parkade.base.tables import Column, text_table
 from parkade.theory.merge_tree import MergeTree
 
@@ -20,55 +20,49 @@ _NAMES = ("time", "cluster", "joins", "forecast: time", "joins", "ln ratio")
 
 
 def as_text(forecast: MergeTree, seen: MergeTree) -> str:
-    """The merges after the first plateau, what was forecast of each, and a closing line."""
+    """A table of the merges after the first plateau with their forecasts, and a summary."""
     first = seen.plateaus[0].start if seen.plateaus else seen.start
-    known = {event.absorbed: event for event in forecast.events}
-    found = agreement(forecast, seen, first)
+    by_cluster = {event.absorbed: event for event in forecast.events}
+    match = agreement(forecast, seen, first)
     late = [event for event in seen.events if event.time > first]
     rows = []
-    for event, right, ratio in zip(late, found.right, found.log_ratio, strict=True):
-        foretold = known.get(event.absorbed)
-        row = [f"{event.time:.4g}", str(event.absorbed), str(event.into)]
-        if foretold is None:
-            row += ["never", "", ""]
-        else:
-            partner = f"{foretold.into}{'' if right else ' (wrong)'}"
-            row += [
-                f"{foretold.time:.4g}",
-                partner,
-                f"{ratio:+.3f}" if math.isfinite(ratio) else "",
-            ]
+    for event, right, ratio in zip(late, match.right, match.log_ratio, strict=True):
+        row = [f"{event.time:.4g}", str(event.absorbed), str(event.into), "never", "", ""]
+        if predicted := by_cluster.get(event.absorbed):
+            partner = f"{predicted.into}{'' if right else ' (wrong)'}"
+            shown = f"{ratio:+.3f}" if math.isfinite(ratio) else ""
+            row[3:] = [f"{predicted.time:.4g}", partner, shown]
         rows.append(row)
     columns = [Column(name, right=i != 4) for i, name in enumerate(_NAMES)]
     table = textwrap.indent(text_table(columns, rows), "  ") if rows else "  none"
-    return f"Forecast from the start alone\n{table}\n\n{_closing(forecast, seen)}"
+    return f"Forecast from the start alone\n{table}\n\n{_summary(forecast, seen)}"
 
 
 def as_data(forecast: MergeTree, seen: MergeTree) -> dict[str, Any]:
     """The tree and the agreement, ready for JSON; null means infinity, or nothing to compare."""
-    found = agreement(forecast, seen, SINCE)
-    ratios = [finite(ratio) for ratio in found.log_ratio.tolist()]
+    match = agreement(forecast, seen, SINCE)
+    ratios = [finite(ratio) for ratio in match.log_ratio.tolist()]
     return {
         "tree": json.loads(forecast.to_json()),
         "agreement": {
             "since": SINCE,
-            **{name: values.tolist() for name, values in dataclasses.asdict(found).items()},
+            **{name: values.tolist() for name, values in dataclasses.asdict(match).items()},
             "log_ratio": ratios,
-            "error": finite(found.error),
+            "error": finite(match.error),
         },
     }
 
 
-def _closing(forecast: MergeTree, seen: MergeTree) -> str:
-    """How many partners were right, and how far off their times were."""
-    found = agreement(forecast, seen, SINCE)
-    count = len(found.right)
+def _summary(forecast: MergeTree, seen: MergeTree) -> str:
+    """The number of partners that were right, and the error of their times."""
+    match = agreement(forecast, seen, SINCE)
+    count = len(match.right)
     text = f"forecast: no merges after t={SINCE:g} to compare with"
     if count:
-        nouns = "partner" if count == 1 else "partners"
-        text = f"forecast: {found.right.sum()} of {count} {nouns} right after t={SINCE:g}"
-    if not math.isnan(found.error):
-        text += f", ln t off by {found.error:.2g} (rms)"
+        partners = counted(count, "partner")
+        text = f"forecast: {match.right.sum()} of {partners} right after t={SINCE:g}"
+    if not math.isnan(match.error):
+        text += f", ln t off by {match.error:.2g} (rms)"
     unseen = [
         event
         for event in forecast.events
