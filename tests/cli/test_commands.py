@@ -215,7 +215,7 @@ def test_reproduce_passes_its_options_on(here: Path, monkeypatch: pytest.MonkeyP
     def reproduce(names: object, output: Path, **options: object) -> list[framework.Reproduced]:
         calls.append((names, output, options))
         paths = [output / "fig1.png", output / "fig1.pdf"]
-        return [framework.Reproduced("fig1", paths, 1.25, kept=bool(options["seed"]))]
+        return [framework.Reproduced("fig1", paths, 1.25, reused=bool(options["seed"]))]
 
     monkeypatch.setattr(framework, "reproduce", reproduce)
     result = invoke("reproduce", "fig1", "-o", "out", "--seed", 3)
