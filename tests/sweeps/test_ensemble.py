@@ -136,7 +136,7 @@ def test_lists_of_matrices_and_starts_are_understood():
         ({"mask": ["causal", "none"]}, r"mask must be one of 'causal', 'full', .*got 'none'"),
         ({"start": "normal"}, r"start must be one of 'uniform', got 'normal'"),
         ({"start": ("mixture", 3)}, r"start must be 'uniform', \('von Mises-Fisher', kappa\)"),
-        ({"start": [[1.0, 0.0]], "n": 5}, r"start gives 1 tokens in d=2, so n and d must be"),
+        ({"start": [[1.0, 0.0]], "n": 5}, r"start gives 1 token in d=2, so n and d must be"),
         ({"c": 4.0, "delta": 0.5}, r"got both c \(δ = cβ\^\{-1/2\}\) and delta; give only one"),
         ({"c": [1.0, 2.0]}, r"c has no effect on final, only on consumption or centers; measure"),
         ({"delta": 0.5}, r"delta has no effect on final, only on consumption or centers; meas"),
