@@ -96,7 +96,7 @@ def iterations(
     """
     which = chosen_layers(model) if layers is None else layers
     wide = 1.0 if model.dtype == np.float64 else _SINGLE
-    found = []
+    iterated = []
     with one_thread():
         for i, text in enumerate(texts):
             read = model.read(clipped(model, text, TOKENS))
@@ -111,6 +111,6 @@ def iterations(
                 else:
                     end = ending(path, radius=wide * SAME, tol=wide * ROUNDING)
                     close = int(cluster_count(path.final))
-                found.append(Iterated(layer, i, len(start), end, close))
+                iterated.append(Iterated(layer, i, len(start), end, close))
                 report((i + (j + 1) / len(which)) / len(texts))
-    return found
+    return iterated
