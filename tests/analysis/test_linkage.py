@@ -11,13 +11,13 @@ from parkade import plots
 def test_the_count_is_that_of_the_labels_for_every_radius(d):
     x = pk.sphere.uniform(60, d, seed=d)
     x[7] = x[3]
-    found = pk.clusters.count_by_radius(x)
-    assert (found.radii[0], found.counts[0], found.counts[-1]) == (0.0, 59, 1)
-    assert (np.diff(found.radii) > 0).all()
-    assert (np.diff(found.counts) < 0).all()
-    between = np.append((found.radii[1:] + found.radii[:-1]) / 2, math.pi)
+    result = pk.clusters.count_by_radius(x)
+    assert (result.radii[0], result.counts[0], result.counts[-1]) == (0.0, 59, 1)
+    assert (np.diff(result.radii) > 0).all()
+    assert (np.diff(result.counts) < 0).all()
+    between = np.append((result.radii[1:] + result.radii[:-1]) / 2, math.pi)
     expected = [len(np.unique(pk.cluster_labels(x, r))) for r in between]
-    assert found.counts.tolist() == expected
+    assert result.counts.tolist() == expected
     again = pk.clusters.count_by_radius(x, between)
     assert again.radii.tolist() == between.tolist()
     assert again.counts.tolist() == expected
@@ -34,9 +34,9 @@ def test_few_tokens():
 def test_equal_tokens_count_once_though_others_have_their_angle():
     x = np.array([[0.0, 1.0], [1e-20, 1.0], [0.0, 1.0], [1.0, 0.0]])
     for tokens in (x, np.pad(x, ((0, 0), (0, 1)))):
-        found = pk.clusters.count_by_radius(tokens)
-        np.testing.assert_allclose(found.radii, [0.0, 1e-20, math.pi / 2], rtol=1e-12)
-        assert found.counts.tolist() == [3, 2, 1]
+        result = pk.clusters.count_by_radius(tokens)
+        np.testing.assert_allclose(result.radii, [0.0, 1e-20, math.pi / 2], rtol=1e-12)
+        assert result.counts.tolist() == [3, 2, 1]
 
 
 @pytest.mark.parametrize(

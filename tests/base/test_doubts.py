@@ -19,7 +19,7 @@ def doubtful():
     return len(caught)
 
 
-def test_doubts_matter_unless_told_otherwise():
+def test_doubts_matter_by_default():
     assert doubtful() == 1
     with doubts_do_not_matter():
         assert doubtful() == 0

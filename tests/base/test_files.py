@@ -65,13 +65,13 @@ def test_what_a_killed_process_left_is_swept_up_by_the_next(tmp_path):
 
 def test_another_machine_is_given_a_day(tmp_path):
     young, old = (tmp_path / f".a.txt.parkade-0000000{i}-1-abcdef01" for i in (0, 1))
-    mine = tmp_path / ".a.txt.abcdef01"
-    for path in (young, old, mine):
+    own = tmp_path / ".a.txt.abcdef01"
+    for path in (young, old, own):
         path.touch()
-    for path in (old, mine):
+    for path in (old, own):
         os.utime(path, (time.time() - 90000,) * 2)
     files.sweep(tmp_path)
-    assert names(tmp_path) == [mine.name, young.name]
+    assert names(tmp_path) == [own.name, young.name]
 
 
 @pytest.mark.parametrize("links", [True, False])
@@ -127,10 +127,10 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch, arguments):
         done = commands.invoke(*arguments.split())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    said = [line for line in done.stderr.splitlines() if "compil" not in line]
-    assert (done.exit_code, len(said)) == (2, 1), done.stderr
-    assert "File too large" in said[0]
-    assert any(name in said[0] for name in ("run.", "page.html", "small/", "figures/")), said
+    lines = [line for line in done.stderr.splitlines() if "compil" not in line]
+    assert (done.exit_code, len(lines)) == (2, 1), done.stderr
+    assert "File too large" in lines[0]
+    assert any(name in lines[0] for name in ("run.", "page.html", "small/", "figures/")), lines
     left = [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size > 999]
     assert [path.name for path in left] == ["kept.npz"]
     assert not list(tmp_path.rglob(".*"))

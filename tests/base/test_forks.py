@@ -28,14 +28,14 @@ def test_company():
         start_new_session=True,
     )
     try:
-        said, complaints = process.communicate(timeout=SECONDS)
+        output, complaints = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)  # and its children, which hang as well
-        said, complaints = process.communicate()
-        pytest.fail(f"hangs after {said.splitlines()}: {complaints}")
+        output, complaints = process.communicate()
+        pytest.fail(f"hangs after {output.splitlines()}: {complaints}")
     assert process.returncode == 0, complaints
-    results = said.splitlines()
+    results = output.splitlines()
     for scenario in SCENARIOS:
-        found = [line for line in results if line.startswith(f"{scenario}: ")]
-        assert len(found) >= 3
-        assert len(set(found)) == 1, found
+        matches = [line for line in results if line.startswith(f"{scenario}: ")]
+        assert len(matches) >= 3
+        assert len(set(matches)) == 1, matches

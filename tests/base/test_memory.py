@@ -44,8 +44,8 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "read_text", redirected)
 
     def write(files):
-        given = {"proc/meminfo": "MemTotal: 2000000 kB\nMemAvailable: 1000000 kB\n"} | files
-        for name, text in given.items():
+        entries = {"proc/meminfo": "MemTotal: 2000000 kB\nMemAvailable: 1000000 kB\n"} | files
+        for name, text in entries.items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
 

@@ -50,10 +50,10 @@ def test_labels_of_plateaus_do_not_overlap(tree):
     ax = life.staircase(tree)
     texts = [t.get_text() for t in ax.texts]
     assert "1 cluster" in texts
-    found = boxes(ax, ax.texts)
+    extents = boxes(ax, ax.texts)
     frame = ax.figure.bbox
-    for i, box in enumerate(found):
-        assert not any(overlap(box, other) for other in found[:i])
+    for i, box in enumerate(extents):
+        assert not any(overlap(box, other) for other in extents[:i])
         assert frame.x0 <= box.x0
         assert box.x1 <= frame.x1
 
@@ -61,9 +61,9 @@ def test_labels_of_plateaus_do_not_overlap(tree):
 def test_many_plateaus_are_labelled_as_far_as_there_is_room():
     events = tuple(Merge(10.0 ** (k + 1), 60 - k, 0, 1) for k in range(60))
     ax = life.staircase(MergeTree(61, 0.0, 1e62, 0.1, 2.0, events))
-    found = boxes(ax, ax.texts)
-    assert 5 < len(found) < 60
-    assert not any(overlap(a, b) for i, a in enumerate(found) for b in found[:i])
+    extents = boxes(ax, ax.texts)
+    assert 5 < len(extents) < 60
+    assert not any(overlap(a, b) for i, a in enumerate(extents) for b in extents[:i])
 
 
 @pytest.mark.parametrize("known", ["run", "tree"])
@@ -123,7 +123,7 @@ def test_short_runs_are_drawn_too(t_end):
     life.merge_tree(run).figure.draw_without_rendering()
 
 
-def test_a_run_that_kept_few_times_is_drawn():
+def test_a_run_with_few_saved_times_is_drawn():
     x0 = pk.sphere.uniform(20, 2, seed=1)
     run = pk.simulate(pk.Attention(d=2, beta=16.0), x0, 100.0, times=[0, 1, 10, 100])
     life.life(run).draw_without_rendering()

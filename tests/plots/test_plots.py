@@ -40,10 +40,10 @@ def on_sphere():
 
 def points(ax, label):
     """The points drawn under this label."""
-    found = [c for c in ax.collections if c.get_label() == label]
-    assert len(found) == 1, f"{label!r} is not drawn exactly once"
-    assert isinstance(found[0], PathCollection)
-    return np.asarray(found[0].get_offsets())
+    matches = [c for c in ax.collections if c.get_label() == label]
+    assert len(matches) == 1, f"{label!r} is not drawn exactly once"
+    assert isinstance(matches[0], PathCollection)
+    return np.asarray(matches[0].get_offsets())
 
 
 def lines(ax, color):
@@ -317,7 +317,7 @@ def test_axes_must_be_flat(on_sphere):
         plots.sphere(on_sphere, ax=Figure())
 
 
-def test_a_time_that_was_not_kept_is_refused():
+def test_a_time_that_was_not_saved_is_refused():
     run = simulate(2, 2.0, times=[0.0, 1.0, 2.0])
     with pytest.raises(pk.InputError, match=r"t=1\.5 is not among the 3 saved times"):
         plots.circle(run, t=1.5)

@@ -45,9 +45,9 @@ def test_relative_precision(d):
     for delta in (1e-3, 0.01, 0.3, 0.785, 0.786, 1.2, 1.5, 1.57):
         with mpmath.workdps(30):
             x = mpmath.sin(mpmath.mpf(delta)) ** 2
-            want = mpmath.betainc(mpmath.mpf(d - 1) / 2, 0.5, 0, x, regularized=True) / 2
-            if want > 1e-290:
-                assert abs(cap_fraction(delta, d) / want - 1) < 1e-13
+            expected = mpmath.betainc(mpmath.mpf(d - 1) / 2, 0.5, 0, x, regularized=True) / 2
+            if expected > 1e-290:
+                assert abs(cap_fraction(delta, d) / expected - 1) < 1e-13
 
 
 @pytest.mark.parametrize("d", [2, 3, 7])
@@ -66,8 +66,8 @@ def test_expected_counts_are_sums():
     for d, delta in ((2, 0.3), (3, 0.5), (7, 1.0)):
         share = cap_fraction(delta, d)
         for n in (1, 2, 17):
-            want = sum((1 - share) ** k for k in range(n))
-            assert expected_strong_centers(delta, d, n) == pytest.approx(want, rel=1e-14)
+            expected = sum((1 - share) ** k for k in range(n))
+            assert expected_strong_centers(delta, d, n) == pytest.approx(expected, rel=1e-14)
         assert expected_strong_centers(delta, d) == pytest.approx(1 / share, rel=1e-15)
     assert expected_strong_centers(math.pi, 3, 100) == 1
     assert expected_strong_centers(1e-3, 768, 100) == 100  # the share underflows
@@ -116,8 +116,8 @@ def test_the_estimate_has_no_bias_and_an_honest_error():
         return pk.sphere.from_angles(1.5 * rng.standard_normal(shape) ** 3)
 
     counts = count_strong_quickly(law(20_000, n), delta)
-    found = np.array([expected_strong_centers_of_sample(law(m), delta, n) for _ in range(400)])
-    values, errors = found.T
+    estimates = np.array([expected_strong_centers_of_sample(law(m), delta, n) for _ in range(400)])
+    values, errors = estimates.T
     joint = math.hypot(counts.std() / math.sqrt(len(counts)), values.std() / math.sqrt(len(values)))
     assert abs(values.mean() - counts.mean()) <= 5 * joint
     # The jackknife is neither too small nor twice too large. The variance of 400 numbers is

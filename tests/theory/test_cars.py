@@ -50,13 +50,13 @@ def density(n, length, rng, coin=False):
     before, after = list(range(-1, n - 1)), list(range(1, n + 1))
     gaps = [(place[i + 1] - place[i], i, i + 1) for i in range(n - 1)]
     heapq.heapify(gaps)
-    there = [True] * n
+    parked = [True] * n
     while gaps and gaps[0][0] <= length:
         _, i, j = heapq.heappop(gaps)
-        if there[i] and there[j]:
+        if parked[i] and parked[j]:
             first = rng.random() < 0.5 if coin else order[i] > order[j]
             gone = i if first else j
-            there[gone] = False
+            parked[gone] = False
             left, right = before[gone], after[gone]
             if left >= 0:
                 after[left] = right
@@ -64,7 +64,7 @@ def density(n, length, rng, coin=False):
                 before[right] = left
             if left >= 0 and right < n:
                 heapq.heappush(gaps, (place[right] - place[left], left, right))
-    return sum(there) * length / n
+    return sum(parked) * length / n
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ def density(n, length, rng, coin=False):
 def test_the_constant(coin, expected):
     """Farther off with a probability of 4e-4; the seed is fixed. The other value is excluded."""
     rng = np.random.default_rng(1)
-    found = [density(15_000, 12.0, rng, coin) for _ in range(12)]
-    error = np.std(found, ddof=1) / math.sqrt(len(found))
+    densities = [density(15_000, 12.0, rng, coin) for _ in range(12)]
+    error = np.std(densities, ddof=1) / math.sqrt(len(densities))
     assert error < 0.003
-    assert np.mean(found) == pytest.approx(expected, abs=5 * error)
+    assert np.mean(densities) == pytest.approx(expected, abs=5 * error)
 
 
 def test_times_of_the_law_of_pairs_tend_to_the_lengths_of_cars():
@@ -88,8 +88,8 @@ def test_times_of_the_law_of_pairs_tend_to_the_lengths_of_cars():
         tree = pk.theory.forecast(x, beta, pull="nearest")
         late = (lengths > 0.6) & (lengths < 2.0)
         assert np.isfinite(tree.arrivals[late]).all()
-        found = np.log(tree.arrivals[late]) / beta
-        gaps.append(np.abs(found - (1 - np.cos(lengths[late]))).max())
+        reached = np.log(tree.arrivals[late]) / beta
+        gaps.append(np.abs(reached - (1 - np.cos(lengths[late]))).max())
     assert gaps[1] < 0.05
     assert gaps[1] < 0.75 * gaps[0]
 

@@ -98,7 +98,7 @@ def test_the_tolerance_is_a_share_of_the_norm():
         assert final_configuration(scale * np.array([1, 1 - 1e-11, 0.5])).dim == 1
 
 
-def test_a_nearly_defective_pair_is_told_from_a_block_by_its_gap():
+def test_a_nearly_defective_pair_differs_from_a_block_by_its_gap():
     # κ = 1/gap: equal if gap² ≤ tol.
     assert final_configuration([[1, 1], [0, 1 - 1e-5]]).kind == "two points"
     assert final_configuration([[1, 1], [0, 1 - 1e-7]]).kind == "outside"
@@ -144,12 +144,12 @@ def test_the_limit_is_where_the_first_token_goes(name, basis):
     final = final_configuration(V)
     limit = final.limit(x1)
     assert limit.shape == (1 if final.kind == "one point" else 2, d)
-    there = first_token(V, x1, [400.0])[0]
-    assert np.linalg.norm(limit[0] - there) < 1e-10
+    late = first_token(V, x1, [400.0])[0]
+    assert np.linalg.norm(limit[0] - late) < 1e-10
     assert np.allclose(final.basis @ (final.basis.T @ limit[0]), limit[0], atol=1e-12)
 
 
-def test_a_plane_whose_complement_is_not_kept_is_outside_but_tells_the_first_token():
+def test_a_plane_without_an_invariant_complement_is_outside_but_has_a_limit():
     V = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0.5]])
     final = final_configuration(V)
     assert (final.kind, final.status) == ("one point", "outside the table")

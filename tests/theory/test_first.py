@@ -44,8 +44,8 @@ def test_against_many_digits(D, skew):
     x = pk.sphere.uniform(1, 3, seed=3)[0]
     times = [-3.0, 0.0, 0.1, 2.0, 30.0]
     path = first_token(V, x, times)
-    want = np.array([exact(V, x, t) for t in times])
-    assert np.abs(path - want).max() < 1e-12
+    expected = np.array([exact(V, x, t) for t in times])
+    assert np.abs(path - expected).max() < 1e-12
     assert np.allclose(np.linalg.norm(path, axis=1), 1, atol=1e-15)
 
 
@@ -123,7 +123,7 @@ def test_nearly_defective_matrices(case):
     assert np.abs(first_token(V, x, [t])[0] - squared(V, x, t)).max() < 1e-9
 
 
-def test_what_cannot_be_known_is_said():
+def test_a_path_that_cannot_be_known_is_warned_of():
     """Eigenvalues that rounding may have split: exactly these numbers have another path."""
     turn = random_rotation(2, 1)
     V = turn @ np.array([[1, 1], [0, 1 - 1e-8]]) @ turn.T
@@ -148,18 +148,18 @@ def weak_block(seed):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_a_weak_block_is_right_or_said(seed):
+def test_a_weak_block_is_right_or_warned_of(seed):
     """The eigenvectors of a block are those of rounding errors, whatever their condition."""
     V, x, w, t, still = weak_block(seed)
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         path = first_token(V, x, [t])[0]
-    assert all(issubclass(one.category, pk.TrustWarning) for one in said)
+    assert all(issubclass(one.category, pk.TrustWarning) for one in caught)
     # A coupling of 2dε‖V‖ is taken for a rounding error, and there is nothing to say.
     right = [squared(V, x, t)] + ([still] if w < 2e-15 else [])
-    assert said or min(np.abs(path - one).max() for one in right) <= 1e-6
+    assert caught or min(np.abs(path - one).max() for one in right) <= 1e-6
     if t * (1 + w * t) ** (len(V) - 1) < 1e8:  # rounding errors of V move it by less than 1e-7
-        assert not said
+        assert not caught
 
 
 @pytest.mark.parametrize("w", [1e-13, 1e-11, 3e-10])
@@ -197,7 +197,7 @@ def test_equal_eigenvalues_with_eigenvectors_stay_equal(d, skew):
         assert np.abs(first_token(V, x, [1e3, 1e9, 1e15, 1e30]) - end).max() < 1e-11
 
 
-def test_a_close_eigenvalue_beside_equal_ones_is_said():
+def test_a_close_eigenvalue_beside_equal_ones_is_warned_of():
     turn = random_rotation(3, 2)
     V = turn @ np.diag([1.0, 1.0, 1 - 1e-13]) @ turn.T
     x = pk.sphere.normalize([1.0, 2.0, 3.0])

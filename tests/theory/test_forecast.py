@@ -103,9 +103,9 @@ def reduced_naive(x, beta, radius):
 def test_net_pull_is_that_of_its_naive_twin(d, seed):
     x = pk.sphere.uniform(7, d, seed=seed)
     expected = reduced_naive(x, 8.0, cluster_radius(8.0))
-    found = forecast(x, 8.0).events
-    assert [(e.absorbed, e.into) for e in found] == [(s, u) for _, s, u in expected]
-    for event, (time, _, _) in zip(found, expected, strict=True):
+    events = forecast(x, 8.0).events
+    assert [(e.absorbed, e.into) for e in events] == [(s, u) for _, s, u in expected]
+    for event, (time, _, _) in zip(events, expected, strict=True):
         assert math.log(event.time / time) == pytest.approx(0, abs=0.05)
 
 
@@ -135,12 +135,12 @@ def life(d, beta, n, seed):
 @pytest.mark.filterwarnings("ignore:the forecast is doubtful:parkade.TrustWarning")
 @pytest.mark.parametrize(("d", "beta", "n", "seeds"), SEEN)
 def test_simulations_follow_the_forecast(d, beta, n, seeds):
-    found = []
+    results = []
     for seed in seeds:
         x0, tree = life(d, beta, n, seed)
-        found.append(pk.clusters.agreement(forecast(x0, beta), tree))
-    right = np.concatenate([a.right for a in found])
-    errors = np.concatenate([a.errors for a in found])
+        results.append(pk.clusters.agreement(forecast(x0, beta), tree))
+    right = np.concatenate([a.right for a in results])
+    errors = np.concatenate([a.errors for a in results])
     assert right.size >= 5
     assert right.mean() >= 0.97
     assert np.median(np.abs(errors)) < 0.02
@@ -178,8 +178,8 @@ def test_many_tokens(monkeypatch):
     x0, tree = life(3, 32.0, 150, 1)
     coarse = forecast(x0, 32.0)
     assert sum(event.time == 0 for event in coarse.events) > 50
-    found = pk.clusters.agreement(coarse, tree)
-    assert found.right.mean() > 0.7
+    result = pk.clusters.agreement(coarse, tree)
+    assert result.right.mean() > 0.7
 
 
 class TestModels:
@@ -193,17 +193,17 @@ class TestModels:
         model = pk.Attention(V=[1.0, 1.0, -1.0], beta=16.0)
         x0 = pk.sphere.uniform(40, 3, seed=6)
         tree = pk.simulate(model, x0, 1e20).merge_tree()
-        found = pk.clusters.agreement(forecast(x0, model), tree)
-        assert found.right.size >= 1
-        assert found.right.mean() >= 0.5
+        result = pk.clusters.agreement(forecast(x0, model), tree)
+        assert result.right.size >= 1
+        assert result.right.mean() >= 0.5
 
     def test_other_queries_and_keys(self):
         model = pk.Attention(3, 12.0, Q=[1.0, 1.5, 0.8], K=[1.0, 0.9, 1.2])
         x0 = pk.sphere.uniform(60, 3, seed=1)
         tree = pk.simulate(model, x0, 1e15).merge_tree()
-        found = pk.clusters.agreement(forecast(x0, model), tree)
-        assert found.right.size >= 2
-        assert found.right.mean() >= 0.5
+        result = pk.clusters.agreement(forecast(x0, model), tree)
+        assert result.right.size >= 2
+        assert result.right.mean() >= 0.5
 
     @pytest.mark.parametrize(
         ("model", "message"),
@@ -225,8 +225,8 @@ class TestDoubts:
         starts = [pk.sphere.uniform(60, 2 + s % 2, seed=s) for s in range(30)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pk.TrustWarning)
-            found = [forecast(x, 24.0).doubts for x in starts]
-        assert sum(map(bool, found)) <= 2
+            doubts = [forecast(x, 24.0).doubts for x in starts]
+        assert sum(map(bool, doubts)) <= 2
 
     def test_lattices_have_one_where_the_forecast_is_wrong(self):
         """There ln T is off by 3.2 and 0.7."""
@@ -246,7 +246,7 @@ class TestDoubts:
             with pytest.warns(pk.TrustWarning, match="KᵀQ differs from a multiple of I by"):
                 forecast(pk.sphere.uniform(30, d, seed=1), pk.Attention(d, 9.0, Q=Q, K=K))
 
-    def test_who_does_not_want_to_know_is_not_told(self):
+    def test_doubts_that_do_not_matter_are_left_out(self):
         x0 = pk.sphere.uniform(30, 2, seed=1)
         with doubts_do_not_matter():
             tree = forecast(x0, pk.Attention(2, 9.0, Q=[1.0, -1.0]))
@@ -265,11 +265,11 @@ def test_huge_beta(beta):
 @pytest.mark.parametrize("beta", [1e30, 1e50])
 def test_larger_beta_is_refused(beta):
     x = pk.sphere.uniform(20, 2, seed=1)
-    for given in (beta, pk.Attention(2, beta=beta)):
+    for value in (beta, pk.Attention(2, beta=beta)):
         with pytest.raises(
             pk.InputError, match=r"at most 1e\+20, got 1e\+\d+: the range of attention"
         ):
-            forecast(x, given)
+            forecast(x, value)
 
 
 def test_bad_input():

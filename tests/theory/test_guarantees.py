@@ -54,7 +54,7 @@ def test_all_four_given():
 
 @pytest.mark.parametrize("name", ["N", "c", "eps", "beta"])
 def test_one_missing(name):
-    found = 0
+    solved = 0
     for v in random_sets(60, 1):
         known = {k: x for k, x in v.items() if k != name}
         window = capture_window(**known)
@@ -63,7 +63,7 @@ def test_one_missing(name):
             assert not holds(**v)  # so there is indeed nothing to find
             assert getattr(window, name) is None
             continue
-        found += 1
+        solved += 1
         assert holds(**{**known, name: getattr(window, name)})
         low, high = window.limits
         for share in (0.01, 0.3, 0.7, 0.99):
@@ -78,7 +78,7 @@ def test_one_missing(name):
             assert holds(**v)
         elif name != "beta":
             assert not holds(**v)
-    assert found > 5
+    assert solved > 5
 
 
 def test_a_window_may_close_as_beta_grows():

@@ -48,9 +48,9 @@ def naive(x, delta, model=None):
 
 def agree(x, delta, model=None):
     renyi, strong = naive(x, delta, model)
-    found = renyi_centers(x, delta, model=model)
-    assert found.dtype == np.int64
-    assert found.tolist() == renyi
+    centers = renyi_centers(x, delta, model=model)
+    assert centers.dtype == np.int64
+    assert centers.tolist() == renyi
     assert strong_renyi_centers(x, delta, model=model).tolist() == strong
 
 

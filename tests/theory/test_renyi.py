@@ -37,8 +37,8 @@ def test_closed_forms():
     assert isinstance(parking_function(3.0), float)
     for x in (3.2, 3.9):
         y = x - 1
-        want = 1 + 2 / y * (1 + 3 * (y - 2) - 2 * math.log(y - 1))
-        assert parking_function(x) == pytest.approx(want, rel=1e-15)
+        expected = 1 + 2 / y * (1 + 3 * (y - 2) - 2 * math.log(y - 1))
+        assert parking_function(x) == pytest.approx(expected, rel=1e-15)
 
 
 def test_many_digits():
@@ -47,8 +47,8 @@ def test_many_digits():
         for k, series in pieces.items():
             for place in (0.0, 0.3, 0.7, 0.9999):
                 s = mpmath.mpf(place) - mpmath.mpf(1) / 2
-                want = sum(a * s**j for j, a in enumerate(series))
-                assert abs(parking_function(k + place) / want - 1) < 2e-15, k + place
+                expected = sum(a * s**j for j, a in enumerate(series))
+                assert abs(parking_function(k + place) / expected - 1) < 2e-15, k + place
 
 
 def test_it_is_continuous_beyond_one_and_solves_its_equation():
