@@ -45,8 +45,8 @@ def test_equal_eigenvalues_leave_exact_zeros_but_given_ones_are_kept():
     _, V = in_another_basis(np.diag([2.0, 2.0, 1.0, -1.0]))
     B = long_run_frame(pk.Attention(V=V)).B
     assert np.count_nonzero(B.diagonal() == 0.0) == 2
-    given = np.diag([1.0, 1.0 - 1e-14, 0.0])  # the user's entries are kept
-    assert long_run_frame(pk.Attention(V=given)).B[1, 1] == pytest.approx(-1e-14, rel=0.01)
+    V = np.diag([1.0, 1.0 - 1e-14, 0.0])  # the user's entries are kept
+    assert long_run_frame(pk.Attention(V=V)).B[1, 1] == pytest.approx(-1e-14, rel=0.01)
 
 
 APART = np.array([[1.0, 0.1, -0.3], [0.0, 0.9, 0.3], [0.0, 0.0, 1.0]])  # 1 twice, 0.9 between

@@ -81,9 +81,9 @@ def test_kernel(case):
     expected = naive_kinks.lost_forces(model.mlp, h, ends[..., :d], stages[::6, :, :d])
 
     ends[..., :d], stages[..., :d] = frame.enter(ends[..., :d]), frame.enter(stages[..., :d])
-    found = np.empty_like(ends[0])
-    assert lost_forces(prepare_field(model, frame), h, *ends, stages, found)
-    np.testing.assert_allclose(found[:, :2].T, expected, rtol=1e-9, atol=1e-12)
+    lost = np.empty_like(ends[0])
+    assert lost_forces(prepare_field(model, frame), h, *ends, stages, lost)
+    np.testing.assert_allclose(lost[:, :2].T, expected, rtol=1e-9, atol=1e-12)
 
 
 def quadrature_error(neuron):

@@ -127,8 +127,8 @@ def test_flows_are_saved_by_name(tmp_path):
 
 def test_flows_are_swept(tmp_path):
     flow = pk.Flow(turning, 2)
-    found = pk.ensemble(flow, n=4, runs=3, t_end=1.0, measure="final", store=tmp_path)
-    assert found.final.shape == (3, 4, 2)
+    results = pk.ensemble(flow, n=4, runs=3, t_end=1.0, measure="final", store=tmp_path)
+    assert results.final.shape == (3, 4, 2)
     nameless = pk.Flow(lambda t, x: 0 * x, 2)
     with pytest.raises(pk.InputError, match="cannot be sent to other processes"):
         pk.ensemble(nameless, n=4, runs=3, t_end=1.0, executor="processes")

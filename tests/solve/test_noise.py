@@ -261,10 +261,10 @@ def test_a_run_without_a_seed_can_be_repeated(tmp_path):
     again = pk.simulate(model, x0, 1.0, seed=run.stats.seed)
     np.testing.assert_array_equal(run.tokens, again.tokens)
     run.save(tmp_path / "run.npz")
-    kept = pk.load(tmp_path / "run.npz")
-    assert kept.stats == run.stats
-    assert kept.model == model
-    np.testing.assert_array_equal(kept.at(0.3), run.at(0.3))
+    loaded = pk.load(tmp_path / "run.npz")
+    assert loaded.stats == run.stats
+    assert loaded.model == model
+    np.testing.assert_array_equal(loaded.at(0.3), run.at(0.3))
     assert run.to_xarray().attrs["seed"] == run.stats.seed
     run.to_xarray().to_netcdf(tmp_path / "run.nc")
     rng = pk.simulate(model, x0, 1.0, seed=np.random.default_rng(1))

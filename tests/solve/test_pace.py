@@ -27,9 +27,9 @@ X0 = pk.sphere.uniform(10, 3, seed=1)
 
 def test_a_run_that_never_settles_ends_with_one_sentence(monkeypatch):
     monkeypatch.setattr(pace, "_SECONDS", 0.2)
-    with pytest.raises(pk.UnfinishedError) as told:
+    with pytest.raises(pk.UnfinishedError) as error:
         pk.simulate(RESTLESS, X0, 1e9)
-    sentence = str(told.value)
+    sentence = str(error.value)
     for word in ("t=1e+09", "steps it is at t=", "hours", "partial=True", "max_steps"):
         assert word in sentence
     assert len(sentence) < 400
@@ -85,9 +85,9 @@ def test_a_steady_pace_is_enough(method, monkeypatch):
         t = 10.0 ** (steps / 1000)
         assert steady.judge(steps, t) == ""
     stuck = Pace(method, 1e60, 1e-6, effort)
-    told = [stuck.judge(steps, 1e3 * steps) for steps in range(100, 60_000, 100)]
-    assert not any(told[:10])
-    assert any("too slow to reach" in text for text in told)
+    sentences = [stuck.judge(steps, 1e3 * steps) for steps in range(100, 60_000, 100)]
+    assert not any(sentences[:10])
+    assert any("too slow to reach" in text for text in sentences)
 
 
 def _rotated(V):
@@ -108,9 +108,9 @@ def _rotated(V):
 )
 def test_the_sentence_says_what_is_known_of_the_model(V, reason, monkeypatch):
     monkeypatch.setattr(pace, "_SECONDS", 0.1)
-    with pytest.raises(pk.UnfinishedError) as told:
+    with pytest.raises(pk.UnfinishedError) as error:
         pk.simulate(pk.Attention(V=V, beta=2.0), pk.sphere.uniform(6, len(V), seed=2), 1e30)
-    assert reason in str(told.value)
+    assert reason in str(error.value)
 
 
 COMPLEX_BLOCK = np.kron(np.eye(2), [[1.0, -2.0], [2.0, 1.0]]) + np.diag([1.0, 1.0], 2)
@@ -200,23 +200,23 @@ def test_a_machine_that_is_paused_or_busy_decides_nothing(seconds, monkeypatch):
 
 def test_looks_are_after_the_same_steps_however_many_are_taken_at_once():
     """So the verdict is the same, although a busy machine takes fewer steps at once."""
-    told = []
+    sentences = []
     for most in (1, 7, 100, 256):
         watch, steps, sentence = Pace("explicit", 1e9, 1e-6, Effort(1e-3)), 0, ""
         while not sentence:
             steps += int(min(most, watch.room(steps)))
             sentence = watch.judge(steps, float(steps) ** 1.1)
-        told.append(sentence)
-    assert len(set(told)) == 1
+        sentences.append(sentence)
+    assert len(set(sentences)) == 1
 
 
 @pytest.mark.parametrize("kappa", [1e-3, 1e-2])
 def test_steps_that_noise_keeps_short_are_foreseen(kappa):
     """The longest step is known, so a run is refused after the first steps."""
     model = pk.Transformer([], d=3, noise=pk.Noise(kappa))
-    with pytest.raises(pk.UnfinishedError, match="noise allows no longer steps") as told:
+    with pytest.raises(pk.UnfinishedError, match="noise allows no longer steps") as error:
         pk.simulate(model, X0, 1e4, seed=1)
-    assert int(str(told.value).split("after ")[1].split(" steps")[0]) <= 16
+    assert int(str(error.value).split("after ")[1].split(" steps")[0]) <= 16
     run = pk.simulate(model, X0, 1e4, seed=1, partial=True)
     assert 0 < run.times[-1] < 1e4
 

@@ -1,4 +1,4 @@
-"""Several models in one run: what is kept, limits, stats, trust, and all that takes a run."""
+"""Several models in one run: what is stored, limits, stats, trust, and all that takes a run."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_frozen_tokens():
     assert np.array_equal(run.frozen, frozen)
 
 
-# --- what is kept ------------------------------------------------------------------------
+# --- what is stored ------------------------------------------------------------------------
 
 
 def test_what_is_kept():
@@ -270,6 +270,6 @@ def test_merge_trees_plots_pages_and_datasets():
 
 def test_swept(tmp_path):
     models = {"constant": pk.Layers([0], [pk.Attention(d=2, beta=4.0)]), "growing": GROWING}
-    found = pk.ensemble(models, n=10, runs=3, t_end=20.0, measure="clusters", store=tmp_path)
-    assert list(found.model.values) == ["constant", "growing"]
-    assert found.identical(pk.load_ensemble(tmp_path))
+    results = pk.ensemble(models, n=10, runs=3, t_end=20.0, measure="clusters", store=tmp_path)
+    assert list(results.model.values) == ["constant", "growing"]
+    assert results.identical(pk.load_ensemble(tmp_path))

@@ -132,11 +132,11 @@ def test_two_tokens_pass_given_angles_at_the_knots(method, times):
 
 def independent(schedule, model, x0, times):
     """SciPy's DOP853 with β switched at the knots, for the naive velocity."""
-    found, x = [], x0
+    states, x = [], x0
     stops = sorted({*times, *schedule.times, 0.0})
     for start, end in zip(stops, [*stops[1:], None], strict=True):
         if start in times:
-            found.append(x)
+            states.append(x)
         if end is not None and start < max(times):
             now = model.with_beta(schedule(start))
 
@@ -145,7 +145,7 @@ def independent(schedule, model, x0, times):
 
             solved = solve_ivp(slope, (start, end), x.ravel(), "DOP853", rtol=1e-12, atol=1e-12)
             x = pk.sphere.normalize(solved.y[:, -1].reshape(x0.shape))
-    return np.array(found)
+    return np.array(states)
 
 
 @METHODS
@@ -157,9 +157,9 @@ def test_agrees_with_dop853(method, mask):
     expected = independent(KNOTS, model, X0, times)
     run = pk.simulate(model, X0, 7.0, schedule=KNOTS, method=method, tol=1e-10)
     assert worst(run.at(times), expected) < 2e-8
-    kept = pk.simulate(model, X0, 7.0, schedule=KNOTS, method=method, tol=1e-10, times=times)
-    assert np.array_equal(kept.times, times)
-    assert worst(kept.tokens, run.at(times)) < 1e-14
+    saved = pk.simulate(model, X0, 7.0, schedule=KNOTS, method=method, tol=1e-10, times=times)
+    assert np.array_equal(saved.times, times)
+    assert worst(saved.tokens, run.at(times)) < 1e-14
 
 
 @pytest.mark.parametrize(("method", "order"), [("explicit", 5), ("implicit", 4)])

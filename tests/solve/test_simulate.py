@@ -102,7 +102,7 @@ def test_too_many_steps_for_the_memory(simulate, little_memory):
         simulate(MODEL, X0, 20.0, times="steps")
 
 
-# --- what is kept ------------------------------------------------------------------------
+# --- what is stored ------------------------------------------------------------------------
 
 
 def test_times_agree_with_dense_output():
@@ -144,10 +144,10 @@ def test_steps_do_not_depend_on_the_chunks(monkeypatch, mask, method):
 def test_long_chunks_become_short(monkeypatch):
     """A request to stop does not wait for hundreds of steps that take longer than estimated."""
     monkeypatch.setattr("parkade.solve.integrate._CHUNK_SECONDS", 1e-9)
-    told = []
+    reports = []
     solver = Solver(pk.Attention(d=2), Options(30.0, method="explicit"))
-    run = solver.run(pk.sphere.uniform(5, 2, seed=1), Hooks(told.append))
-    assert len(told) >= run.stats.steps - 1
+    run = solver.run(pk.sphere.uniform(5, 2, seed=1), Hooks(reports.append))
+    assert len(reports) >= run.stats.steps - 1
 
 
 def test_final_keeps_the_end_only():

@@ -33,9 +33,9 @@ TWO_CHUNKS = CHUNK + 16
 
 def runs(model, x0, t_end, **options):
     """The run with direct and with harmonic sums."""
-    found = [pk.simulate(model, x0, t_end, sums=sums, **options) for sums in ("direct", "harmonic")]
-    assert [run.stats.sums for run in found] == ["direct", "harmonic"]
-    return found
+    runs = [pk.simulate(model, x0, t_end, sums=sums, **options) for sums in ("direct", "harmonic")]
+    assert [run.stats.sums for run in runs] == ["direct", "harmonic"]
+    return runs
 
 
 @seeds(1, 10)
@@ -253,9 +253,9 @@ def test_unknown_sums_are_refused(simulate):
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-8])
 def test_sums_are_more_accurate_than_steps(tol):
-    found = choice.choose(Problem.of(pk.Attention(2, 9.0), Options(1.0, tol=tol)), 1000)
-    assert found.name == "harmonic"
-    assert 1e-14 <= found.accuracy <= max(1e-14, 1e-4 * tol)
+    sums = choice.choose(Problem.of(pk.Attention(2, 9.0), Options(1.0, tol=tol)), 1000)
+    assert sums.name == "harmonic"
+    assert 1e-14 <= sums.accuracy <= max(1e-14, 1e-4 * tol)
 
 
 # --- a run checks its sums ---------------------------------------------------------------

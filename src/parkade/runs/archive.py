@@ -97,11 +97,13 @@ def read(file: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _fields(data: npz.Archive) -> dict[str, Any]:
     """The fields in an archive; arrays are unpacked only if their shapes fit those before."""
-    found = _text(data, "format", SHORT)
-    if found == PATH:
+    file_format = _text(data, "format", SHORT)
+    if file_format == PATH:
         return _path(data, _model(data) if "model" in data else None)
-    if found != TRAJECTORY:
-        raise InputError(f"its format is {check.brief(found)}, this version reads {TRAJECTORY!r}")
+    if file_format != TRAJECTORY:
+        raise InputError(
+            f"its format is {check.brief(file_format)}, this version reads {TRAJECTORY!r}"
+        )
     return _trajectory(data, _model(data))
 
 
@@ -200,18 +202,18 @@ def _real(data: npz.Archive, name: str, shape: tuple[int | None, ...]) -> Array:
             want in (None, length) for want, length in zip(shape, got, strict=True)
         )
         if dtype.kind not in "fiu" or not fits:
-            wanted = ", ".join("any" if length is None else str(length) for length in shape)
+            sizes = ", ".join("any" if length is None else str(length) for length in shape)
             raise InputError(
-                f"{name} must be real numbers of shape ({wanted}), got {dtype.name} of shape {got}"
+                f"{name} must be real numbers of shape ({sizes}), got {dtype.name} of shape {got}"
             )
         check.fits_in_memory(8.0 * math.prod(got), name, "it may be damaged")
 
     return np.asarray(_read(data, name, accept), np.float64, order="C")
 
 
-def _spin(given: Array) -> Array:
+def _spin(value: Array) -> Array:
     """The generator of a rotation."""
-    spin = check.array("spin", given)
+    spin = check.array("spin", value)
     largest = np.abs(spin).max()
     if largest and not RATES[0] <= largest <= RATES[1]:
         raise InputError(f"spin must be 0 or have rates from {RATES[0]:g} to {RATES[1]:g}")
@@ -241,8 +243,10 @@ def _stats(text: str) -> Any:
         if kind is float and type(value) is int:
             kind = int
         if not isinstance(value, kind) or isinstance(value, bool):
-            wanted = getattr(kind, "__name__", str(kind))
-            raise InputError(f"{name} of stats must be of type {wanted}, got {check.brief(value)}")
+            expected = getattr(kind, "__name__", str(kind))
+            raise InputError(
+                f"{name} of stats must be of type {expected}, got {check.brief(value)}"
+            )
         if isinstance(value, str):
             check.label(f"{name} of stats", value)
         elif value is not None and not 0 <= value < (math.inf if name == "seed" else 2**63):

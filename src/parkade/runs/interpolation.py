@@ -38,8 +38,8 @@ def interpolate(
 
 def between(method: str, theta: float, start: Array, end: Array, dense: Array) -> Array:
     """Numbers (n,) at a fraction `theta` of a step; `dense` is (p, n)."""
-    found: Array = BETWEEN[method](theta, start, end, dense)
-    return found
+    result: Array = BETWEEN[method](theta, start, end, dense)
+    return result
 
 
 # Each for one number or for many. Pages have them, too: packaging/wasm.

@@ -165,10 +165,10 @@ class Path:
         -------
         (n, d) array for one time, (m, n, d) for m times.
         """
-        wanted = check.array("t", t)
-        times = np.atleast_1d(wanted)
+        values = check.array("t", t)
+        times = np.atleast_1d(values)
         if times.ndim != 1:
-            raise InputError(f"t must be a number or a 1-D array, got shape {wanted.shape}")
+            raise InputError(f"t must be a number or a 1-D array, got shape {values.shape}")
         outside = (times < self.times[0]) | (times > self.times[-1])
         if outside.any():
             raise InputError(
@@ -180,7 +180,7 @@ class Path:
         between = np.flatnonzero(self.times[stored] != times)
         if between.size:
             result[between] = self._between(times[between], stored[between])
-        return result if wanted.ndim else result[0]
+        return result if values.ndim else result[0]
 
     def _between(self, times: Array, stored: Any) -> Array:
         """Tokens at times that were not saved; `stored` is the index of the next saved time."""

@@ -17,7 +17,7 @@ class Stats:
         How the sums were computed.
     tol : float
     steps, rejected : int
-        How many steps were accepted and rejected.
+        Numbers of accepted and of rejected steps.
     evaluations : int
         Velocities of the whole system; with noise, at most.
     seconds : float

@@ -101,7 +101,7 @@ class Trajectory(Path):
     def _between(self, times: Array, stored: Any) -> Array:
         """Tokens between steps, interpolated as accurately as the steps were computed.
 
-        Noise between two steps is not kept: tokens go along geodesics there.
+        Noise between two steps is not stored: tokens go along geodesics there.
         """
         if self.dense is None:
             return super()._between(times, stored)
@@ -124,19 +124,19 @@ class Trajectory(Path):
         """
         if self.radii is None:
             raise InputError(f"tokens have no lengths in this run of {self.model!r}")
-        wanted = np.atleast_1d(check.array("t", t))
-        self.at(wanted)  # checks the times
-        stored = np.searchsorted(self.times, wanted)
+        times = np.atleast_1d(check.array("t", t))
+        self.at(times)  # checks the times
+        stored = np.searchsorted(self.times, times)
         logs = np.log(self.radii)
-        found = logs[stored]
-        for i in np.flatnonzero(self.times[stored] != wanted):
+        values = logs[stored]
+        for i in np.flatnonzero(self.times[stored] != times):
             assert self.dense is not None
             end = stored[i]
             since, until = self.times[end - 1 : end + 1]
-            theta = (wanted[i] - since) / (until - since)
+            theta = (times[i] - since) / (until - since)
             bends = self.dense[end - 1, :, :, self.d]
-            found[i] = between(self.stats.method, theta, logs[end - 1], logs[end], bends)
-        result: Array = np.exp(found if np.ndim(t) else found[0])
+            values[i] = between(self.stats.method, theta, logs[end - 1], logs[end], bends)
+        result: Array = np.exp(values if np.ndim(t) else values[0])
         return result
 
     def to_xarray(self) -> xarray.Dataset:

@@ -50,7 +50,7 @@ def forward(
     tokens : (n, d) array
         Unit vectors, in sequence order.
     layers : int
-        How many.
+        Number of layers.
     step : float
         The step h. Layer i acts at the time t = i·h.
     radii : float or (n,) array, optional
@@ -114,12 +114,12 @@ def first_radii(model: Model, n: int, radii: ArrayLike | None, name: str = "radi
 
 def _at(model: Any, t: float) -> Transformer:
     """The transformer at a time."""
-    found = model.at(t) if isinstance(model, (Layers, Transformer)) else model
-    if not isinstance(found, Transformer):
+    layer = model.at(t) if isinstance(model, (Layers, Transformer)) else model
+    if not isinstance(layer, Transformer):
         raise InputError(
             f"forward needs a pk.Transformer, or pk.Layers of them, got {check.brief(model)}"
         )
-    return found
+    return layer
 
 
 def _layer(model: Transformer, x: Array, number: int, h: float, *, keeps: bool) -> Array:

@@ -32,12 +32,12 @@ _CHECK_STEPS = 256  # between two checks of the sums
 
 
 def integrate(
-    plan: Plan, problem: Problem, x0: Array, kept: Recorder, hooks: Hooks
+    plan: Plan, problem: Problem, x0: Array, recorder: Recorder, hooks: Hooks
 ) -> tuple[Stats, float]:
-    """Integrate from `x0` to the end and pass the steps to `kept` chunk by chunk.
+    """Integrate from `x0` to the end and pass the steps to `recorder` chunk by chunk.
 
     Returns the stats and the time until which the run can be trusted. The tokens passed to
-    `kept` are in the model's coordinates, but without the rotation of the frame.
+    `recorder` are in the model's coordinates, but without the rotation of the frame.
     """
     options = problem.options
     steppers = Steppers(alone=hooks.alone)
@@ -90,7 +90,7 @@ def integrate(
             if steps >= check_at or stepper.time >= options.t_end:
                 stepper.check()
                 check_at = steps + _CHECK_STEPS
-            kept.add(*taken)
+            recorder.add(*taken)
             hooks.report(passed(stepper.time) / whole)
             stopped = stopped or pace.judge(steps, stepper.time)
             if hooks.cancelled():
@@ -119,7 +119,7 @@ def integrate(
 def _finite(model: Model, taken: Steps) -> tuple[Steps | None, str]:
     """Steps up to the first number that is not finite, and a sentence about that, if there is one.
 
-    No step is kept without this check, whatever the model and the stepper are. A number that is
+    No step is recorded without this check, whatever the model and the stepper are. A number that is
     not finite stays so in later steps of the same stepper, so the last step shows it.
     """
     times, tokens, dense = taken

@@ -114,5 +114,5 @@ class Piecewise:
         return min(self._trusted, self.span[0] + self._now.trusted_until())
 
     def resting(self) -> int:
-        """How many tokens, the first ones, were at rest at the start of the first model."""
+        """The number of first tokens that were at rest at the start of the first model."""
         return self._resting if self._number else self._now.resting()

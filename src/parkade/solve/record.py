@@ -10,17 +10,17 @@ from parkade.base import check
 from parkade.base.types import Array
 from parkade.runs.interpolation import between, interpolate
 
-Kept = tuple[Array, Array, Array | None]
+Record = tuple[Array, Array, Array | None]
 """times (T,), tokens (T, n, d), dense (T-1, p, n, d) or None."""
 
 
 class Recorder(Protocol):
-    """Receives chunks of steps and keeps the requested part."""
+    """Receives chunks of steps and stores the requested part."""
 
     def add(self, times: Array, tokens: Array, dense: Array) -> None:
         """Add the ends and dense output of some steps, in order."""
 
-    def result(self) -> Kept:
+    def result(self) -> Record:
         """The recorded data."""
 
 
@@ -38,7 +38,7 @@ class _Final:
     def add(self, times: Array, tokens: Array, dense: Array) -> None:
         self._time, self._tokens = times[-1:].copy(), tokens[-1:].copy()
 
-    def result(self) -> Kept:
+    def result(self) -> Record:
         return self._time, self._tokens, None
 
 
@@ -59,7 +59,7 @@ class _Steps:
         )
         self._chunks.append((times.copy(), tokens.copy(), dense.copy()))
 
-    def result(self) -> Kept:
+    def result(self) -> Record:
         times, tokens, dense = zip(*self._chunks, strict=True)
         return (
             np.concatenate([[0.0], *times]),
@@ -108,7 +108,7 @@ class _Times:
             logs = ends[0][:, d], ends[1][:, d]
             out[:, d] = between(self._method, theta, *logs, dense[:, :, d])
 
-    def result(self) -> Kept:
+    def result(self) -> Record:
         if self._next == len(self._times):
             return self._times, self._tokens, None
         # The run stopped early: return the times up to there, and where it stopped.

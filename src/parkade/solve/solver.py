@@ -104,14 +104,14 @@ class Solver:
             plan = dataclasses.replace(plan, pieces=pieces)
 
         times, d = self.options.times, self.model.d
-        kept = hooks.keep() if hooks.keep else recorder(times, x0, plan.method, d)
+        recording = hooks.keep() if hooks.keep else recorder(times, x0, plan.method, d)
         if may_break(problem, x0):
             twins = Twins(plan, problem, x0)
-            stats, trusted_until = integrate(plan, problem, x0, twins.beside(kept), hooks)
+            stats, trusted_until = integrate(plan, problem, x0, twins.beside(recording), hooks)
             trusted_until = min(trusted_until, twins.broken_until(stats.steps, hooks))
         else:
-            stats, trusted_until = integrate(plan, problem, x0, kept, hooks)
-        times, tokens, dense = kept.result()
+            stats, trusted_until = integrate(plan, problem, x0, recording, hooks)
+        times, tokens, dense = recording.result()
         return Trajectory.from_frame(
             plan.frame.spin,
             tokens,
@@ -126,7 +126,7 @@ class Solver:
 
 
 def new_seed(seed: Seed) -> int:
-    """A seed for noise, which fits into 63 bits: the given one, or a new one."""
+    """A seed for noise, which fits into 63 bits: the argument, or a new one."""
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and 0 <= seed < _SEEDS:
         return int(seed)
     return int(check.generator(seed).integers(_SEEDS))

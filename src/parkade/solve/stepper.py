@@ -75,7 +75,7 @@ class Stepper(Protocol):
         """The time after which rounding, not the model, may move tokens by more than tol."""
 
     def resting(self) -> int:
-        """How many tokens, the first ones, were at rest at the start."""
+        """The number of first tokens that were at rest at the start."""
 
 
 def vanishing(model: Model, state: Array, time: float) -> str:

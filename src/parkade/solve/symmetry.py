@@ -24,7 +24,7 @@ from parkade.solve.integrate import integrate
 from parkade.solve.naive.explicit import Naive
 from parkade.solve.options import Hooks, Problem
 from parkade.solve.planning.plan import Plan
-from parkade.solve.record import Kept, Recorder, recorder
+from parkade.solve.record import Record, Recorder, recorder
 
 _MOST = 256  # numbers of a state; symmetric starts of more tokens are not looked for
 _EQUAL = 1e-13  # what counts as 0
@@ -153,7 +153,7 @@ class _Both:
         for each in self._recorders:
             each.add(times, tokens, dense)
 
-    def result(self) -> Kept:
+    def result(self) -> Record:
         return self._recorders[0].result()
 
 

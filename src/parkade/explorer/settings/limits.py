@@ -18,7 +18,7 @@ from parkade.model.transformer import Transformer
 
 if TYPE_CHECKING:
     from parkade.solve.planning.plan import Plan
-    from parkade.solve.record import Kept, Recorder
+    from parkade.solve.record import Record, Recorder
 
 TOL = 1e-6
 TOO_FAR = (
@@ -154,6 +154,6 @@ class LimitedRecorder:
             )
         self._keep.add(times, tokens, dense)
 
-    def result(self) -> Kept:
+    def result(self) -> Record:
         """All steps stored since the start."""
         return self._keep.result()

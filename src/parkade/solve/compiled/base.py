@@ -163,7 +163,7 @@ class CompiledStepper(ABC):
         return min(steps, self._frame.known_until(self._goal.tol))
 
     def resting(self) -> int:
-        """How many tokens, the first ones, were at rest at the start."""
+        """The number of first tokens that were at rest at the start."""
         system = self._system
         noise = noise_speed(system.value, system.accuracy)
         count = resting(self._work.watch, noise, system.causal)

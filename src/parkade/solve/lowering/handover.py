@@ -30,8 +30,8 @@ def first_step(step: float, change: float, rate: float) -> float:
     If scores change by at most c, weights change by a factor between e^{-2c} and e^{2c}, and
     with them how fast tokens move.
     """
-    found = step * math.exp(-2.0 * change)
-    return found if found * rate > _CAUTIOUS else 0.0
+    longest = step * math.exp(-2.0 * change)
+    return longest if longest * rate > _CAUTIOUS else 0.0
 
 
 def take_over(now: Array, then: Array, step: float) -> None:
@@ -57,7 +57,7 @@ def take_over_watch(now: Array, then: Array, passed: float) -> None:
 
 
 def resting(watch: Array, noise: float, causal: bool) -> int:
-    """How many tokens, the first ones, were no faster than `noise` at the start; see `trust`.
+    """The number of first tokens no faster than `noise` at the start; see `trust`.
 
     All or none, if tokens depend on later ones.
     """

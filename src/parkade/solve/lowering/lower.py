@@ -121,9 +121,9 @@ def _turns(model: Transformer) -> Array:
     """Angles per place for each head, (heads, p); zeros for heads of low rank."""
     if model.position is None:
         return np.zeros((len(model.heads), 0))
-    found = [model.position.frequencies(len(head.Q)) for head in model.heads]
-    turns = np.zeros((len(model.heads), max(map(len, found), default=0)))
-    for row, angles in zip(turns, found, strict=True):
+    frequencies = [model.position.frequencies(len(head.Q)) for head in model.heads]
+    turns = np.zeros((len(model.heads), max(map(len, frequencies), default=0)))
+    for row, angles in zip(turns, frequencies, strict=True):
         row[: len(angles)] = angles
     return turns
 
@@ -147,7 +147,7 @@ def prepare(
     accuracy: float = 0.0,
     lengths: Array | None = None,
 ) -> System:
-    """Prepare `model`, with optional frozen tokens, for the kernels, in the given `frame`.
+    """Prepare `model`, with optional frozen tokens, for the kernels, in a `frame`.
 
     If V attracts, every cluster of causal attention has a leader, whose force is a sum of terms
     as small as itself. If it does not, tokens come to rest where large terms cancel, and the

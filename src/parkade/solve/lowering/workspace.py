@@ -11,7 +11,7 @@ from parkade.engine.steps.trust import new_watch
 
 
 def field_workspace(engine: Integrator, field: Field, n: int, columns: int) -> Any:
-    """Room for a run of a transformer with n tokens, whose states have so many columns."""
+    """Room for a run of a transformer with n tokens, whose states have a number of columns."""
     if engine.name == "implicit":
         return field_stages.workspace(field, n, columns)
     work: Any = engine.workspace(n, columns, causal=field.causal)

@@ -31,7 +31,7 @@ _BETA = 0.04
 _ALPHA = 1 / _ORDER - 0.75 * _BETA
 
 
-class _End(NamedTuple):
+class _NaiveEnd(NamedTuple):
     step: float
     clock: Array
     watch: Array
@@ -75,10 +75,10 @@ class Naive:
     def collapse(self) -> str:
         """Which token has no motion."""
         now = self._start + self._t
-        found = vanishing(self.model, self._x, now)
-        if not found and self._broken is not None:
+        reason = vanishing(self.model, self._x, now)
+        if not reason and self._broken is not None:
             return undefined(self.model, self._broken, f"at t={now:g}")
-        return found
+        return reason
 
     def check(self) -> None:
         """Nothing to check: the naive velocity is the definition."""
@@ -88,7 +88,7 @@ class Naive:
         return float(self._clock[TRUSTED])
 
     def resting(self) -> int:
-        """How many tokens, the first ones, were at rest at the start; 0 if the model changes."""
+        """The number of first tokens that were at rest at the start; 0 if the model changes."""
         if not self.model.autonomous:
             return 0
         return resting(self._watch, self._noise, self.model.triangular)
@@ -100,10 +100,10 @@ class Naive:
         """
         now = self._start + t
         with np.errstate(divide="ignore", invalid="ignore"):  # the run ends with a sentence
-            found: Array = np.array(self.model.change(state, *self._frozen, t=now), np.float64)
+            velocity: Array = np.array(self.model.change(state, *self._frozen, t=now), np.float64)
         if broken(state) is None:
-            self._broken = broken(found)
-        return found
+            self._broken = broken(velocity)
+        return velocity
 
     def retract(self, state: Array) -> Array:
         """A state with its tokens scaled to unit length; all NaN if one has no direction."""
@@ -116,11 +116,11 @@ class Naive:
 
     def end(self) -> object:
         """The next step, the clock, and what was noted of rounding errors."""
-        return _End(self._h, self._clock, self._watch)
+        return _NaiveEnd(self._h, self._clock, self._watch)
 
     def resume(self, end: object) -> None:
         """Begin with the last step, if no token would move far; go on with rounding errors."""
-        if isinstance(end, _End):
+        if isinstance(end, _NaiveEnd):
             take_over(self._clock, end.clock, end.step)
             take_over_watch(self._watch, end.watch, -float(end.clock[TIME]))
             longest_step = self._longest_first_step(longest(self.velocity(0.0, self._x)))

@@ -29,8 +29,8 @@ def lost_forces(mlp: MLP, h: float, ends: Array, slopes: Array) -> tuple[Array, 
 
     def cubic(tau: Array) -> Array:
         bend = (1 - tau) * (slope - rise) - tau * (last - rise)
-        found: Array = start + tau * (rise + (1 - tau) * bend)
-        return found
+        value: Array = start + tau * (rise + (1 - tau) * bend)
+        return value
 
     turns = slope * last < 0
     middle = np.where(turns, cubic(slope / np.where(turns, slope - last, 1.0)), start)

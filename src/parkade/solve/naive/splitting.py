@@ -30,7 +30,7 @@ class NaiveSplitting(Naive):
         super().__init__(problem, x0)
         model = self.model
         self._noise_path = noise_of(model, problem.seed, problem.piece)
-        self._wanted = problem.wanted.tolist()
+        self._stops = problem.wanted.tolist()
         self._h = first_step(model, self._noise_path, self._tol, self._t_end)
         self._most = interpreted(limit)(model.d, self._noise_path, self._tol)
         self._ready: tuple[Array, float] | None = None  # the end of the next step, and its error
@@ -55,10 +55,10 @@ class NaiveSplitting(Naive):
                 self._ready = self._find()
                 if self._ready is None:
                     return None
-            end, wanted = self._t + self._h, self._wanted[0]
-            if wanted < end:
-                states.append(self._aside(wanted))
-                if wanted >= self._t_end:
+            end, stop = self._t + self._h, self._stops[0]
+            if stop < end:
+                states.append(self._aside(stop))
+                if stop >= self._t_end:
                     self._x, self._t = states[-1], self._t_end
             else:
                 self._x, error = self._ready
@@ -68,9 +68,9 @@ class NaiveSplitting(Naive):
                 twice = 2.0 * self._h
                 if error < GROW and twice <= self._most and end % twice == 0.0:
                     self._h = twice
-            times.append(min(wanted, end))
-            if wanted <= end and wanted < self._t_end:
-                del self._wanted[0]
+            times.append(min(stop, end))
+            if stop <= end and stop < self._t_end:
+                del self._stops[0]
         return np.array(times), np.array(states), np.empty((len(times), 0, *self._x.shape))
 
     def _scatter(self, state: Array, span: Span) -> Array:

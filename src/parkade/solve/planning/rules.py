@@ -60,7 +60,7 @@ def explicit_is_cheaper(
     """Compare estimates of the cost of both methods, for KᵀQ a multiple of I and V that attracts.
 
     Explicit steps resolve the formation of clusters, and then the relaxation of tokens in them;
-    implicit steps only the former. Direct sums over all pairs take so many `seconds`.
+    implicit steps only the former. Direct sums over all pairs take `seconds`.
     """
     sharp = min(1.0, sharpness / _SHARP)
     bends = _BENDS * d * sharp * max(0.5, 1 + 0.1 * math.log(n / 200))
