@@ -37,7 +37,7 @@ def site(tmp_path_factory):
         server.shutdown()
 
 
-def test_it_opens_on_the_life(opened, site):
+def test_it_opens_on_the_recorded_run(opened, site):
     reader = opened(origin=site)
     assert reader.settings == PRESETS["life"].settings.to_dict()
     assert reader.t == 1e60
@@ -84,7 +84,7 @@ def test_side_by_side_and_many_seeds(opened, site):
     assert sum(len(s) == len(times) and np.allclose(s, times, rtol=1e-5) for s in seen) == 1
 
 
-def test_without_vectors_it_plays_the_life(browser, site):
+def test_without_simd_it_plays_the_recorded_run(browser, site):
     context = browser.new_context(reduced_motion="reduce")
     context.set_default_timeout(PATIENCE)
     context.add_init_script("WebAssembly.validate = () => false;")

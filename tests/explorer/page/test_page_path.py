@@ -51,7 +51,7 @@ def test_what_is_hidden_and_what_is_shown(from_disk, d):
     assert all(np.abs(near(ball, x, y, 0) - ground).max() > 40 for x, y, _ in front)
 
 
-def test_it_works(from_disk):
+def test_a_path_can_be_played_and_saved(from_disk):
     """Time, tokens, colours, keys and downloads, as for any run."""
     reader = from_disk(page(path_scene()))
     end = reader.picture()

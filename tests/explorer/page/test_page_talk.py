@@ -40,7 +40,7 @@ def test_it_is_large_and_has_no_controls(talk):
     assert scales == pytest.approx([scales[0]] * 3, rel=0.02)
 
 
-def test_a_clicker(talk):
+def test_a_clicker_goes_from_slide_to_slide(talk):
     seen = []
     for key in ["PageDown", "ArrowRight", "Enter", "PageUp", "ArrowLeft", "End", "Home"]:
         talk.press(key)

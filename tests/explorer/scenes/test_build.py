@@ -151,7 +151,7 @@ def test_frozen_tokens_are_put_back():
     assert data["theory"]["kind"] == "frozen"
 
 
-def test_doubt_is_told():
+def test_a_scene_says_until_when_it_is_trusted():
     data = scene({"n": 24, "d": 2, "beta": 64, "mask": "full", "T": 1e40})
     chosen = Settings.read(data["settings"])
     with pytest.warns(pk.TrustWarning):
@@ -160,7 +160,7 @@ def test_doubt_is_told():
     assert scene({"n": 5, "T": 1})["trusted_until"] is None
 
 
-def test_an_unknown_phase_is_told():
+def test_a_scene_says_until_when_the_phase_is_known():
     turning = {"n": 5, "d": 2, "V": "1,-1;1,1"}
     assert 1e9 < scene({**turning, "T": 1e14})["phase_known_until"] < 1e10
     assert scene({"n": 5, "T": 1})["phase_known_until"] is None

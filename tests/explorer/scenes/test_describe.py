@@ -18,7 +18,7 @@ def run():
     return pk.simulate(model, pk.sphere.uniform(5, 3, seed=1), 3.0)
 
 
-def test_of_settings():
+def test_texts_of_settings():
     data = scene({"n": 12, "d": 2, "beta": 36, "T": 5, "c": 2, "frozen": "strong", "V": "1,-1"})
     assert data["label"] == (
         "n = 12, d = 2, β = 36, V = 1,-1, causal attention, frozen strong centres, seed 1"
@@ -32,7 +32,7 @@ def test_of_settings():
     ]  # fmt: skip
 
 
-def test_of_a_run(run):
+def test_texts_of_a_run(run):
     data = build(run)
     assert data["label"] == "n = 5, d = 3, β = 2.5, V = diag(1, 0.5, −1), full mask"
     assert data["file_name"] == "parkade-full-n5-d3-beta2.5-T3"
@@ -42,7 +42,7 @@ def test_of_a_run(run):
     }  # fmt: skip
 
 
-def test_of_frozen_tokens_and_large_matrices():
+def test_facts_of_frozen_tokens_and_large_matrices():
     model, x0 = pk.Attention(V=[1.0, 2, 3, 4, 5]), pk.sphere.uniform(5, 5, seed=1)
     one = pk.simulate(model, x0, 1.0, frozen=x0[:1])
     facts = facts_of(one, model, None, 0.5)
@@ -51,7 +51,7 @@ def test_of_frozen_tokens_and_large_matrices():
     assert facts_of(one, pk.Attention(d=5), None, 0.5)["V"] == "I"
 
 
-def test_of_a_path(run):
+def test_texts_of_a_path(run):
     path = dataclasses.replace(run, model=None)
     assert label(path, None, None) == "path of 5 tokens, d = 3"
     assert facts_of(path, None, None, None) == {"n": "5", "d": "3", "T": 3.0}

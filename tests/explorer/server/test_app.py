@@ -40,7 +40,7 @@ def test_the_page_and_its_files(client):
 
 
 @pytest.mark.parametrize("path", ["/", "/static/main.js", "/api/presets", "/api/recorded/life"])
-def test_a_browser_that_has_a_file_is_told_so(client, path):
+def test_a_browser_that_has_a_file_gets_not_modified(client, path):
     """It asks each time, and gets the file again only if that is another one."""
     first = client.get(path)
     tag = first.headers["etag"]

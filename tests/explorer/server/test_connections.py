@@ -38,7 +38,7 @@ def open_ones(running):
     return list(running.server_state.connections)
 
 
-def test_half_a_request_does_not_stay(server, monkeypatch):
+def test_a_connection_with_half_a_request_is_closed(server, monkeypatch):
     """Nor does nothing, nor half a request after a whole one; what is under way is served."""
     monkeypatch.setattr(connections, "HEAD_SECONDS", 1e9)
     monkeypatch.setattr("parkade.explorer.server.app.BODY_SECONDS", 1e9)
@@ -109,7 +109,7 @@ def asked(port, path):
         ("_scene", many_notes, "/api/run"),
     ],
 )
-def test_a_client_that_stops_reading_does_not_stay(monkeypatch, name, answer, path):
+def test_a_client_that_stops_reading_is_closed(monkeypatch, name, answer, path):
     monkeypatch.setattr(connections, "UNREAD_SECONDS", 1e9)
     content = bytes(LARGE)
     monkeypatch.setattr(app, name, answer(content))
@@ -187,7 +187,7 @@ def test_few_files():
             client.close()
 
 
-def test_files_that_run_out_are_told_once(caplog, monkeypatch):
+def test_files_that_run_out_are_logged_once(caplog, monkeypatch):
     loop = asyncio.new_event_loop()
     others = []
     monkeypatch.setattr(loop, "default_exception_handler", others.append)

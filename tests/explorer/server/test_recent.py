@@ -42,7 +42,7 @@ def test_those_asked_for_longest_ago_go_first(asked):
     assert asked == ["a", "b", "c", "b"]
 
 
-def test_what_is_too_large_is_not_kept(asked):
+def test_what_is_too_large_is_not_stored(asked):
     """And what was there stays there."""
     recent = Recent(capacity=10)
     for key, size in [("a", 10), ("b", 11), ("b", 11), ("a", 10)]:
@@ -50,7 +50,7 @@ def test_what_is_too_large_is_not_kept(asked):
     assert asked == ["a", "b", "b"]
 
 
-def test_a_failure_is_not_kept():
+def test_a_failure_is_not_stored():
     def fail():
         raise ZeroDivisionError
 

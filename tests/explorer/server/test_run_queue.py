@@ -31,7 +31,7 @@ def test_too_many_runs_are_refused():
     assert busy.post(RUN, SMALL).status_code == 200
 
 
-def test_a_client_that_waits_is_told_so(monkeypatch):
+def test_a_client_that_waits_gets_a_note(monkeypatch):
     queue = RunQueue(threads=1, waiting=1)
     stop = threading.Event()
     queue.submit(lambda report, cancelled: stop.wait(LONG))
@@ -82,7 +82,7 @@ def test_silence_is_explained_and_broken(monkeypatch):
     assert heard[-1] == run_queue.Done(True)
 
 
-def test_bugs_and_lack_of_memory_are_told(monkeypatch, caplog):
+def test_bugs_and_lack_of_memory_have_sentences(monkeypatch, caplog):
     def bug(report, cancelled):
         raise KeyError("x")
 

@@ -52,12 +52,12 @@ def test_views(view):
         (3, 'view must be a text like "t=1e13&token=5"'),
     ],
 )
-def test_what_is_no_view(view, sentence):
+def test_wrong_views_are_refused(view, sentence):
     with pytest.raises(pk.InputError, match=re.escape(sentence)):
         checked(view, 5)
 
 
-def test_all_doors_check(tmp_path):
+def test_python_and_the_command_line_check_views(tmp_path):
     run = pk.simulate(pk.Attention(d=2), pk.sphere.uniform(5, 2, seed=1), 3.0)
     with pytest.raises(pk.InputError, match="zoom of a view"):
         run.show(view="zoom=banana")
@@ -70,7 +70,7 @@ def test_all_doors_check(tmp_path):
         assert not (tmp_path / "page.html").exists()
 
 
-def test_it_is_what_the_page_reads():
+def test_the_parts_of_a_view_are_those_that_the_page_reads():
     link = (PAGE / "controls" / "link.js").read_text(encoding="utf-8")
     toggles = re.search(r"TOGGLES = \{(.*)\}", link)
     assert toggles is not None

@@ -109,7 +109,7 @@ def test_a_live_page_may_do_two_things_more(run, shown):
     assert mine == usual
 
 
-def test_a_life_is_at_most_one_megabyte():
+def test_a_live_page_is_at_most_one_megabyte():
     life = scene({"n": 200, "d": 2, "beta": 64, "T": 1e60})
     assert len(export.page(life, live=True).encode()) <= 1_000_000
 

@@ -1,6 +1,7 @@
 // The main picture: ground, caps, trails, tokens, centres and names, for any dimension.
 
-import { Stage, SANS, SERIF, clusterSizes, disc, ring, star, square, rimmedText, trailPieces } from './look.js';
+import { Stage, clusterSizes, trailPieces } from './look.js';
+import { SANS, SERIF, disc, faded, ring, star, square, rimmedText, setStroke, setText } from './marks.js';
 import { drawGround, drawGraticule, drawLeading, drawCaps, drawTrails, drawAxes } from './sphere.js';
 import { drawNotes } from './notes.js';
 import { drawRim, drawDecades, drawPast, drawArcs } from './circle.js';
@@ -98,9 +99,7 @@ const haloRadius = (size) => Math.min(30, 5 + 2.1 * Math.sqrt(size));
 function drawHalos(pen, places, labels, colors, palette, wanted) {
   for (const [leader, size] of clusterSizes(labels)) {
     if (size < 2 || !palette.leaders[leader] || !wanted(leader)) continue;
-    pen.globalAlpha = 0.17;
-    disc(pen, places[3 * leader], places[3 * leader + 1], haloRadius(size), colors[leader]);
-    pen.globalAlpha = 1;
+    faded(pen, 0.17, () => disc(pen, places[3 * leader], places[3 * leader + 1], haloRadius(size), colors[leader]));
   }
 }
 
@@ -109,36 +108,27 @@ function drawPoints(pen, stage, scene, theme) {
   const at = [0, 0, 0];
   for (const { place } of scene.points) {
     stage.put(scene.drawnPoint(place), 0, at, 0);
-    pen.globalAlpha = at[2] < 0 ? 0.4 : 1;
-    square(pen, at[0], at[1], 4, theme.accent, theme.ball);
-    pen.globalAlpha = 1;
+    faded(pen, at[2] < 0 ? 0.4 : 1, () => square(pen, at[0], at[1], 4, theme.accent, theme.ball));
   }
 }
 
 function drawCenters(pen, places, scene, view, theme) {
   const at = (k) => [places[3 * k], places[3 * k + 1]];
-  const faded = (k) => { pen.globalAlpha = places[3 * k + 2] < 0 ? 0.4 : 1; };
-  for (const k of scene.frozenSet) {
-    faded(k);
-    square(pen, ...at(k), 4, theme.accent, theme.ball);
-  }
+  const mark = (k, draw) => faded(pen, places[3 * k + 2] < 0 ? 0.4 : 1, draw);
+  for (const k of scene.frozenSet) mark(k, () => square(pen, ...at(k), 4, theme.accent, theme.ball));
   for (const k of scene.renyi) {
     const red = view.strong && scene.strong.has(k);
     if (!red && !view.renyi) continue;
-    faded(k);
-    ring(pen, ...at(k), 7.5, red ? theme.strong : theme.ink, red ? 2.2 : 1.2);
+    mark(k, () => ring(pen, ...at(k), 7.5, red ? theme.strong : theme.ink, red ? 2.2 : 1.2));
   }
-  faded(0);
-  star(pen, ...at(0), 8.5, theme.ink, theme.ball);
-  pen.globalAlpha = 1;
+  mark(0, () => star(pen, ...at(0), 8.5, theme.ink, theme.ball));
 }
 
 /** Where a token started, as a small cross. */
 function drawStart(pen, stage, scene, token, theme) {
   const at = [0, 0, 0];
   stage.put(scene.drawn, token * scene.space, at, 0);
-  pen.strokeStyle = theme.ink;
-  pen.lineWidth = 1.4;
+  setStroke(pen, theme.ink, 1.4);
   pen.globalAlpha = at[2] < 0 ? 0.4 : 0.9;
   pen.beginPath();
   pen.moveTo(at[0] - 4, at[1] - 4);
@@ -217,8 +207,6 @@ function drawChosen(pen, stage, places, token, theme, name) {
   ring(pen, x, y, 11, theme.paper, 4.5);
   ring(pen, x, y, 11, theme.accent, 2.2);
   if (name === null) return;
-  pen.font = `italic 600 16px ${SERIF}`;
-  pen.textBaseline = 'middle';
-  pen.textAlign = x < stage.x ? 'left' : 'right';
+  setText(pen, `italic 600 16px ${SERIF}`, x < stage.x ? 'left' : 'right', 'middle');
   rimmedText(pen, name, x + (x < stage.x ? 16 : -16), y, theme.accent, theme.paper);
 }

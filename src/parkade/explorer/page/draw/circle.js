@@ -3,7 +3,7 @@
 // Paths along a circle would cover each other. So the past is drawn inwards: the longer ago, on
 // the scale of log time, the deeper inside the circle.
 
-import { SANS, disc, line, ring } from './look.js';
+import { SANS, disc, faded, line, ring, setText } from './marks.js';
 import { tenTo } from '../format.js';
 
 const FULL = 2 * Math.PI;
@@ -25,15 +25,11 @@ export function drawDecades(pen, stage, scene, u, theme) {
   if (scene.linear) return;
   const last = Math.floor(Math.log10(scene.time(u)));
   const step = Math.max(1, Math.ceil(scene.decades / 5));
-  pen.font = `10px ${SANS}`;
-  pen.textAlign = 'center';
-  pen.textBaseline = 'middle';
+  setText(pen, `10px ${SANS}`, 'center', 'middle');
   for (let k = Math.ceil(Math.log10(scene.first)); k <= last; k++) {
     const radius = depthOf(stage, u, scene.moment(10 ** k));
     if (k % step || radius < 0.3 * stage.radius) continue;
-    pen.globalAlpha = 0.7;
-    ring(pen, stage.x, stage.y, radius, theme.line, 0.7);
-    pen.globalAlpha = 1;
+    faded(pen, 0.7, () => ring(pen, stage.x, stage.y, radius, theme.line, 0.7));
     if (stage.radius - radius < 14) continue;
     const label = tenTo(k);
     pen.fillStyle = theme.ball;

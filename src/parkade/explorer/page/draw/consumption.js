@@ -1,6 +1,6 @@
 // The chart over log time of the tokens that centres have consumed.
 
-import { SANS, disc, line } from './look.js';
+import { SANS, disc, line, setStroke, setText } from './marks.js';
 import { drawNow, drawTimeAxis, placeOf, timeSpan } from './timeaxis.js';
 import { percent } from '../format.js';
 
@@ -9,10 +9,8 @@ export function drawConsumption(pen, box, scene, view, theme) {
   const top = box.y + 10;
   const height = (share) => base - (base - top) * share;
   const { left, right } = timeSpan(box);
-  pen.font = `11px ${SANS}`;
-  pen.textAlign = 'right';
-  pen.textBaseline = 'middle';
   pen.lineWidth = 0.7;
+  setText(pen, `11px ${SANS}`, 'right', 'middle');
   for (const share of [0.5, 1]) {
     pen.strokeStyle = theme.line;
     line(pen, [left, height(share)], [right, height(share)]);
@@ -21,8 +19,7 @@ export function drawConsumption(pen, box, scene, view, theme) {
   }
   drawTimeAxis(pen, box, base, scene, theme);
   const curve = (values, color) => {
-    pen.strokeStyle = color;
-    pen.lineWidth = 1.8;
+    setStroke(pen, color, 1.8);
     line(pen, ...values.map((share, f) => [placeOf(box, scene.moments[f]), height(share)]));
   };
   const { renyi, strong } = scene.consumption;

@@ -2,7 +2,7 @@
 
 import { drawBall } from './ball.js';
 import { drawStaircase } from './timechart.js';
-import { SANS, SERIF } from './look.js';
+import { SANS, SERIF, setText } from './marks.js';
 import { SvgPen } from './pen.js';
 import { counted, typeset } from '../format.js';
 
@@ -18,19 +18,15 @@ export function drawFigure(pen, show, view) {
   pen.fillStyle = theme.paper;
   pen.fillRect(0, 0, width, 70);
   pen.fillRect(0, height - 250, width, 250);
-  pen.textBaseline = 'alphabetic';
-  pen.textAlign = 'left';
   pen.fillStyle = theme.ink;
-  pen.font = `30px ${SERIF}`;
+  setText(pen, `30px ${SERIF}`, 'left', 'alphabetic');
   pen.fillText(scene.when(scene.time(view.u)), 36, 50);
   pen.textAlign = 'right';
   pen.font = `20px ${SANS}`;
   pen.fillText(counted(scene.clustersAt(view.u), 'cluster'), width - 36, 50);
   drawStaircase(pen, { x: 20, y: height - 240, w: width - 40, h: 180 }, scene, view, { ...theme, panel: theme.paper });
-  pen.textAlign = 'left';
-  pen.textBaseline = 'alphabetic';
-  pen.font = `14px ${SANS}`;
   pen.fillStyle = theme.soft;
+  setText(pen, `14px ${SANS}`, 'left', 'alphabetic');
   pen.fillText(typeset(scene.caption), 36, height - 24);
 }
 

@@ -1,11 +1,7 @@
-// What the drawings of the sphere and the circle share: the projection to the screen, the
-// colours of tokens, marks and trails.
+// What the drawings of the sphere and the circle share: the projection to the screen, the colours of tokens, and trails.
 
 import { rotationMatrix } from './turn.js';
 import { clusterColors, sequenceColor } from './palette.js';
-
-export const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
-export const SERIF = '"STIX Two Text", "Iowan Old Style", Georgia, "Times New Roman", "Liberation Serif", serif';
 
 /** Orthographic projection into a box of the screen. */
 export class Stage {
@@ -71,68 +67,6 @@ export function clusterSizes(labels) {
   const sizes = new Map();
   for (const leader of labels) sizes.set(leader, (sizes.get(leader) ?? 0) + 1);
   return sizes;
-}
-
-/** A path through points [x, y]. */
-function path(pen, points) {
-  pen.beginPath();
-  points.forEach(([x, y], i) => (i ? pen.lineTo(x, y) : pen.moveTo(x, y)));
-}
-
-/** A line through points [x, y]. */
-export function line(pen, ...points) {
-  path(pen, points);
-  pen.stroke();
-}
-
-export function disc(pen, x, y, r, color) {
-  pen.fillStyle = color;
-  pen.beginPath();
-  pen.arc(x, y, r, 0, 2 * Math.PI);
-  pen.fill();
-}
-
-export function ring(pen, x, y, r, color, width) {
-  pen.strokeStyle = color;
-  pen.lineWidth = width;
-  pen.beginPath();
-  pen.arc(x, y, r, 0, 2 * Math.PI);
-  pen.stroke();
-}
-
-export function star(pen, x, y, r, color, edge) {
-  path(pen, Array.from({ length: 10 }, (_, i) => {
-    const reach = i % 2 ? 0.45 * r : r;
-    const angle = (i * Math.PI) / 5 - Math.PI / 2;
-    return [x + reach * Math.cos(angle), y + reach * Math.sin(angle)];
-  }));
-  pen.closePath();
-  pen.lineJoin = 'round';
-  pen.strokeStyle = edge;
-  pen.lineWidth = 3;
-  pen.stroke();
-  pen.fillStyle = color;
-  pen.fill();
-}
-
-export function square(pen, x, y, r, color, edge) {
-  pen.beginPath();
-  pen.rect(x - r, y - r, 2 * r, 2 * r);
-  pen.strokeStyle = edge;
-  pen.lineWidth = 2.5;
-  pen.stroke();
-  pen.fillStyle = color;
-  pen.fill();
-}
-
-/** Text with a rim in the colour of the background, readable on anything. */
-export function rimmedText(pen, text, x, y, color, edge) {
-  pen.lineJoin = 'round';
-  pen.lineWidth = 3.5;
-  pen.strokeStyle = edge;
-  pen.strokeText(text, x, y);
-  pen.fillStyle = color;
-  pen.fillText(text, x, y);
 }
 
 /**

@@ -1,5 +1,6 @@
 // The attention matrix of the moment, as an image: row k shows which tokens token k attends to.
 
+import { setStroke } from './marks.js';
 import { heatTable } from './palette.js';
 
 export class AttentionImage {
@@ -55,15 +56,13 @@ export class AttentionImage {
   draw(pen, box, scene, view, theme) {
     pen.imageSmoothingEnabled = false;
     pen.drawImage(this.canvas, box.x, box.y, box.w, box.h);
-    pen.strokeStyle = theme.line;
-    pen.lineWidth = 1;
+    setStroke(pen, theme.line, 1);
     pen.strokeRect(box.x + 0.5, box.y + 0.5, box.w - 1, box.h - 1);
     const token = view.hover ?? view.token;
     if (token === null || token >= scene.n) return;
     const at = this.orderNow.indexOf(token);
     const size = box.w / scene.n;
-    pen.strokeStyle = theme.accent;
-    pen.lineWidth = 1.5;
+    setStroke(pen, theme.accent, 1.5);
     const thick = Math.max(size, 2.5);
     pen.strokeRect(box.x + 0.75, box.y + at * size - (thick - size) / 2, box.w - 1.5, thick);
     pen.globalAlpha = 0.6;

@@ -1,6 +1,6 @@
 // Notes on the picture: how many clusters wait and for how long, and who has just joined whom.
 
-import { SANS, rimmedText, ring } from './look.js';
+import { SANS, rimmedText, ring, setText } from './marks.js';
 import { notesAt } from '../panels/story.js';
 
 /**
@@ -11,9 +11,7 @@ export function drawNotes(pen, box, show, view, places) {
   const { scene, colors: { theme } } = show;
   const notes = notesAt(scene, view.u);
   if (!notes) return [];
-  pen.textAlign = 'left';
-  pen.textBaseline = 'top';
-  pen.font = `600 15px ${SANS}`;
+  setText(pen, `600 15px ${SANS}`, 'left', 'top');
   rimmedText(pen, notes.state, box.x + 4, box.y + 4, theme.ink, theme.paper);
   const ends = [{ right: box.x + 8 + pen.measureText(notes.state).width, bottom: box.y + 20 }];
   if (!notes.merge) return ends;

@@ -1,6 +1,6 @@
 // The sphere: its shade, meridians, caps and trails, at the back and in front.
 
-import { SANS, SERIF, disc, line, rimmedText, ring } from './look.js';
+import { SANS, SERIF, disc, line, rimmedText, ring, setStroke, setText } from './marks.js';
 import { percent } from '../format.js';
 
 const FULL = 2 * Math.PI;
@@ -84,9 +84,7 @@ export function drawLeading(pen, stage, scene, theme, front) {
     const at = [0, 0, 0];
     stage.put(point, 0, at, 0);
     if ((at[2] >= 0) !== front) return;
-    pen.font = `italic 16px ${SERIF}`;
-    pen.textAlign = 'left';
-    pen.textBaseline = 'bottom';
+    setText(pen, `italic 16px ${SERIF}`, 'left', 'bottom');
     rimmedText(pen, text, at[0] + dx, at[1] - dx / 2, theme.accent, theme.ball);
   };
   if (basis.length === 2) {
@@ -115,8 +113,7 @@ export function drawCaps(pen, stage, scene, view, theme, front) {
   const { delta } = scene.centers;
   if (scene.d !== 3 || delta >= Math.PI) return;
   const rims = (set, color, dash, width) => {
-    pen.strokeStyle = color;
-    pen.lineWidth = width;
+    setStroke(pen, color, width);
     pen.setLineDash(dash);
     pen.globalAlpha = front ? 0.42 : 0.12;
     pen.beginPath();
@@ -163,8 +160,7 @@ export function drawAxes(pen, stage, scene, theme) {
     end[axis] = 1.04;
     stage.put(end, 0, at, 0);
     pen.globalAlpha = at[2] < -0.2 ? 0.45 : 1;
-    pen.strokeStyle = theme.faint;
-    pen.lineWidth = 1;
+    setStroke(pen, theme.faint, 1);
     line(pen, [stage.x, stage.y], at);
     pen.textAlign = at[0] < stage.x ? 'right' : 'left';
     pen.fillStyle = theme.soft;

@@ -1,6 +1,6 @@
 // What the charts over log time share: the axis, the mark of the moment, and keys of lines.
 
-import { SANS, line, rimmedText } from './look.js';
+import { SANS, line, rimmedText, setStroke, setText } from './marks.js';
 import { short, tenTo } from '../format.js';
 
 const LEFT = 42;
@@ -41,8 +41,7 @@ function timeTicks(scene, width) {
 /** The axis with its ticks and their labels. */
 export function drawTimeAxis(pen, box, y, scene, theme) {
   const { left, right } = timeSpan(box);
-  pen.strokeStyle = theme.faint;
-  pen.lineWidth = 1;
+  setStroke(pen, theme.faint, 1);
   pen.beginPath();
   pen.moveTo(left, y);
   pen.lineTo(right, y);
@@ -53,10 +52,8 @@ export function drawTimeAxis(pen, box, y, scene, theme) {
     pen.lineTo(x, y + 4);
   }
   pen.stroke();
-  pen.font = `11px ${SANS}`;
   pen.fillStyle = theme.soft;
-  pen.textBaseline = 'top';
-  pen.textAlign = 'center';
+  setText(pen, `11px ${SANS}`, 'center', 'top');
   for (const { t, text } of ticks) {
     const x = placeOf(box, scene.moment(t));
     if (x - left > 24) pen.fillText(text, x, y + 7);
@@ -66,21 +63,17 @@ export function drawTimeAxis(pen, box, y, scene, theme) {
 
 /** The moment that is shown, as an upright line. */
 export function drawNow(pen, x, top, bottom, theme) {
-  pen.strokeStyle = theme.ink;
-  pen.lineWidth = 1.2;
+  setStroke(pen, theme.ink, 1.2);
   line(pen, [x, top], [x, bottom]);
 }
 
 /** At the right end of a chart, a piece of a dashed or solid line and what it stands for; returns where that is. */
 export function drawKey(pen, box, y, text, color, dash, theme) {
   const right = timeSpan(box).right - 2;
-  pen.font = `11px ${SANS}`;
-  pen.textAlign = 'right';
-  pen.textBaseline = 'middle';
+  setText(pen, `11px ${SANS}`, 'right', 'middle');
   rimmedText(pen, text, right, y, theme.soft, theme.panel);
   const end = right - pen.measureText(text).width - 6;
-  pen.strokeStyle = color;
-  pen.lineWidth = 1.7;
+  setStroke(pen, color, 1.7);
   pen.setLineDash(dash);
   line(pen, [end - 24, y], [end, y]);
   pen.setLineDash([]);

@@ -1,7 +1,7 @@
 // The staircase of clusters over log time, which is the time line.
 
 import { forecastSentence } from '../panels/forecast.js';
-import { SANS, disc, line, rimmedText } from './look.js';
+import { SANS, disc, faded, line, rimmedText, setStroke, setText } from './marks.js';
 import { drawKey, drawNow, drawTimeAxis, placeOf, timeSpan } from './timeaxis.js';
 import { counted, short } from '../format.js';
 
@@ -19,15 +19,11 @@ function drawUntrusted(pen, box, top, bottom, scene, theme) {
   for (const [t, why] of limits) {
     if ((t ?? Infinity) >= scene.end) continue;
     const x = placeOf(box, scene.moment(t));
-    pen.globalAlpha = 0.14;
     pen.fillStyle = theme.strong;
-    pen.fillRect(x, top, right - x, bottom - top);
-    pen.globalAlpha = 1;
+    faded(pen, 0.14, () => pen.fillRect(x, top, right - x, bottom - top));
     if (right - x < 200) continue;
-    pen.font = `11px ${SANS}`;
-    pen.textAlign = 'right';
-    pen.textBaseline = 'top';
     pen.fillStyle = theme.soft;
+    setText(pen, `11px ${SANS}`, 'right', 'top');
     const y = top + 3 + 14 * taken.length;
     pen.fillText(why, right - 4, y);
     const { width } = pen.measureText(why);
@@ -69,9 +65,7 @@ export function drawStaircase(pen, box, scene, view, theme, others = { lines: []
   plateaus.forEach(({ start, end, clusters }, i) => {
     const [a, b] = [placeOf(box, scene.moment(start)), placeOf(box, scene.moment(end))];
     pen.fillStyle = theme.accent;
-    pen.globalAlpha = i % 2 ? 0.1 : 0.19;
-    pen.fillRect(a, height(clusters), b - a, base - height(clusters));
-    pen.globalAlpha = 1;
+    faded(pen, i % 2 ? 0.1 : 0.19, () => pen.fillRect(a, height(clusters), b - a, base - height(clusters)));
   });
   const taken = drawUntrusted(pen, box, top, base, scene, theme); // places of words
   drawCountAxis(pen, left, scene.n, height, theme);
@@ -79,11 +73,8 @@ export function drawStaircase(pen, box, scene, view, theme, others = { lines: []
   drawMergeTicks(pen, box, base, scene, scene.arrivals, theme.ink);
   for (const { steps, color, width, alpha, dash } of others.lines) {
     pen.setLineDash(dash ?? []);
-    pen.strokeStyle = color;
-    pen.lineWidth = width;
-    pen.globalAlpha = alpha;
-    strokeStairs(pen, box, steps.map(([t, count]) => [scene.moment(t), count]), height);
-    pen.globalAlpha = 1;
+    setStroke(pen, color, width);
+    faded(pen, alpha, () => strokeStairs(pen, box, steps.map(([t, count]) => [scene.moment(t), count]), height));
     pen.setLineDash([]);
   }
   const forecast = view.forecast && scene.forecast;
@@ -94,8 +85,7 @@ export function drawStaircase(pen, box, scene, view, theme, others = { lines: []
   taken.push(...others.drawKeys(pen, box, theme));
   if (forecast) {
     drawMergeTicks(pen, box, base - TICK, scene, scene.forecastArrivals, theme.forecast);
-    pen.strokeStyle = theme.forecast;
-    pen.lineWidth = 1.7;
+    setStroke(pen, theme.forecast, 1.7);
     pen.setLineDash(DASH);
     strokeStairs(pen, box, stairs(scene, scene.forecastArrivals), height);
     pen.setLineDash([]);
@@ -115,10 +105,8 @@ export function drawStaircase(pen, box, scene, view, theme, others = { lines: []
 }
 
 function drawCountAxis(pen, left, n, height, theme) {
-  pen.font = `11px ${SANS}`;
   pen.fillStyle = theme.soft;
-  pen.textAlign = 'right';
-  pen.textBaseline = 'middle';
+  setText(pen, `11px ${SANS}`, 'right', 'middle');
   let last = Infinity;
   for (const count of [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]) {
     if (count > n || last - height(count) < 15) continue;
@@ -147,9 +135,7 @@ function drawMergeTicks(pen, box, base, scene, times, color) {
 /** Names of plateaus beside the words that are there, `taken`; where there is no room for all, those that are longest on the log scale. */
 function nameStairs(pen, box, plateaus, scene, height, theme, taken) {
   const { right } = timeSpan(box);
-  pen.font = `12px ${SANS}`;
-  pen.textAlign = 'left';
-  pen.textBaseline = 'bottom';
+  setText(pen, `12px ${SANS}`, 'left', 'bottom');
   const spots = plateaus.map((p) => ({
     ...p, x: placeOf(box, scene.moment(p.start)), end: placeOf(box, scene.moment(p.end)),
   }));
@@ -165,10 +151,8 @@ function nameStairs(pen, box, plateaus, scene, height, theme, taken) {
     names.push({ x, y, width, start: spot.start });
     taken.push(names[names.length - 1]);
     // Lines of other runs would strike it through.
-    pen.globalAlpha = 0.85;
     pen.fillStyle = theme.panel;
-    pen.fillRect(x - 2, y - 13, width + 4, 13);
-    pen.globalAlpha = 1;
+    faded(pen, 0.85, () => pen.fillRect(x - 2, y - 13, width + 4, 13));
     rimmedText(pen, text, x, y, theme.ink, theme.panel);
   }
   return names;
