@@ -109,16 +109,17 @@ def _texts(model: Trained, paths: Sequence[Path]) -> list[str]:
 
 def _text(results: StudyResults, written: Sequence[Path]) -> str:
     """The tables for a terminal."""
+    from parkade.base.numbers import counted
     from parkade.experiments.trained import results as tables
 
     model, survey = results.model, results.survey
     kind = "causal" if model.causal else "encoder"
-    sinks = sum(map(len, survey.sinks))
     loss = "" if survey.losses is None else f"; loss {survey.losses.mean():.2f} nats a token"
     parts = [
-        f"{model.name}: {model.family}, {kind}, {model.layers} layers of {model.head_count} heads, "
-        f"d = {model.d}\n{survey.texts} texts, {sum(map(len, survey.words))} tokens{loss}; "
-        f"{sinks} sink{'s' * (sinks != 1)}",
+        f"{model.name}: {model.family}, {kind}, {counted(model.layers, 'layer')} of "
+        f"{counted(model.head_count, 'head')}, d = {model.d}\n{counted(survey.texts, 'text')}, "
+        f"{sum(map(len, survey.words))} tokens{loss}; "
+        f"{counted(sum(map(len, survey.sinks)), 'sink')}",
         _table(tables.heads_rows(results.heads)),
         _table(tables.depth_rows(survey)),
         _table(tables.capture_rows(survey)),
@@ -129,7 +130,7 @@ def _text(results: StudyResults, written: Sequence[Path]) -> str:
         parts.append(_table(tables.iteration_rows(results.iterated, results.times)))
     parts.append("p: flips of sign over texts, not corrected for the number of rows.")
     if written:
-        parts.append(f"wrote    {written[0]} and {len(written) - 1} files beside it")
+        parts.append(f"wrote    {written[0]} and {counted(len(written) - 1, 'file')} beside it")
     return "\n\n".join(parts)
 
 
