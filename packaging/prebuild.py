@@ -39,6 +39,6 @@ class Prebuild(BuildHookInterface):
         build_data["tag"] = f"{python}-{python}-{platform}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove the cache."""
+        """Remove the cache of machine code."""
         if hasattr(self, "_folder"):
             self._folder.cleanup()

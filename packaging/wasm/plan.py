@@ -53,7 +53,7 @@ class Given(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A plan."""
+    """The plan of a run."""
 
     free: Array  # in the frame, as all that follows
     held: Array

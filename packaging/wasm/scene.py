@@ -72,7 +72,7 @@ class Start(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The frames."""
+    """The frames of a scene."""
 
     times: Array  # (F,)
     tokens: Array  # (F, n, d)
@@ -80,7 +80,7 @@ class Shown(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Clusters."""
+    """The clusters of a run."""
 
     events: Events
     plateaus: Plateaus
@@ -88,7 +88,7 @@ class Found(NamedTuple):
 
 
 class Law(NamedTuple):
-    """What moves tokens."""
+    """The matrices and numbers of a model."""
 
     product: Array  # (d, d): KᵀQ
     value: Array  # (d, d): V

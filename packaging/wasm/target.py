@@ -103,7 +103,7 @@ class Context(lean.NativeContext):
         return library
 
     def post_lowering(self, mod: Any, library: codegen.CodeLibrary) -> None:
-        """Finish a function."""
+        """Finish a function after it was lowered."""
         if self.fastmath:
             fastmathpass.rewrite_module(mod, self.fastmath)
         library.add_linking_library(self._counting)

@@ -18,7 +18,7 @@ PREFERENCES = {"ui.prefersReducedMotion": 1, "app.normandy.enabled": False}
 
 
 class Firefox:
-    """One tab."""
+    """One tab of a Firefox."""
 
     def __init__(self, socket):
         self._socket, self._count = socket, 0

@@ -268,7 +268,7 @@ class Reader:
 
     @property
     def t(self):
-        """The time shown."""
+        """The time that the page shows."""
         return self.get("parkade.t")
 
     @property

@@ -71,7 +71,7 @@ class Case:
         return f"n={self.n}, d={self.d}, β={self.beta:g}, T={self.t_end:g}, {self.seed}{more}"
 
     def model(self):
-        """The model."""
+        """The model of the case."""
         return pk.Attention(d=self.d, beta=self.beta, V=self.V, mask=self.mask)
 
 
@@ -102,7 +102,7 @@ class Given(Case):
         return f"{super().__str__()}, {self.name}"
 
     def model(self):
-        """The model."""
+        """The model of the case."""
         return self.given
 
 

@@ -1,4 +1,4 @@
-"""Tokenizers."""
+"""Tokenizers of the formats that models come with."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def _step(state: Any) -> None:
 
 @njit()
 def _next(state: Any) -> Any:
-    """64 random bits."""
+    """The next 64 random bits."""
     _step(state)
     turns = state[0] >> _TURNS
     bits = state[0] ^ state[1]

@@ -33,7 +33,7 @@ def _explicit(field: Field, n: int, columns: int) -> explicit.ExplicitWork:
 
 @njit()
 def _projections(field: Field, n: int) -> Projections:
-    """As `projections.allocate_projections`."""
+    """The arrays of `projections.allocate_projections`, for pages."""
     count, ranks, width = field.keys.shape[0], field.values.shape[0], padded(n)
     return Projections(
         floats((n, field.own_value.shape[0])),
@@ -45,7 +45,7 @@ def _projections(field: Field, n: int) -> Projections:
 
 @njit()
 def _linear(field: Field, n: int, columns: int) -> Linear:
-    """As `field_linear.allocate`."""
+    """The arrays of `field_linear.allocate`, for pages."""
     heads, size = field.slopes.size, columns - 1
     offsets = integers((n + 1,))
     for k in range(n):
@@ -70,7 +70,7 @@ def _linear(field: Field, n: int, columns: int) -> Linear:
 
 @njit()
 def _implicit(field: Field, n: int, columns: int) -> FieldWork:
-    """As `field_stages.workspace`."""
+    """The arrays of `field_stages.workspace`, for pages."""
     clock, size = floats((CLOCK.size,)), columns - 1
     set_clock(clock)
     return FieldWork(

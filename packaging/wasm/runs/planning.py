@@ -49,7 +49,7 @@ class Head(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What to run."""
+    """What a run is asked for."""
 
     n: int
     frozen: int  # tokens that rest

@@ -33,7 +33,7 @@ _KINDS = tuple(_NUMBERS.get(case.kind, _OTHER) for case in CASES)
 
 
 class Model(NamedTuple):
-    """One causal head."""
+    """A model with one causal head."""
 
     product: Array  # (d, d): KᵀQ
     value: Array  # (d, d): V

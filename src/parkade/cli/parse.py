@@ -57,7 +57,7 @@ def tokens(option: str, path: Path) -> Array:
 
 
 def numbers(option: str, text: str) -> Array:
-    """Comma-separated numbers."""
+    """An array of comma-separated numbers."""
     try:
         return np.array([float(part) for part in text.split(",")])
     except ValueError:

@@ -40,14 +40,14 @@ class _Output(_Stream):
     """Standard output: its errors name it. After an error it is silent."""
 
     def write(self, text: str) -> int:
-        """Write text."""
+        """Write text to standard output."""
         if text == "":  # click probes the stream this way and would hide the error
             return 0
         with self._named():
             return int(self._stream.write(text))
 
     def flush(self) -> None:
-        """Write the buffer."""
+        """Write what is in the buffer."""
         with self._named():
             self._stream.flush()
 

@@ -103,7 +103,7 @@ class Path:
 
     @property
     def n(self) -> int:
-        """Number of tokens."""
+        """The number of tokens."""
         return int(self.tokens.shape[1])
 
     @property
@@ -120,22 +120,22 @@ class Path:
     # Only simulations have these; in a `Trajectory` they are fields.
     @cached_property
     def frozen(self) -> Array:
-        """No fixed tokens."""
+        """An empty array: there are no fixed tokens."""
         return np.empty((0, self.d))
 
     @cached_property
     def frozen_weights(self) -> Array:
-        """No weights."""
+        """An empty array: there are no fixed tokens."""
         return np.empty(0)
 
     @cached_property
     def trusted_until(self) -> float:
-        """Infinite."""
+        """Always infinite: nothing was computed here."""
         return math.inf
 
     @property
     def phase_known_until(self) -> float:
-        """Infinite."""
+        """Always infinite: nothing was computed here."""
         return math.inf
 
     @cached_property
@@ -145,7 +145,7 @@ class Path:
 
     @cached_property
     def dense(self) -> Array | None:
-        """No dense output."""
+        """None: there is no dense output."""
         return None
 
     def __repr__(self) -> str:

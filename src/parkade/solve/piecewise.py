@@ -54,7 +54,7 @@ class Piecewise:
 
     @property
     def time(self) -> float:
-        """The time reached."""
+        """The time of the last step."""
         return self._time
 
     @property
@@ -67,11 +67,11 @@ class Piecewise:
         return self._plan.pieces[self._number]
 
     def end(self) -> object:
-        """Nothing follows."""
+        """None: no model follows the last one."""
         return None
 
     def resume(self, end: object) -> None:
-        """Nothing comes before."""
+        """Nothing to take over: no model comes before the first."""
 
     def advance(self, most: int) -> Steps | None:
         """Take steps with one model; first go on to the next one at its start."""

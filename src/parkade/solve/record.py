@@ -21,7 +21,7 @@ class Recorder(Protocol):
         """Add the ends and dense output of some steps, in order."""
 
     def result(self) -> Record:
-        """The recorded data."""
+        """The steps recorded so far."""
 
 
 def recorder(times: Any, x0: Array, method: str, d: int) -> Recorder:

@@ -31,12 +31,12 @@ class Solver:
 
     @property
     def model(self) -> Model:
-        """The model."""
+        """The model that is simulated."""
         return self.problem.model
 
     @property
     def options(self) -> Options:
-        """The options."""
+        """The options of the simulation."""
         return self.problem.options
 
     def run(

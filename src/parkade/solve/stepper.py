@@ -43,11 +43,11 @@ class Stepper(Protocol):
         """Start; an integrator may change process-wide settings while it runs."""
 
     def __exit__(self, *error: Any) -> None:
-        """Restore these settings."""
+        """Restore the settings of the process."""
 
     @property
     def time(self) -> float:
-        """The time reached."""
+        """The time of the last step."""
 
     @property
     def rejected(self) -> int:

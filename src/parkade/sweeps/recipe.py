@@ -105,7 +105,7 @@ class Recipe:
 
     @property
     def total(self) -> int:
-        """Number of simulations."""
+        """The number of simulations."""
         return math.prod(self.shape)
 
     @property

@@ -22,7 +22,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
     """A server of files that prints nothing."""
 
     def log_message(self, *args):
-        """Nothing."""
+        """Print nothing for a request."""
 
 
 @pytest.fixture(scope="module")

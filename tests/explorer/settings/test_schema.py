@@ -22,7 +22,7 @@ DESCRIBED = {field["name"]: field for field in schema(Settings)}
 
 @dataclass(frozen=True)
 class More(Settings):
-    """Two more settings."""
+    """Settings with two more fields."""
 
     wind: Annotated[
         float, Number(label="wind", symbol="σ", low=0, high=1, slider=Slider(0, 0.5))

@@ -96,7 +96,7 @@ def position(settings: Mapping[str, Any]) -> Position | None:
 
 
 def norm_of(settings: Mapping[str, Any]) -> Norm:
-    """The normalisation."""
+    """The normalisation that the settings name."""
     return Mix(MIX_TIME) if settings["norm"] == "mix" else norms.read(settings["norm"])
 
 

@@ -104,7 +104,7 @@ class CompiledStepper(ABC):
 
     @property
     def time(self) -> float:
-        """The time reached."""
+        """The time of the last step."""
         return float(self._work.clock[clock.TIME]) - self._origin
 
     @property
@@ -136,7 +136,7 @@ class CompiledStepper(ABC):
         return first_step(float(end.clock[clock.STEP]), change, frobenius(ours.value))
 
     def advance(self, most: int) -> Steps | None:
-        """Take steps."""
+        """Take at most `most` steps."""
         if most > len(self._room.times):
             self._room = Room(*(np.empty((most, *part.shape[1:])) for part in self._room))
         some = Room(*(part[:most] for part in self._room))

@@ -47,7 +47,7 @@ class NoisyFieldStepper(FieldStepper):
         return None
 
     def resume(self, end: object) -> None:
-        """Begin anew."""
+        """Nothing to take over: begin anew."""
 
     def resting(self) -> int:
         """None: noise moves them all."""

@@ -64,7 +64,7 @@ class Naive:
 
     @property
     def time(self) -> float:
-        """The time reached."""
+        """The time of the last step."""
         return self._t
 
     @property
@@ -164,7 +164,7 @@ class NaiveExplicit(Naive):
         self._h = min(h, self._longest_first_step(speed))
 
     def advance(self, most: int) -> Steps | None:
-        """Take steps."""
+        """Take at most `most` steps."""
         times: list[float] = []
         tokens, dense = [], []
         while len(times) < most and self._t < self._t_end:

@@ -39,7 +39,7 @@ class NaiveImplicit(Naive):
         self._growth, self._place = np.zeros(len(x0)), x0.copy()
 
     def advance(self, most: int) -> Steps | None:
-        """Take steps."""
+        """Take at most `most` steps."""
         times: list[float] = []
         tokens, dense = [], []
         while len(times) < most and self._t < self._t_end:

@@ -47,7 +47,7 @@ class NaiveSplitting(Naive):
         return 0
 
     def advance(self, most: int) -> Steps | None:
-        """Take steps."""
+        """Take at most `most` steps."""
         times: list[float] = []
         states: list[Array] = []
         while len(times) < most and self._t < self._t_end:
@@ -79,12 +79,12 @@ class NaiveSplitting(Naive):
         return moved
 
     def _drift(self, state: Array, t: float, h: float) -> Array:
-        """The midpoint rule."""
+        """A step of the midpoint rule, without noise."""
         middle = self.retract(state + 0.5 * h * self.velocity(t, state))
         return self.retract(state + h * self.velocity(t + 0.5 * h, middle))
 
     def _whole(self, state: Array, t: float, h: float, cells: int) -> Array:
-        """A step."""
+        """A step: half of the noise, the drift, the other half."""
         half = cells // 2
         state = self._scatter(state, Span(t, 0.5 * h, half, 0, half, 0.0))
         state = self._drift(state, t, h)
