@@ -15,7 +15,7 @@ from support.marks import many
 from support.transformers import assembled
 
 import parkade as pk
-from parkade.base.errors import StuckError
+from parkade.base.errors import StuckError, UnfinishedError
 
 CASES, GROUP = many(30, 300), 10
 TOL = 1e-6
@@ -85,13 +85,13 @@ def check(number):
     ours = assembled(model)
     try:
         end, _ = solve(model, theta, logs, (0.0, t_end))
-    except NoSolutionError:  # a length vanishes
+    except NoSolutionError:
         end = None
     for method in ["explicit"] + ["implicit"] * ours.triangular:
         radii = np.exp(logs) if ours.radii else None
         try:
             run = pk.simulate(ours, theta, t_end, radii=radii, method=method, tol=TOL)
-        except StuckError as error:
+        except (StuckError, UnfinishedError) as error:
             if end is None:
                 continue
             return f"{method}: {error}"
