@@ -11,6 +11,7 @@ says what they were made from. They are part of the repository, so that everybod
 from __future__ import annotations
 
 import argparse
+import ast
 import gzip
 import hashlib
 import json
@@ -26,6 +27,8 @@ from pathlib import Path
 from link import link
 
 from parkade.engine.compile.sources import digest_of_code
+from parkade.explorer.settings.rules import DIMENSIONS
+from parkade.explorer.standalone.shared import METHODS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -33,8 +36,8 @@ ENGINES = ROOT / "src" / "parkade" / "explorer" / "engines"
 RECORD = "engines.json"
 
 NAMES = (
-    *(f"{method}{d}" for d in (2, 3) for method in ("explicit", "implicit")),
-    *(f"{method}field" for method in ("explicit", "implicit", "splitting")),
+    *(f"{method}{d}" for d in DIMENSIONS for method in ("explicit", "implicit")),
+    *(f"{method}field" for method in METHODS),
     *("plan", "fieldplan", "scene"),
 )
 EXTRA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
@@ -45,20 +48,16 @@ LARGEST = 90_000
 """Most bytes of an engine, compressed."""
 
 
-SHARED = (
-    *("base/constants.py", "model/schedule.py", "model/spectrum.py", "runs/interpolation.py"),
-    *(f"solve/lowering/{name}.py" for name in ("brownian", "handover", "lower")),
-    *(f"solve/planning/{name}.py" for name in ("plan", "rules", "sums")),
-    *(f"analysis/{name}.py" for name in ("centers", "ending", "merging", "sentences")),
-    *(f"explorer/scenes/{name}.py" for name in ("forecast", "frames", "groups", "theory_line")),
-    "explorer/settings/parts.py",
-    *(
-        f"theory/{name}.py"
-        for name in ("conditions", "forecast", "guarantees", "meeting", "parking")
-    ),
-    "theory/table.py",
-)
-"""Files outside of the engine with functions and sentences that modules have, too."""
+def shared_sources(own: list[Path], library: Path) -> list[Path]:
+    """Files of the library, outside of the engine, from which our own files import something."""
+    names = {"analysis.merging"}  # `standalone/shared.py` has a number from it
+    for path in own:
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("parkade."):
+                module = node.module.removeprefix("parkade.")
+                names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+    files = (library.joinpath(*name.split(".")).with_suffix(".py") for name in names)
+    return sorted(f for f in files if f.exists() and f.relative_to(library).parts[0] != "engine")
 
 
 def digest_of_sources() -> str:
@@ -68,7 +67,7 @@ def digest_of_sources() -> str:
     """
     library = ROOT / "src" / "parkade"
     own = [path for path in sorted(HERE.rglob("*.py")) if path.name != "build.py"]
-    paths = [*sorted((library / "engine").rglob("*.py")), *own, *(library / n for n in SHARED)]
+    paths = [*sorted((library / "engine").rglob("*.py")), *own, *shared_sources(own, library)]
     code = digest_of_code((str(path.relative_to(ROOT)), path.read_bytes()) for path in paths)
     digest = hashlib.sha256(code.encode())
     for path in sorted([*HERE.rglob("*.c"), *HERE.rglob("*.zig")]):

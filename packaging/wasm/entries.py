@@ -1,9 +1,9 @@
 """What a page calls: functions on a table of slots, compiled from the engine's source.
 
-A run begins with an `Input` in the table. `begin` adds a `State`, and what of it the page reads, as
-an `Output`; `advance` takes steps, and `excess` compares harmonic sums with direct ones. If there
-was another model before, `resume` takes over what that has left, an `Earlier` in the place of the
-input. Each kind of engine has its own. `interpolate` is the same for all kinds of a method.
+A run begins with a `HeadInput` in the table. `begin` adds a `HeadRun`, and a `RunOutput` for the
+page; `advance` takes steps, and `excess` compares harmonic sums with direct ones. If another model
+came before, `resume` takes over its end, an `EarlierModel` in the place of the input. Each kind of
+engine has its own functions, but `interpolate` is the same for all kinds of a method.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numba import carray, typeof, types
 from numerics.eigenvalues import eigenvalues
-from runs.pieces import EARLIER, Watch, in_time, resume, start_clock, watch_of
+from runs.pieces import EARLIER_MODEL, RoundingWatch, in_time, resume, start_clock, watch_of
 from runs.room import ROOM
 from slots import TABLE, count, floats, reader, write
 
@@ -27,14 +27,12 @@ from parkade.engine.steps.methods import METHODS
 from parkade.engine.sums.pairwise import velocity_rows
 from parkade.engine.system import Dims, System, unrolled
 from parkade.engine.vectors import frobenius
-
-INPUT, OUTPUT, STATE, SLOTS = 0, 32, 64, 256
-"""Where things begin in the table, and how many slots it has."""
+from parkade.explorer.standalone.shared import INPUT, OUTPUT, SLOTS, STATE
 
 Entries: TypeAlias = dict[str, tuple[Callable[..., Any], Any]]
 
 
-class Input(NamedTuple):
+class HeadInput(NamedTuple):
     """What a run starts from: the fields of a `System`, and tokens in its frame."""
 
     tokens: Array  # (n, d)
@@ -47,16 +45,16 @@ class Input(NamedTuple):
     room: int  # most steps of one call
 
 
-class Output(NamedTuple):
+class RunOutput(NamedTuple):
     """What the page reads after each call."""
 
     clock: Array
     tokens: Array  # (n, d)
     steps: Steps
-    watch: Watch
+    watch: RoundingWatch
 
 
-class State(NamedTuple):
+class HeadRun(NamedTuple):
     """A run between calls."""
 
     system: System
@@ -66,7 +64,7 @@ class State(NamedTuple):
     times: Array
 
 
-class Between(NamedTuple):
+class StepMoment(NamedTuple):
     """A step, and room for the tokens at a moment inside it."""
 
     start: Array
@@ -90,7 +88,7 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
     engine, dims, harmonic = METHODS[method], unrolled(d), kind == "harmonic"
     make_room, advance_engine, dense = ROOM[method, kind], engine.advance, engine.dense
     read_input = reader(typeof(_EXAMPLE))
-    state = State(
+    state = HeadRun(
         System(
             *(_EXAMPLE.frozen,) * 4,
             frozen_weights=_EXAMPLE.frozen_weights,
@@ -108,7 +106,7 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
     )
     kept = typeof(state)
     assert STATE + count(kept) <= SLOTS
-    read_state, read_earlier = reader(kept), reader(typeof(EARLIER))
+    read_state, read_earlier = reader(kept), reader(typeof(EARLIER_MODEL))
 
     def begin(table: Any) -> None:
         given = read_input(table, INPUT)
@@ -134,8 +132,8 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
         )
         work = make_room(n, d)
         start_clock(work.clock, given.times)
-        write(table, STATE, State(system, given.tokens, work, steps, given.times))
-        write(table, OUTPUT, Output(work.clock, given.tokens, steps, watch_of(work)))
+        write(table, STATE, HeadRun(system, given.tokens, work, steps, given.times))
+        write(table, OUTPUT, RunOutput(work.clock, given.tokens, steps, watch_of(work)))
 
     def advance(table: Any, t_end: float, tol: float, most: int) -> int:
         system, x, work, room, times = read_state(table, STATE)
@@ -192,7 +190,7 @@ def _excess(system: System, dims: Dims, x: Array, checked: int) -> float:
 
 
 def _interpolate(method: str) -> tuple[Callable[..., Any], Any]:
-    read, inside = reader(typeof(BETWEEN)), METHODS[method].interpolate
+    read, inside = reader(typeof(STEP_MOMENT)), METHODS[method].interpolate
 
     def interpolate(table: Any, theta: float) -> None:
         start, end, dense, out = read(table, INPUT)
@@ -217,7 +215,7 @@ def _find(matrix: Any, n: int, out: Any) -> int:
 
 
 _STEPS = Steps(np.empty(1), np.empty((1, 1, 1)), np.empty((1, 1, 1, 1)))
-_EXAMPLE = Input(
+_EXAMPLE = HeadInput(
     tokens=np.empty((1, 1)),
     frozen=np.empty((1, 1)),
     frozen_weights=np.empty(1),
@@ -227,4 +225,4 @@ _EXAMPLE = Input(
     times=np.empty(1),
     room=1,
 )
-BETWEEN = Between(*(np.empty((1, 1)),) * 2, np.empty((1, 1, 1)), np.empty((1, 1)))
+STEP_MOMENT = StepMoment(*(np.empty((1, 1)),) * 2, np.empty((1, 1, 1)), np.empty((1, 1)))

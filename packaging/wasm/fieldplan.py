@@ -1,59 +1,44 @@
 """What a page calls before the steps of a transformer, as `plan` for one plain head.
 
 `schedule` finds the pieces of a β that grows. `lower` makes a model, or one of several in a row,
-ready for the engine, by the rules of `solve`. `texts` are the sentences that belong to numbers.
+ready for the engine, by the rules of `solve`.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from entries import INPUT, OUTPUT, Entries
+from entries import Entries
 from numba import typeof, types
 from numerics import draws
 from runs import lowering
 from runs.framing import multiply, phase_known_until
-from runs.parts import Drawn, draw_parts
+from runs.parts import PartsRequest, draw_parts
 from slots import TABLE, floats, reader, write
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.steps import splitting
 from parkade.engine.steps.brownian import BrownianNoise
+from parkade.engine.sums import pairwise
 from parkade.engine.system import LOG2E
 from parkade.explorer.settings.limits import Limits
-from parkade.explorer.settings.parts import MIX_TIME, STILL
+from parkade.explorer.settings.parts import MIX_TIME
+from parkade.explorer.standalone.shared import ANY_METHOD, INPUT, METHODS, OUTPUT, VERDICTS
 from parkade.model import schedule as schedules
-from parkade.model.parts.position import Rope
 from parkade.solve.lowering import brownian, handover
-from parkade.solve.planning import plan, rules
-from parkade.solve.planning.sums import Sums
+from parkade.solve.planning import rules, sums
 from parkade.theory import meeting
 
-VERDICTS = (
-    *rules.VERDICTS,
-    ("explicit", plan.NOT_CAUSAL),
-    ("splitting", plan.IN_TURN),
-)
-TEXTS = {
-    "verdicts": VERDICTS,
-    "engine": Sums("direct", "", 0.0, 0.0, parts=True).describe(2),
-    "norms": lowering.NORMS,
-    "instead": rules.VERDICTS[rules.INSTEAD][1],
-    "until": MIX_TIME,  # the first norm of "mix"
-    "still": STILL,  # noise that is none
-    "base": Rope().base,
-}
-_TEXTS = np.frombuffer(json.dumps(TEXTS, ensure_ascii=False).encode(), dtype=np.uint8)
 _TOKEN_STEPS = Limits().token_steps
-_NOT_CAUSAL, _IN_TURN = len(rules.VERDICTS), len(rules.VERDICTS) + 1
-_NONE, _EXPLICIT, _IMPLICIT = range(3)  # methods that pieces have in common
+_NOT_CAUSAL, _IN_TURN = len(VERDICTS) - 2, len(VERDICTS) - 1
+_IMPLICIT = METHODS.index("implicit")
 
 # Functions of the library, compiled here.
-_is_short = njit()(rules.is_short)
+_is_short, _step_seconds = njit()(rules.is_short), njit()(rules.step_seconds)
+_pair_seconds, _parts_seconds = njit()(pairwise.seconds), njit()(sums.parts_seconds)
 _cluster_radius, _thermal_radius = njit()(meeting.cluster_radius), njit()(meeting.thermal_radius)
 _first_time = njit()(handover.first_time)
 _root_of, _step_within = njit()(brownian.root_of), njit()(brownian.step_within)
@@ -62,7 +47,7 @@ _division = njit(error_model="numpy")(schedules.division)
 _PER_DECADE, _UNIT = 20, 1.0  # as `Schedule.of` has them by default
 
 
-class Given(NamedTuple):
+class TransformerInput(NamedTuple):
     """A model, and its tokens."""
 
     tokens: Array  # (n, d), or (n, d + 1) with ln r; they enter the frame
@@ -71,7 +56,7 @@ class Given(NamedTuple):
     numbers: Array  # as _lower has them
 
 
-class Found(NamedTuple):
+class TransformerPlan(NamedTuple):
     """The fields of a `Field`, the frame, and what a plan says."""
 
     tokens: Array
@@ -94,7 +79,9 @@ class Found(NamedTuple):
     numbers: Array
 
 
-_read_given = reader(typeof(Given(np.empty((1, 1)), np.empty((1, 1, 1)), np.empty(1), np.empty(1))))
+_read_input = reader(
+    typeof(TransformerInput(np.empty((1, 1)), np.empty((1, 1, 1)), np.empty(1), np.empty(1)))
+)
 
 
 def entries() -> Entries:
@@ -104,7 +91,6 @@ def entries() -> Entries:
         "schedule": (_schedule, types.void(TABLE, number, number, number)),
         "lower": (_lower, types.void(TABLE)),
         "first": (_first, number(TABLE, number, number, types.int32)),
-        "texts": (_texts, types.void(TABLE)),
     }
 
 
@@ -139,8 +125,8 @@ def _first(table: Any, start: float, duration: float, drifts: int) -> float:
 
 
 def _lower(table: Any) -> None:
-    given = _read_given(table, INPUT)
-    heads, rank, width, gain, sample = given.parts
+    model = _read_input(table, INPUT)
+    heads, rank, width, gain, sample = model.parts
     (
         beta,
         t_end,  # of the run
@@ -156,15 +142,17 @@ def _lower(table: Any) -> None:
         piece,
         method,  # of all pieces
         turns,  # whether the norm lets a frame turn
-    ) = given.numbers
-    drawn = Drawn(int(heads), int(rank), int(width), gain, sample)
-    parts = draw_parts(given.matrices[0], given.matrices[1], given.matrices[2], drawn)
+        window,  # places to which tokens attend
+    ) = model.numbers
+    drawn = PartsRequest(int(heads), int(rank), int(width), gain, sample)
+    parts = draw_parts(model.matrices[0], model.matrices[1], model.matrices[2], drawn)
     traits = lowering.traits_of(parts, beta)
     may_turn = width == 0.0 and turns != 0.0
     verdict = _verdict(traits, t_end, causal != 0.0, heat, may_turn)
-    long = method == _IMPLICIT or (method == _NONE and verdict == rules.CAUSAL)
+    long = method == _IMPLICIT or (method == ANY_METHOD and verdict == rules.CAUSAL)
     frame = lowering.transformer_frame(traits, long, may_turn)
     arrays = lowering.arrays_of(parts, traits, beta, frame)
+    n = model.tokens.shape[0]
     count, m, d = parts.Q.shape
     slopes, shown = floats((count,)), floats((2, count * m, d))
     angles = floats((count, m // 2 if rope != 0.0 else 0))
@@ -176,8 +164,8 @@ def _lower(table: Any) -> None:
             for c in range(d):
                 shown[0, h * m + i, c] = beta * parts.Q[h, i, c]
                 shown[1, h * m + i, c] = parts.K[h, i, c]
-    _enter(given.tokens, frame.basis)
-    numbers = floats((21,))
+    _enter(model.tokens, frame.basis)
+    numbers = floats((22,))
     late = _first_time(start, duration, frame.drifts)
     numbers[0], numbers[1] = verdict, frame.leading
     numbers[2] = lowering.floor_of(traits, frame, width > 0.0)
@@ -189,17 +177,22 @@ def _lower(table: Any) -> None:
     numbers[12] = _cluster_radius(traits.sharpness, thermal)
     numbers[13] = phase_known_until(frame, tol)
     numbers[14] = lowering.steps_for(int(norm), traits.rate, t_end, MIX_TIME)
-    most = 0.0
+    most, cells = 0.0, 0
     if heat > 0.0:
-        _set_noise(traits, d, heat, duration, tol, draws.words_of(seed, int(piece)), numbers[14:20])
+        words = draws.words_of(seed, int(piece))
+        cells = _set_noise(traits, d, heat, duration, tol, words, numbers[14:20])
         most = numbers[14]
         numbers[14] = t_end / most
-    numbers[20] = _longest(int(norm), traits.rate, given.tokens.shape[0], most)
+    numbers[20] = _longest(int(norm), traits.rate, n, most)
+    pairs = min((0.5 if causal != 0.0 else 1.0) * n * n, n * window)
+    attention = count * _pair_seconds(pairs, m)
+    velocity = _parts_seconds(attention, count, n, d, int(width))
+    numbers[21] = _step_seconds(velocity, long, 0, cells * n * d)
     write(
         table,
         OUTPUT,
-        Found(
-            given.tokens,
+        TransformerPlan(
+            model.tokens,
             arrays.queries,
             arrays.keys,
             traits.reach,
@@ -278,20 +271,18 @@ def _set_noise(
     tol: float,
     words: Any,
     out: Array,
-) -> None:
-    """Set the longest step, √(2/κ), the root, the first step and the key, as `brownian`."""
+) -> int:
+    """Set the longest step, √(2/κ), the root, the first step and the key; as `solve.brownian`.
+
+    Returns the number of cells of the longest step.
+    """
     kappa = 1.0 / heat
     root, scale = _root_of(traits.rate, kappa), math.sqrt(2.0 / kappa)
     noise = BrownianNoise(scale, False, root, words)
     most = splitting.longest(d, noise, tol)
+    cells = splitting.cells_of(most, d, noise, tol)
     out[0], out[1], out[2] = most, scale, root
     most = min(most, duration, _reach_within(traits.sharpness, traits.rate))
     out[3] = _step_within(root, most)
     out[4], out[5] = words[0], words[1]
-
-
-def _texts(table: Any) -> None:
-    out = floats((_TEXTS.size,))
-    for i in range(_TEXTS.size):
-        out[i] = _TEXTS[i]
-    write(table, OUTPUT, (out,))
+    return cells

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from entries import BETWEEN, Entries, Output, eigenvalues_entry
+from entries import STEP_MOMENT, Entries, RunOutput, eigenvalues_entry
 from numba import typeof, types
 from numba.extending import register_jitable
 from runs.field_room import EXAMPLE_NOISE, FIELD_ROOM, FIELD_WORK, splitting_room
-from runs.pieces import EARLIER, in_time, resume, start_clock, watch_of
+from runs.pieces import EARLIER_MODEL, in_time, resume, start_clock, watch_of
 from slots import TABLE, count, floats, reader, write
 
 from parkade.base.types import Array
@@ -25,13 +25,11 @@ from parkade.engine.steps.clock import STEP, TIME
 from parkade.engine.steps.integrator import Goal, Steps
 from parkade.engine.steps.methods import METHODS
 from parkade.engine.system import SMALL_D, unrolled
+from parkade.explorer.standalone.shared import FIELD_OUTPUT, FIELD_STATE, INPUT, SLOTS
 from parkade.runs import interpolation
 
-INPUT, OUTPUT, STATE, SLOTS = 0, 72, 96, 256
-"""Where things begin in the table, and how many slots it has."""
 
-
-class Input(NamedTuple):
+class FieldInput(NamedTuple):
     """What a run starts from."""
 
     tokens: Array  # (n, d) in the frame; or (n, d + 1), with ln r
@@ -40,7 +38,7 @@ class Input(NamedTuple):
     field: Field
 
 
-class NoisyInput(NamedTuple):
+class NoisyFieldInput(NamedTuple):
     """The same for a run with noise."""
 
     tokens: Array
@@ -52,7 +50,7 @@ class NoisyInput(NamedTuple):
     step: float  # the first
 
 
-class State(NamedTuple):
+class FieldRun(NamedTuple):
     """A run between calls."""
 
     field: Field
@@ -67,11 +65,11 @@ def field_entries(method: str) -> Entries:
     engine, dims, noisy = METHODS[method], unrolled(SMALL_D), method == "splitting"
     advance_engine, dense = engine.advance, engine.dense
     given_kind = typeof(_NOISY if noisy else _EXAMPLE)
-    kept_kind = typeof(State(_FIELD, _TWO, FIELD_WORK[method], _STEPS, _ONE))
-    assert count(given_kind) <= OUTPUT
-    assert STATE + count(kept_kind) <= SLOTS
+    kept_kind = typeof(FieldRun(_FIELD, _TWO, FIELD_WORK[method], _STEPS, _ONE))
+    assert count(given_kind) <= FIELD_OUTPUT
+    assert FIELD_STATE + count(kept_kind) <= SLOTS
     read_input, read_state = reader(given_kind), reader(kept_kind)
-    read_earlier = reader(typeof(EARLIER))
+    read_earlier = reader(typeof(EARLIER_MODEL))
 
     @register_jitable
     def finish(table: Any, given: Any, work: Any) -> None:
@@ -82,8 +80,8 @@ def field_entries(method: str) -> Entries:
             floats((given.room, dense, n, columns)),
         )
         start_clock(work.clock, given.times)
-        write(table, STATE, State(given.field, given.tokens, work, steps, given.times))
-        write(table, OUTPUT, Output(work.clock, given.tokens, steps, watch_of(work)))
+        write(table, FIELD_STATE, FieldRun(given.field, given.tokens, work, steps, given.times))
+        write(table, FIELD_OUTPUT, RunOutput(work.clock, given.tokens, steps, watch_of(work)))
 
     def begin_noisy(table: Any) -> None:
         given = read_input(table, INPUT)
@@ -100,14 +98,14 @@ def field_entries(method: str) -> Entries:
     make_room = None if noisy else FIELD_ROOM[method]
 
     def advance(table: Any, t_end: float, tol: float, most: int) -> int:
-        field, x, work, room, times = read_state(table, STATE)
+        field, x, work, room, times = read_state(table, FIELD_STATE)
         steps = Steps(room.times[:most], room.tokens[:most], room.dense[:most])
         taken = advance_engine(field, dims, x, work, Goal(t_end, tol, False), steps)
         in_time(steps.times, taken, work.clock[TIME] >= t_end, times)
         return taken
 
     def take_over(table: Any) -> None:
-        state, before = read_state(table, STATE), read_earlier(table, INPUT)
+        state, before = read_state(table, FIELD_STATE), read_earlier(table, INPUT)
         resume(state.field, state.work, before)
 
     found: Entries = {
@@ -124,8 +122,8 @@ def field_entries(method: str) -> Entries:
 
 def _interpolate(method: str) -> tuple[Callable[..., Any], Any]:
     """The function that finds a state inside a step: tokens in dimension d, and ln r if any."""
-    read, inside = reader(typeof(BETWEEN)), METHODS[method].interpolate
-    between = njit()(interpolation.BETWEEN[method])
+    read, inside = reader(typeof(STEP_MOMENT)), METHODS[method].interpolate
+    between = njit()(interpolation.STEP_MOMENT[method])
 
     def interpolate(table: Any, theta: float, dimension: int) -> None:
         start, end, dense, out = read(table, INPUT)
@@ -179,5 +177,5 @@ _FIELD = Field(
     stretch=0.0,
     table=None,
 )
-_EXAMPLE = Input(_TWO, _ONE, 1, _FIELD)
-_NOISY = NoisyInput(_TWO, _ONE, 1, _FIELD, EXAMPLE_NOISE, _ONE, 0.0)
+_EXAMPLE = FieldInput(_TWO, _ONE, 1, _FIELD)
+_NOISY = NoisyFieldInput(_TWO, _ONE, 1, _FIELD, EXAMPLE_NOISE, _ONE, 0.0)

@@ -2,12 +2,10 @@
 
 `draw` and `matrix` are random numbers. `measure` knows distances that follow from the model alone,
 `park` centres. `choose` plans a run of the tokens that move.
-`texts` are the sentences that belong to numbers.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +14,7 @@ from numba import typeof, types
 from numerics import draws
 from runs import planning
 from runs.framing import phase_known_until
-from runs.planning import Wanted
+from runs.planning import RunRequest
 from slots import TABLE, floats, reader, write
 
 from parkade.analysis import centers
@@ -25,35 +23,33 @@ from parkade.engine.compile.jit import njit
 from parkade.engine.search import balls
 from parkade.explorer.settings.limits import Limits
 from parkade.solve.planning import rules
-from parkade.solve.planning.sums import descriptions
 from parkade.theory import meeting, parking
 
-TEXTS = {"verdicts": rules.VERDICTS, "engines": {d: descriptions(d) for d in (2, 3)}}
-_TEXTS = np.frombuffer(json.dumps(TEXTS, ensure_ascii=False).encode(), dtype=np.uint8)
 _TOKEN_STEPS = Limits().token_steps
 
 # Functions of the library, compiled here.
 _separation, _consumption = njit()(centers.separation), njit()(centers.consumption_radius)
 _cluster_radius, _ball = njit()(meeting.cluster_radius), njit()(parking.ball)
+_step_seconds = njit()(rules.step_seconds)
 
 
-class Model(NamedTuple):
+class ModelInput(NamedTuple):
     """The matrices of a model, and its numbers."""
 
     matrices: Array  # (3, d, d): V, Q, K
     numbers: Array  # β, c, T, tol, causal, implicit
 
 
-class Given(NamedTuple):
+class PlanInput(NamedTuple):
     """A model, and the tokens that move and rest."""
 
-    model: Model
+    model: ModelInput
     free: Array  # (n, d)
     held: Array  # (m, d)
 
 
-class Found(NamedTuple):
-    """The plan of a run."""
+class HeadPlan(NamedTuple):
+    """A plan."""
 
     free: Array  # in the frame, as all that follows
     held: Array
@@ -67,9 +63,9 @@ class Found(NamedTuple):
 
 
 _ONE, _TWO, _THREE = (np.empty((1,) * rank) for rank in (1, 2, 3))
-_MODEL = Model(_THREE, _ONE)
-_read_tokens, _read_model, _read_given = (
-    reader(typeof(example)) for example in (_TWO, _MODEL, Given(_MODEL, _TWO, _TWO))
+_MODEL = ModelInput(_THREE, _ONE)
+_read_tokens, _read_model, _read_input = (
+    reader(typeof(example)) for example in (_TWO, _MODEL, PlanInput(_MODEL, _TWO, _TWO))
 )
 
 
@@ -82,7 +78,6 @@ def entries() -> Entries:
         "measure": (_measure, types.void(TABLE)),
         "park": (_park, types.void(TABLE, number)),
         "choose": (_choose, types.void(TABLE)),
-        "texts": (_texts, types.void(TABLE)),
     }
 
 
@@ -95,14 +90,14 @@ def _matrix(table: Any, seed: float, name: int) -> None:
 
 
 def _measure(table: Any) -> None:
-    given = _read_model(table, INPUT)
-    V, Q, K = given.matrices[0], given.matrices[1], given.matrices[2]
-    beta, c = given.numbers[0], given.numbers[1]
+    model = _read_model(table, INPUT)
+    V, Q, K = model.matrices[0], model.matrices[1], model.matrices[2]
+    beta, c = model.numbers[0], model.numbers[1]
     head = planning.head_of(V, Q, K, beta)
-    found = floats((5,))
-    found[0], found[1] = _separation(c, beta), _consumption(beta)
-    found[2], found[3], found[4] = _cluster_radius(head.sharpness, 0.0), head.rate, head.sharpness
-    write(table, OUTPUT, (found, head.product))
+    out = floats((5,))
+    out[0], out[1] = _separation(c, beta), _consumption(beta)
+    out[2], out[3], out[4] = _cluster_radius(head.sharpness, 0.0), head.rate, head.sharpness
+    write(table, OUTPUT, (out, head.product))
 
 
 def _park(table: Any, delta: float) -> None:
@@ -116,42 +111,40 @@ def _park(table: Any, delta: float) -> None:
 @njit(allocates=True)
 def _fates(x: Array, delta: float, out: Array) -> None:
     sign, bound = _ball(delta)
-    found, _ = balls.by_scan(x, sign, bound, True)
+    fates, _ = balls.by_scan(x, sign, bound, True)
     for k in range(out.size):
-        out[k] = found[k]
+        out[k] = fates[k]
 
 
 def _choose(table: Any) -> None:
-    given = _read_given(table, INPUT)
-    model, numbers = given.model, given.model.numbers
+    model, free, held = _read_input(table, INPUT)
+    numbers = model.numbers
     beta, t_end, tol = numbers[0], numbers[2], numbers[3]
     causal, implicit = numbers[4] != 0.0, numbers[5] != 0.0
-    draws.units(given.free)
-    draws.units(given.held)
-    n = given.free.shape[0]
+    draws.units(free)
+    draws.units(held)
+    n, d = free.shape
     head = planning.head_of(model.matrices[0], model.matrices[1], model.matrices[2], beta)
-    wanted = Wanted(n, given.held.shape[0], causal, t_end, tol, implicit)
-    verdict, frame = planning.verdict_on(head, wanted)
+    request = RunRequest(n, held.shape[0], causal, t_end, tol, implicit)
+    verdict, frame = planning.verdict_on(head, request)
     is_implicit = planning.IMPLICIT[verdict]
-    sums = planning.sums_of(head, wanted, is_implicit, frame.attracts)
+    sums = planning.sums_of(head, request, is_implicit, frame.attracts)
     query = planning.query_of(head, frame)
-    found = floats((12,))
-    found[0], found[1] = verdict, sums.accuracy
-    found[2] = planning.floor_of(query, frame, sums.accuracy)
-    found[3] = planning.floor_of(query, frame, 0.0)  # with direct sums
-    found[4] = planning.stretch_of(frame)
-    found[5], found[6], found[7] = frame.leading, frame.rotates, frame.attracts
-    found[8] = frame.drifts
-    found[9] = phase_known_until(frame, tol)
-    found[10] = 0.0 if is_implicit else planning.steps_for(head.rate, t_end)
-    found[11] = planning.longest(head.rate, n, _TOKEN_STEPS)
-    free, held = planning.entered(frame, given.free), planning.entered(frame, given.held)
+    coupled = 0 if causal else n * (d - 1)
+    out = floats((16,))
+    out[0], out[1] = verdict, sums.accuracy
+    out[2] = planning.floor_of(query, frame, sums.accuracy)
+    out[3] = planning.floor_of(query, frame, 0.0)  # with direct sums
+    out[4] = planning.stretch_of(frame)
+    out[5], out[6], out[7] = frame.leading, frame.rotates, frame.attracts
+    out[8] = frame.drifts
+    out[9] = phase_known_until(frame, tol)
+    out[10] = 0.0 if is_implicit else planning.steps_for(head.rate, t_end)
+    out[11] = planning.longest(head.rate, n, _TOKEN_STEPS)
+    out[12] = sums.table.shape[0]
+    out[13] = _step_seconds(sums.seconds, is_implicit, coupled, 0)
+    out[14] = _step_seconds(sums.direct_seconds, is_implicit, coupled, 0)
+    out[15] = 0.0 if held.size else frame.turning
+    free, held = planning.entered(frame, free), planning.entered(frame, held)
     arrays = frame.V, frame.B, sums.table, frame.basis, frame.spin
-    write(table, OUTPUT, Found(free, held, query, *arrays, found))
-
-
-def _texts(table: Any) -> None:
-    out = floats((_TEXTS.size,))
-    for i in range(_TEXTS.size):
-        out[i] = _TEXTS[i]
-    write(table, OUTPUT, (out,))
+    write(table, OUTPUT, HeadPlan(free, held, query, *arrays, out))

@@ -2,15 +2,13 @@
 
 `begin` makes room for the steps of a run, `take` adds some. `show` chooses frames, `merge` finds
 clusters and `label` names them in each frame; `link` names clusters that part again; `consume`
-counts tokens around centres. `predict` is the final configuration, `foretell` the forecast of
+counts tokens around centres. `predict` is the final configuration, `forecast` the forecast of
 merges; `judge` compares the end with what is predicted, and `capture` with Theorem 5.2. What they
-find stays in the table, for the page and for those that come later. `texts` are all sentences.
+find stays in the table, for the page and for those that come later.
 """
 
 from __future__ import annotations
 
-import json
-from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,44 +21,23 @@ from scenes import forecast as scene_forecast
 from scenes import frames as scene_frames
 from scenes import merges as scene_merges
 from scenes import run as scene_run
-from scenes.ending import Model
-from scenes.final import Final
-from scenes.forecast import Given, Told
-from scenes.merges import Events, Plateaus
-from scenes.run import Indices, Run, Steps
+from scenes.ending import EndingModel
+from scenes.final import FinalNumbers
+from scenes.forecast import ForecastInput, ForecastMerges
+from scenes.merges import MergeEvents, PlateauArrays
+from scenes.run import Indices, SceneRun, StepChunk
 from slots import TABLE, count, floats, integers, reader, write
 
-from parkade.analysis import sentences
-from parkade.analysis.merging import merge_tree
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.search.neighbours import components, count_near
-from parkade.explorer.scenes.forecast import SINCE
-from parkade.explorer.scenes.groups import HALVINGS
-from parkade.explorer.scenes.theory_line import SENTENCES as LINES
-from parkade.theory.guarantees import SENTENCES as WINDOW
+from parkade.explorer.standalone.shared import INPUT, SCENE
 from parkade.theory.meeting import FORMING_TIME
-from parkade.theory.table import CASES, PHRASES
 
-INPUT, RUN, SHOWN, FOUND, LABELS, FINAL, TOLD, OUTPUT = 0, 32, 64, 80, 112, 120, 136, 150
-"""Where things begin in the table."""
-
-_DEFAULTS = signature(merge_tree).parameters
-
-TEXTS = {
-    "cases": [case._asdict() for case in CASES],
-    "phrases": PHRASES,
-    "lines": LINES,
-    "window": WINDOW,
-    "closeness": {"near": sentences.NEAR, "inside": sentences.INSIDE, "within": sentences.CLOSE},
-    "since": SINCE,
-    "halvings": {"scene": HALVINGS, "stairs": _DEFAULTS["halvings"].default},
-    "plain": {"norm": "post", "heads": 1, "mlp": 0, "encoding": "none", "noise": 0.0},
-}
-_TEXTS = np.frombuffer(json.dumps(TEXTS, ensure_ascii=False).encode(), dtype=np.uint8)
+RUN, FRAMES, CLUSTERS, LABELS, FINAL, FORECAST, OUTPUT = SCENE.values()
 
 
-class Start(NamedTuple):
+class RunStart(NamedTuple):
     """Where a run starts, and how much room its steps take."""
 
     tokens: Array  # (n, d): all of them
@@ -71,31 +48,31 @@ class Start(NamedTuple):
     lengths: int  # 1 if tokens have lengths, else 0
 
 
-class Shown(NamedTuple):
-    """The frames of a scene."""
+class FrameArrays(NamedTuple):
+    """The frames."""
 
     times: Array  # (F,)
     tokens: Array  # (F, n, d)
     logs: Array  # (F, n): ln r, or (0, 0)
 
 
-class Found(NamedTuple):
-    """The clusters of a run."""
+class ClusterArrays(NamedTuple):
+    """Clusters."""
 
-    events: Events
-    plateaus: Plateaus
+    events: MergeEvents
+    plateaus: PlateauArrays
     arrivals: Array  # (n,)
 
 
-class Law(NamedTuple):
-    """The matrices and numbers of a model."""
+class SceneModel(NamedTuple):
+    """What moves tokens."""
 
     product: Array  # (d, d): KᵀQ
     value: Array  # (d, d): V
     numbers: Array  # (4,): β, |V|, β|KᵀQ|, and the radius of clusters
 
 
-class Labels(NamedTuple):
+class FrameLabels(NamedTuple):
     """The leader of each token in each frame, and the number of clusters."""
 
     leaders: Indices  # (F, n)
@@ -114,34 +91,33 @@ def entries() -> Entries:
         "link": (_link, types.void(TABLE, number)),
         "consume": (_consume, types.void(TABLE, number)),
         "predict": (_predict, types.void(TABLE)),
-        "foretell": (_foretell, types.int32(TABLE)),
+        "forecast": (_forecast, types.int32(TABLE)),
         "judge": (_judge, types.void(TABLE, some)),
         "capture": (_capture, types.int32(TABLE, number)),
-        "texts": (_texts, types.void(TABLE)),
     }
 
 
 _ONE, _TWO, _THREE, _FOUR = (np.empty((1,) * rank) for rank in (1, 2, 3, 4))
 _WHOLE = np.empty(1, dtype=np.int64)
-_EVENTS, _PLATEAUS = Events(_ONE, *(_WHOLE,) * 3), Plateaus(*(_ONE,) * 3, _WHOLE)
+_EVENTS, _PLATEAUS = MergeEvents(_ONE, *(_WHOLE,) * 3), PlateauArrays(*(_ONE,) * 3, _WHOLE)
 _KINDS = {
-    INPUT: Steps(_ONE, _THREE, _FOUR, _TWO, _WHOLE),
-    RUN: Run(1, _ONE, _THREE, _FOUR, _TWO, _THREE, _TWO, 1.0),
-    SHOWN: Shown(_ONE, _THREE, _TWO),
-    FOUND: Found(_EVENTS, _PLATEAUS, _ONE),
-    LABELS: Labels(np.empty((1, 1), dtype=np.int64), _WHOLE),
-    FINAL: Final(_ONE, _TWO, _TWO, _ONE),
-    TOLD: Told(_ONE, *(_WHOLE,) * 3),
+    INPUT: StepChunk(_ONE, _THREE, _FOUR, _TWO, _WHOLE),
+    RUN: SceneRun(1, _ONE, _THREE, _FOUR, _TWO, _THREE, _TWO, 1.0),
+    FRAMES: FrameArrays(_ONE, _THREE, _TWO),
+    CLUSTERS: ClusterArrays(_EVENTS, _PLATEAUS, _ONE),
+    LABELS: FrameLabels(np.empty((1, 1), dtype=np.int64), _WHOLE),
+    FINAL: FinalNumbers(_ONE, _TWO, _TWO, _ONE),
+    FORECAST: ForecastMerges(_ONE, *(_WHOLE,) * 3),
     OUTPUT: (_ONE,),
 }
 _ENDS = [first + count(typeof(kind)) for first, kind in _KINDS.items()]
 assert all(end <= first for end, first in zip(_ENDS, list(_KINDS)[1:], strict=False))
 
-_read_start = reader(typeof(Start(_TWO, _TWO, 1, 1, 1, 1)))
-_read_law = reader(typeof(Law(_TWO, _TWO, _ONE)))
+_read_start = reader(typeof(RunStart(_TWO, _TWO, 1, 1, 1, 1)))
+_read_law = reader(typeof(SceneModel(_TWO, _TWO, _ONE)))
 _read_which = reader(typeof(_WHOLE))
 _read_steps, _read_run, _read_shown, _read_found, _read_final = (
-    reader(typeof(_KINDS[place])) for place in (INPUT, RUN, SHOWN, FOUND, FINAL)
+    reader(typeof(_KINDS[place])) for place in (INPUT, RUN, FRAMES, CLUSTERS, FINAL)
 )
 
 
@@ -150,7 +126,7 @@ def _begin(table: Any) -> None:
     n, d = given.tokens.shape
     steps, dense, lengths = given.steps, given.dense, given.lengths
     plane = floats((2, d))
-    run = Run(
+    run = SceneRun(
         given.method,
         floats((steps + 1,)),
         floats((steps + 1, n, d)),
@@ -181,40 +157,42 @@ def _show(table: Any) -> None:
         scene_run.turn(run, times[i], tokens[i])
         if run.logs.size > 0:
             scene_run.logs_at(run, times[i], logs[i])
-    write(table, SHOWN, Shown(times, tokens, logs))
+    write(table, FRAMES, FrameArrays(times, tokens, logs))
 
 
 def _merge(table: Any, halvings: int) -> None:
     run = _read_run(table, RUN)
     _, rate, _, radius = _read_law(table, INPUT).numbers
     n, end = run.tokens.shape[1], run.times[run.times.size - 1]
-    room = Events(floats((n,)), integers((n,)), integers((n,)), integers((n,)))
+    room = MergeEvents(floats((n,)), integers((n,)), integers((n,)), integers((n,)))
     many = scene_merges.merges(run, radius, halvings, room)
     arrivals = floats((n,))
     scene_merges.arrivals(room, many, arrivals)
-    more = Plateaus(floats((n + 1,)), floats((n + 1,)), floats((n + 1,)), integers((n + 1,)))
+    more = PlateauArrays(floats((n + 1,)), floats((n + 1,)), floats((n + 1,)), integers((n + 1,)))
     forming = FORMING_TIME / (rate if rate > 0.0 else 1.0)
     long = scene_merges.plateaus(arrivals, end, forming, more)
-    events = Events(room.times[:many], room.absorbed[:many], room.into[:many], room.sizes[:many])
-    plateaus = Plateaus(
+    events = MergeEvents(
+        room.times[:many], room.absorbed[:many], room.into[:many], room.sizes[:many]
+    )
+    plateaus = PlateauArrays(
         more.starts[:long], more.ends[:long], more.lifetimes[:long], more.clusters[:long]
     )
-    write(table, FOUND, Found(events, plateaus, arrivals))
+    write(table, CLUSTERS, ClusterArrays(events, plateaus, arrivals))
 
 
 def _label(table: Any) -> None:
-    shown, found = _read_shown(table, SHOWN), _read_found(table, FOUND)
+    shown, found = _read_shown(table, FRAMES), _read_found(table, CLUSTERS)
     frames, n = shown.tokens.shape[0], shown.tokens.shape[1]
     leaders, counts = integers((frames, n)), integers((frames,))
     for i in range(frames):
         counts[i] = scene_merges.leaders(
             shown.tokens[i], found.arrivals, shown.times[i], leaders[i]
         )
-    write(table, LABELS, Labels(leaders, counts))
+    write(table, LABELS, FrameLabels(leaders, counts))
 
 
 def _consume(table: Any, radius: float) -> None:
-    shown, centers = _read_shown(table, SHOWN), _read_which(table, INPUT)
+    shown, centers = _read_shown(table, FRAMES), _read_which(table, INPUT)
     shares = floats((shown.times.size,))
     _shares(shown.tokens, centers, radius, shares)
     write(table, OUTPUT, shares)
@@ -228,12 +206,12 @@ def _shares(tokens: Array, centers: Indices, radius: float, out: Array) -> None:
 
 
 def _link(table: Any, radius: float) -> None:
-    shown = _read_shown(table, SHOWN)
+    shown = _read_shown(table, FRAMES)
     frames, n = shown.tokens.shape[0], shown.tokens.shape[1]
     leaders, counts = integers((frames, n)), integers((frames,))
     for i in range(frames):
         counts[i] = _linked(shown.tokens[i], radius, leaders[i])
-    write(table, LABELS, Labels(leaders, counts))
+    write(table, LABELS, FrameLabels(leaders, counts))
 
 
 @njit(allocates=True)
@@ -248,22 +226,22 @@ def _linked(x: Array, radius: float, out: Indices) -> int:
 def _predict(table: Any) -> None:
     V = _read_law(table, INPUT).value
     d = V.shape[0]
-    out = Final(floats((8,)), floats((d, d)), floats((d, d)), floats((d,)))
+    out = FinalNumbers(floats((8,)), floats((d, d)), floats((d, d)), floats((d,)))
     scene_final.final(V, out)
     write(table, FINAL, out)
 
 
-def _foretell(table: Any) -> int:
+def _forecast(table: Any) -> int:
     law, run = _read_law(table, INPUT), _read_run(table, RUN)
-    found, final = _read_found(table, FOUND), _read_final(table, FINAL)
+    found, final = _read_found(table, CLUSTERS), _read_final(table, FINAL)
     n, end = run.tokens.shape[1], run.times[run.times.size - 1]
-    room = Told(floats((n,)), integers((n,)), integers((n,)), integers((2,)))
+    room = ForecastMerges(floats((n,)), integers((n,)), integers((n,)), integers((2,)))
     beta, _, _, radius = law.numbers
-    given = Given(run.tokens[0], law.product, final, beta, radius, end)
+    given = ForecastInput(run.tokens[0], law.product, final, beta, radius, end)
     many = scene_forecast.forecast(given, found.events, room)
     some = max(many, 0)
-    told = Told(room.times[:some], room.absorbed[:some], room.into[:some], room.right)
-    write(table, TOLD, told)
+    told = ForecastMerges(room.times[:some], room.absorbed[:some], room.into[:some], room.right)
+    write(table, FORECAST, told)
     return many
 
 
@@ -271,7 +249,7 @@ def _judge(table: Any, causal: int) -> None:
     law, run, final = _read_law(table, INPUT), _read_run(table, RUN), _read_final(table, FINAL)
     beta, rate, sharpness, _ = law.numbers
     out = floats((2,))
-    model = Model(law.product, law.value, beta, rate, sharpness)
+    model = EndingModel(law.product, law.value, beta, rate, sharpness)
     scene_ending.judge(model, run, final, causal != 0, out)
     write(table, OUTPUT, out)
 
@@ -283,10 +261,3 @@ def _capture(table: Any, beta: float) -> int:
     fits = scene_capture.capture(run.tokens[0], run.tokens[run.times.size - 1], held, beta, out)
     write(table, OUTPUT, out)
     return fits
-
-
-def _texts(table: Any) -> None:
-    out = floats((_TEXTS.size,))
-    for i in range(_TEXTS.size):
-        out[i] = _TEXTS[i]
-    write(table, OUTPUT, out)

@@ -25,7 +25,7 @@ FEATURES = ("simd128", "bulk-memory", "bulk-memory-opt", "nontrapping-fptoint", 
 """What a browser must know: all of them do since 2023."""
 
 
-class Library(lean.LinkedLibrary):
+class WasmLibrary(lean.LinkedLibrary):
     """One function, with all that it calls, as Numba wrote it."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
@@ -36,10 +36,10 @@ class Library(lean.LinkedLibrary):
         return False
 
 
-class Codegen(lean.NativeCodegen):
+class WasmCodegen(lean.NativeCodegen):
     """A code generator whose machine is WebAssembly."""
 
-    _library_class = Library
+    _library_class = WasmLibrary
 
     def _init(self, llvm_module: Any) -> None:
         binding.initialize_all_targets()
@@ -74,13 +74,13 @@ class Codegen(lean.NativeCodegen):
         return bytes(self._tm.emit_object(module))
 
 
-class Context(lean.NativeContext):
+class WasmContext(lean.NativeContext):
     """How types and operations become code for WebAssembly."""
 
     def init(self) -> None:
         """Use the code generator above."""
         super().init()
-        self._internal_codegen = Codegen("parkade.wasm")
+        self._internal_codegen = WasmCodegen("parkade.wasm")
 
     @cached_property
     def call_conv(self) -> callconv.MinimalCallConv:
@@ -109,15 +109,15 @@ class Context(lean.NativeContext):
         library.add_linking_library(self._counting)
 
 
-def install() -> Context:
+def install() -> WasmContext:
     """From now on, all of the engine is compiled for WebAssembly."""
     descriptor = lean.Inner.targetdescr
-    context = Context(descriptor.typing_context, lean.NAME)
+    context = WasmContext(descriptor.typing_context, lean.NAME)
     descriptor.__dict__["_toplevel_target_context"] = context
     return context
 
 
-def compile_all(context: Context, entries: dict[str, tuple[Any, Any]]) -> bytes:
+def compile_all(context: WasmContext, entries: dict[str, tuple[Any, Any]]) -> bytes:
     """An object file with functions by name, each given with the signature of its arguments."""
     module = binding.parse_assembly(str(context.codegen()._create_empty_module("engine")))
     for name, (function, signature) in entries.items():

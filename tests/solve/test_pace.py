@@ -26,8 +26,8 @@ X0 = pk.sphere.uniform(10, 3, seed=1)
 
 
 def test_a_run_that_never_settles_ends_with_one_sentence(monkeypatch):
-    monkeypatch.setattr(pace, "_SECONDS", 0.2)
-    with pytest.raises(pk.UnfinishedError) as error:
+    monkeypatch.setattr(pace, "SECONDS", 0.2)
+    with pytest.raises(pk.UnfinishedError) as told:
         pk.simulate(RESTLESS, X0, 1e9)
     sentence = str(error.value)
     for word in ("t=1e+09", "steps it is at t=", "hours", "partial=True", "max_steps"):
@@ -63,8 +63,8 @@ def test_many_runs_have_the_same_limits():
 
 def test_explicit_steps_that_are_too_short_give_way_to_implicit_ones(monkeypatch):
     """The token rests where two forces balance: explicit steps are limited by 1/(β|KᵀQ||V|)."""
-    monkeypatch.setattr(pace, "_SECONDS", 0.0)
-    monkeypatch.setattr(pace, "_LONG", 0.0)
+    monkeypatch.setattr(pace, "SECONDS", 0.0)
+    monkeypatch.setattr(pace, "LONG", 0.0)
     model = pk.Attention(d=2, beta=1e6, K=-1.0)
     x0, frozen = pk.sphere.from_angles([1.5]), pk.sphere.from_angles([0.0, 2.0])
     run = pk.simulate(model, x0, 20.0, frozen=frozen)
@@ -77,8 +77,8 @@ def test_explicit_steps_that_are_too_short_give_way_to_implicit_ones(monkeypatch
 
 @pytest.mark.parametrize("method", ["explicit", "implicit"])
 def test_a_steady_pace_is_enough(method, monkeypatch):
-    monkeypatch.setattr(pace, "_SECONDS", 0.0)
-    monkeypatch.setattr(pace, "_LONG", 0.0)
+    monkeypatch.setattr(pace, "SECONDS", 0.0)
+    monkeypatch.setattr(pace, "LONG", 0.0)
     effort = Effort(1e-3)
     steady = Pace(method, 1e60, 1e-6, effort)
     for steps in range(100, 60_000, 100):  # a hundred steps per decade
@@ -107,8 +107,8 @@ def _rotated(V):
     ],
 )
 def test_the_sentence_says_what_is_known_of_the_model(V, reason, monkeypatch):
-    monkeypatch.setattr(pace, "_SECONDS", 0.1)
-    with pytest.raises(pk.UnfinishedError) as error:
+    monkeypatch.setattr(pace, "SECONDS", 0.1)
+    with pytest.raises(pk.UnfinishedError) as told:
         pk.simulate(pk.Attention(V=V, beta=2.0), pk.sphere.uniform(6, len(V), seed=2), 1e30)
     assert reason in str(error.value)
 
@@ -119,7 +119,7 @@ COMPLEX_BLOCK = np.kron(np.eye(2), [[1.0, -2.0], [2.0, 1.0]]) + np.diag([1.0, 1.
 @pytest.mark.parametrize("V", [COMPLEX_BLOCK, _rotated(COMPLEX_BLOCK)])
 @pytest.mark.parametrize("method", ["auto", "implicit"])
 def test_a_complex_jordan_block_is_named(V, method, monkeypatch):
-    monkeypatch.setattr(pace, "_SECONDS", 0.02)
+    monkeypatch.setattr(pace, "SECONDS", 0.02)
     with pytest.raises(pk.UnfinishedError) as error:
         pk.simulate(pk.Attention(V=V), pk.sphere.uniform(6, 4, seed=2), 1e12, method=method)
     assert "a complex pair with ω=2 and (nearly) defective, a Jordan block" in str(error.value)
@@ -154,7 +154,7 @@ def test_slow_steps_that_turn_forever_are_stopped_after_few():
 
 
 def test_a_run_that_turns_forever_is_judged_by_a_few_steps(monkeypatch):
-    monkeypatch.setattr(pace, "_SECONDS", 0.0)
+    monkeypatch.setattr(pace, "SECONDS", 0.0)
     model = pk.Attention(V=SKEW + np.eye(3), Q=np.diag([1.0, 2.0, 3.0]), beta=1.0)
     run = pk.simulate(model, X0, 1e9, method="implicit", partial=True)
     assert "complex pair" in run.stats.stopped

@@ -178,14 +178,14 @@ def test_max_steps_counts_all_pieces(most):
 
 def test_a_stuck_piece_is_judged_by_its_own_end(monkeypatch):
     """Tokens that circle each other until t = 40 do not stop a run that settles afterwards."""
-    for name in ("_SECONDS", "_LONG", "_MANY"):
+    for name in ("SECONDS", "LONG", "MANY"):
         monkeypatch.setattr(pace, name, 0.0)
-    monkeypatch.setattr(pace, "_FEW", {"explicit": (20, 20), "implicit": (20, 20)})
-    monkeypatch.setattr(pace, "_EVERY", 10)
+    monkeypatch.setattr(pace, "FEW", {"explicit": (20, 20), "implicit": (20, 20)})
+    monkeypatch.setattr(pace, "EVERY", 10)
     watch = pace.Pace("implicit", 1e60, 1e-6, pace.Effort(1.0))
     watch.begin(0, (0.0, 40.0))
     assert "too slow to reach t=40" in [watch.judge(s, 0.1 * s) for s in range(10, 60, 10)][-1]
-    monkeypatch.setattr(pace, "_MANY", 1e4)
+    monkeypatch.setattr(pace, "MANY", 1e4)
     watch = pace.Pace("implicit", 1e60, 1e-6, pace.Effort(1.0))
     watch.begin(0, (0.0, 40.0))
     assert not any(watch.judge(steps, 0.1 * steps) for steps in range(10, 400, 10))
@@ -194,8 +194,8 @@ def test_a_stuck_piece_is_judged_by_its_own_end(monkeypatch):
 
 
 def test_a_run_that_never_settles_is_stopped(monkeypatch):
-    monkeypatch.setattr(pace, "_SECONDS", 0.0)
-    monkeypatch.setattr(pace, "_FEW", {"implicit": (3000, 3000)})
+    monkeypatch.setattr(pace, "SECONDS", 0.0)
+    monkeypatch.setattr(pace, "FEW", {"implicit": (3000, 3000)})
     restless = pk.Attention(V=SKEW, beta=1.0)
     x0 = pk.sphere.uniform(10, 3, seed=1)
     schedule = pk.Schedule([0, 5, 1e7], [1, 2, 1])

@@ -12,12 +12,12 @@ from parkade.analysis.centers import KINDS, consumption_radius
 from parkade.analysis.clusters import default_radius
 from parkade.explorer.scenes.compute import compute_run
 from parkade.explorer.settings.limits import Limits, tol_of
+from parkade.explorer.settings.rules import knowledge
 from parkade.explorer.settings.settings import Settings
-from parkade.explorer.standalone.bundle import bundle
-from parkade.explorer.standalone.export import PAGE
 from parkade.runs.rotation import turn
 from parkade.solve.options import Options
 from parkade.solve.solver import Solver
+from support.wasm import page_script
 
 CHUNK = 64
 
@@ -25,7 +25,7 @@ _BEGIN = """(text) => {
   const { Assembly } = $assembly;
   globalThis.bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   globalThis.moduleOfScenes = bytes(text);
-  globalThis.assembly = new Assembly(new WebAssembly.Module(moduleOfScenes));
+  globalThis.assembly = new Assembly(new WebAssembly.Module(moduleOfScenes), shared);
 }"""
 
 _MAKE = """([what, plan, wanted, steps, chunk]) => {
@@ -92,7 +92,7 @@ class Assembled:
     def __init__(self, page, change=lambda module: module):
         self.page = page
         page.goto("about:blank")
-        page.add_script_tag(content=bundle(PAGE / "compute" / "assembly.js"))
+        page.add_script_tag(content=page_script("assembly", "check"))
         module = files("parkade.explorer").joinpath("engines/scene.wasm").read_bytes()
         page.evaluate(_BEGIN, base64.b64encode(change(module)).decode())
 
@@ -106,7 +106,10 @@ class Assembled:
         dense = np.concatenate([frame.enter(run.dense[..., :d]), run.dense[..., d:]], axis=-1)
         steps = {"times": run.times[1:], "tokens": states[1:], "dense": dense}
         packed = {name: _packed(values) for name, values in steps.items()}
-        wanted = settings.to_dict()
+        wanted = self.page.evaluate(
+            "([all, limits]) => $check.effective(all, limits)",
+            [settings.to_dict(), knowledge()["limits"]],
+        )
         return self.page.evaluate(_MAKE, [what, plan, wanted, packed, CHUNK])
 
 

@@ -6,6 +6,7 @@ import base64
 
 import numpy as np
 
+from parkade.explorer.settings.rules import knowledge
 from parkade.explorer.settings.settings import FIELDS, Settings
 from parkade.solve.options import Hooks, Options, default_tol
 from parkade.solve.solver import Solver
@@ -26,12 +27,12 @@ _PLAN = """(wanted) => {
     if (value[Symbol.iterator]) return [...value].map(plain);
     return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]));
   };
-  return plain(planner.plan(wanted));
+  return plain(planner.plan($check.effective(wanted, limits)));
 }"""
 
 _FOLLOW = """(wanted) => {
-  const { problem, method, columns, frame } = planner.plan(wanted);
-  const chunks = [...new $engine.Engine(modules[$engine.moduleOf(problem)]).run(problem)];
+  const { problem, method, columns, frame } = planner.plan($check.effective(wanted, limits));
+  const chunks = [...new $engine.Engine(modules[$engine.moduleOf(problem)], shared).run(problem)];
   const last = chunks.at(-1);
   return {
     method,
@@ -50,7 +51,7 @@ class FieldPlanned:
     def __init__(self, page):
         self.page = page
         page.goto("about:blank")
-        page.add_script_tag(content=page_script("fieldplanner", "engine"))
+        page.add_script_tag(content=page_script("fieldplanner", "engine", "check"))
         engines = {f"{m}{d}": engine(m, d) for m in ("explicit", "implicit") for d in (2, 3)}
         engines |= {f"{m}field": engine(m) for m in ("explicit", "implicit", "splitting")}
         for name in ("plan", "fieldplan"):
@@ -58,10 +59,12 @@ class FieldPlanned:
         for name, code in engines.items():
             page.evaluate(_LOAD, [name, base64.b64encode(code).decode()])
         page.evaluate(
-            """() => {
-              const plain = new $planner.Planner(modules.plan);
-              globalThis.planner = new $fieldplanner.FieldPlanner(modules.fieldplan, plain);
-            }"""
+            """(limits) => {
+              globalThis.limits = limits;
+              const plain = new $planner.Planner(modules.plan, shared);
+              globalThis.planner = new $fieldplanner.FieldPlanner(modules.fieldplan, shared, plain);
+            }""",
+            knowledge()["limits"],
         )
 
     def plan(self, settings):

@@ -12,6 +12,7 @@ import numpy as np
 from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.engine.field.field import EVERYTHING, Field
+from parkade.explorer.settings.rules import DIMENSIONS
 from parkade.model.transformer import Transformer
 from parkade.solve.lowering.brownian import first_step, noise_of
 from parkade.solve.lowering.frame import Frame
@@ -20,9 +21,6 @@ from parkade.solve.lowering.lower import prepare, prepare_field
 from parkade.solve.options import Problem
 from parkade.solve.planning.plan import Plan, choose
 from parkade.solve.solver import Solver, first_state
-
-DIMENSIONS = (2, 3)
-"""Those that pages have engines for."""
 
 
 def engine(method: str, d: int | None = None) -> bytes:

@@ -23,7 +23,7 @@ TOL = 1e-6
 _BEGIN = """(text) => {
   const bytes = (packed) => Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
   globalThis.compiled = (packed) => new WebAssembly.Module(bytes(packed));
-  globalThis.planner = new $planner.Planner(compiled(text));
+  globalThis.planner = new $planner.Planner(compiled(text), shared);
   globalThis.engines = {};
   // JSON has neither arrays of floats nor infinity.
   globalThis.plain = (value) => {
@@ -129,7 +129,7 @@ class Planned:
         for method in ("explicit", "implicit"):
             name = f"{method}{setting.d}"
             if name not in self._there:
-                make = "([n, text]) => { engines[n] = new $engine.Engine(compiled(text)); }"
+                make = "([n, text]) => { engines[n] = new $engine.Engine(compiled(text), shared); }"
                 self.page.evaluate(make, [name, _packed(engine(method, setting.d))])
                 self._there.add(name)
         return self.page.evaluate(_RUN, [setting.wanted(), direct])

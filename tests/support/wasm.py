@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -13,6 +14,7 @@ from parkade.base import check
 from parkade.explorer.settings.settings import Settings
 from parkade.explorer.standalone.bundle import bundle
 from parkade.explorer.standalone.export import PAGE
+from parkade.explorer.standalone.shared import shared
 from parkade.runs.trajectory import Trajectory
 from parkade.solve.options import Hooks, Options, default_tol
 from parkade.solve.solver import Solver, first_state
@@ -35,7 +37,7 @@ _RUN = """([name, problem]) => {
     return pieces;
   };
   const begun = performance.now();
-  const engine = engines[name] ??= new Engine(new WebAssembly.Module(modules[name]));
+  const engine = engines[name] ??= new Engine(new WebAssembly.Module(modules[name]), shared);
   const chunks = [...engine.run(problem)];
   const result = Object.fromEntries(['times', 'tokens', 'dense']
     .map((part) => [part, chunks.map((chunk) => chunk[part])]));
@@ -107,8 +109,9 @@ class Given(Case):
 
 
 def page_script(*names):
-    """Modules of the page as a script, each in the constant $name."""
-    return bundle(*(PAGE / "compute" / f"{name}.js" for name in names))
+    """Modules of the page as a script, each in the constant $name; `shared` has their data."""
+    modules = bundle(*(PAGE / "compute" / f"{name}.js" for name in names))
+    return f"{modules}\nglobalThis.shared = {json.dumps(shared())};"
 
 
 def engine_script():

@@ -17,7 +17,7 @@ from parkade.engine.vectors import frobenius
 from parkade.solve.lowering.frame import COUPLED, LEADING_MARGIN
 
 
-class Frame(NamedTuple):
+class RunFrame(NamedTuple):
     """The arrays of a frame, and its traits."""
 
     basis: Array
@@ -28,6 +28,7 @@ class Frame(NamedTuple):
     rotates: bool
     attracts: bool
     drifts: bool
+    turning: float  # the slowest rate at which tokens rotate forever; 0 if they do not
 
 
 @njit()
@@ -106,17 +107,20 @@ def _gather(T: Array, W: Array) -> None:
 
 
 @njit()
-def _turns(T: Array, margin: float) -> bool:
-    """As `frame._turns`, for the eigenvalues of a quasi-triangular matrix."""
+def _turning(T: Array, margin: float) -> float:
+    """The slowest rate at which leading eigenvalues of a quasi-triangular matrix turn tokens.
+
+    It is 0 if none of them does.
+    """
     d = T.shape[0]
-    size, top = 1e-300, -np.inf
+    size, top, slowest = 1e-300, -np.inf, np.inf
     for i in range(d):
         size = max(size, math.hypot(T[i, i], _imaginary(T, i)))
         top = max(top, T[i, i])
     for i in range(d):
         if T[i, i] >= top - LEADING_MARGIN * size and _imaginary(T, i) > margin * size:
-            return True
-    return False
+            slowest = min(slowest, _imaginary(T, i))
+    return slowest if slowest < np.inf else 0.0
 
 
 @njit()
@@ -155,7 +159,7 @@ def _is_defective(B: Array) -> bool:
 
 
 @njit(allocates=True)
-def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> Frame:
+def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> RunFrame:
     """The frame of one head, with its KᵀQ: for long runs, or the model's own coordinates."""
     d = V.shape[0]
     W, T, S, B, spin = (
@@ -167,7 +171,7 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> Frame:
     )
     _basis(V, T, W)
     _gather(T, W)
-    turns, zero = _turns(T, LEADING_MARGIN), SNAP * spectral_norm(V)
+    turning, zero = _turning(T, LEADING_MARGIN), SNAP * spectral_norm(V)
     leading = T[0, 0]
     for i in range(1, d):
         leading = max(leading, T[i, i])
@@ -178,8 +182,8 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> Frame:
             for c in range(d):
                 T[r, c] = V[r, c]
                 B[r, c] = V[r, c] - (leading if r == c else 0.0)
-        return Frame(W, spin, T, B, leading, turns, attracts, False)
-    if may_turn and _turns(T, SNAP):
+        return RunFrame(W, spin, T, B, leading, turning > 0.0, attracts, False, turning)
+    if may_turn and _turning(T, SNAP) > 0.0:
         for r in range(d):
             for c in range(d):
                 S[r, c] = (T[r, c] - T[c, r]) / 2
@@ -188,7 +192,7 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> Frame:
         other = np.empty((d, d))
         inside(product, W, other)
         if commute(S, T) and commute(S, other):
-            turns = False
+            turning = 0.0
         else:
             for r in range(d):
                 for c in range(d):
@@ -207,11 +211,11 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> Frame:
         for c in range(r + 1):
             spin[r, c] = (spin[r, c] - spin[c, r]) / 2
             spin[c, r] = -spin[r, c]
-    return Frame(W, spin, T, B, leading, turns, attracts, _is_defective(B))
+    return RunFrame(W, spin, T, B, leading, turning > 0.0, attracts, _is_defective(B), turning)
 
 
 @njit(allocates=True)
-def phase_known_until(frame: Frame, tol: float) -> float:
+def phase_known_until(frame: RunFrame, tol: float) -> float:
     """As `rotation.phase_known_until`: when rounding may have rotated tokens by more than `tol`."""
     spin = spectral_norm(frame.spin)
     return tol / (EPSILON * max(spin, spectral_norm(frame.V))) if spin > 0.0 else np.inf

@@ -6,23 +6,24 @@ from typing import NamedTuple
 
 import numpy as np
 from numerics.svd import largest_value, length_of_column, orthogonalize
-from runs.framing import Frame, commute, frame_of, inside, multiply
-from runs.parts import Parts
+from runs.framing import RunFrame, commute, frame_of, inside, multiply
+from runs.parts import ModelParts
 from slots import floats
 
 from parkade.base.constants import EPSILON
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
-from parkade.engine.field.field import NGPT, PERI, POST, PRE, SQRT
+from parkade.engine.field.field import NGPT, PERI, PRE, SQRT
 from parkade.engine.system import LOG2E
 from parkade.engine.vectors import frobenius
 from parkade.explorer.settings.limits import STABLE_STEP
+from parkade.explorer.standalone.shared import NORM_NUMBERS
 from parkade.solve.lowering.lower import LONGEST_STRETCH, RANK_TOLERANCE
 
-MIX = 5  # a norm of the page besides those of the engine
+MIX = NORM_NUMBERS["mix"]
 
 
-class Traits(NamedTuple):
+class TransformerTraits(NamedTuple):
     """What planning needs to know of a model; see `Transformer`."""
 
     V: Array  # (d, d): the sum over all heads
@@ -33,7 +34,7 @@ class Traits(NamedTuple):
     size: float  # the same with the root of the sum of squares for a norm
 
 
-class Arrays(NamedTuple):
+class LoweredArrays(NamedTuple):
     """The arrays of a `Field` that are not found elsewhere."""
 
     queries: Array
@@ -57,7 +58,7 @@ def _norm(matrix: Array) -> float:
 
 
 @njit(allocates=True)
-def traits_of(parts: Parts, beta: float) -> Traits:
+def traits_of(parts: ModelParts, beta: float) -> TransformerTraits:
     """The traits of a model."""
     heads, d = parts.Q.shape[0], parts.V.shape[0]
     V, products, reach = floats((d, d)), floats((heads, d, d)), floats((heads,))
@@ -73,11 +74,11 @@ def traits_of(parts: Parts, beta: float) -> Traits:
                 V[r, c] += parts.V[r, c]
     if parts.W1.shape[0] > 0:
         rate += _norm(parts.W2.T) * _norm(parts.W1)
-    return Traits(V, products, reach, rate, sharpness, size)
+    return TransformerTraits(V, products, reach, rate, sharpness, size)
 
 
 @njit(allocates=True)
-def transformer_frame(traits: Traits, long: bool, may_turn: bool) -> Frame:
+def transformer_frame(traits: TransformerTraits, long: bool, may_turn: bool) -> RunFrame:
     """As `frame.transformer_frame`: a frame that turns must leave all heads as they are."""
     frame = frame_of(traits.V, traits.products[0], long, may_turn)
     if not long or not may_turn:
@@ -93,14 +94,16 @@ def transformer_frame(traits: Traits, long: bool, may_turn: bool) -> Frame:
 
 
 @njit(allocates=True)
-def arrays_of(parts: Parts, traits: Traits, beta: float, frame: Frame) -> Arrays:
+def arrays_of(
+    parts: ModelParts, traits: TransformerTraits, beta: float, frame: RunFrame
+) -> LoweredArrays:
     """The arrays in a frame."""
     heads, m, d = parts.Q.shape
     p, W = parts.W1.shape[0], frame.basis
     V, left, right = np.empty((d, d)), np.empty((d, d)), np.empty((d, d))
     inside(parts.V, W, V)
     r = _factors(V, left, right)
-    found = Arrays(
+    found = LoweredArrays(
         floats((heads * m, d)),
         floats((heads * m, d)),
         floats((heads * r, d)),
@@ -160,14 +163,14 @@ def _factors(V: Array, left: Array, right: Array) -> int:
 
 
 @njit()
-def floor_of(traits: Traits, frame: Frame, has_mlp: bool) -> float:
+def floor_of(traits: TransformerTraits, frame: RunFrame, has_mlp: bool) -> float:
     """The share of its terms below which a force is rounding."""
     precise = frame.attracts and not has_mlp
     return 0.0 if precise else EPSILON * (4.0 + 0.5 * traits.size)
 
 
 @njit()
-def stretch_of(frame: Frame) -> float:
+def stretch_of(frame: RunFrame) -> float:
     """The longest step as a multiple of t."""
     return LONGEST_STRETCH if frame.drifts else np.inf
 
@@ -191,7 +194,3 @@ def steps_for(norm: int, rate: float, t: float, until: float) -> float:
     elif norm == NGPT:
         relaxations = t
     return relaxations / STABLE_STEP
-
-
-NORMS = {"post": POST, "pre": PRE, "peri": PERI, "ngpt": NGPT, "sqrt": SQRT, "mix": MIX}
-"""The norms of the page by name."""

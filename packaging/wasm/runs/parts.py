@@ -15,7 +15,7 @@ from parkade.engine.compile.jit import njit
 from parkade.explorer.settings.parts import HEADS_STREAM, MLP_STREAM
 
 
-class Parts(NamedTuple):
+class ModelParts(NamedTuple):
     """Heads that share V evenly, and an MLP."""
 
     Q: Array  # (H, m, d)
@@ -25,7 +25,7 @@ class Parts(NamedTuple):
     W2: Array  # (d, p)
 
 
-class Drawn(NamedTuple):
+class PartsRequest(NamedTuple):
     """What is drawn for it."""
 
     heads: int
@@ -78,11 +78,11 @@ def _reflect(a: Array, tau: float, i: int, column: Array) -> None:
 
 
 @njit(allocates=True)
-def draw_parts(V: Array, Q: Array, K: Array, drawn: Drawn) -> Parts:
+def draw_parts(V: Array, Q: Array, K: Array, drawn: PartsRequest) -> ModelParts:
     """The heads and the MLP of a model with these matrices."""
     d, count, p = V.shape[0], drawn.heads, drawn.width
     m = min(drawn.rank, d) if count > 1 else d
-    found = Parts(
+    found = ModelParts(
         floats((count, m, d)), floats((count, m, d)), floats((d, d)), floats((p, d)), floats((d, p))
     )
     for r in range(d):

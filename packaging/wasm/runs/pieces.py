@@ -24,7 +24,7 @@ _take_over = njit()(handover.take_over)
 _take_over_watch = njit()(handover.take_over_watch)
 
 
-class Earlier(NamedTuple):
+class EarlierModel(NamedTuple):
     """What the model before has left."""
 
     clock: Array
@@ -34,7 +34,7 @@ class Earlier(NamedTuple):
     own_value: Array
 
 
-EARLIER = Earlier(np.empty(1), *(np.empty((1, 1)),) * 4)
+EARLIER_MODEL = EarlierModel(np.empty(1), *(np.empty((1, 1)),) * 4)
 
 
 @njit()
@@ -75,13 +75,13 @@ def _change(query: Array, before: Array) -> float:
     return spectral_norm(gap) / LOG2E
 
 
-class Watch(NamedTuple):
+class RoundingWatch(NamedTuple):
     """What was noted of rounding errors (see `engine.steps.trust`); empty if there is noise."""
 
     tokens: Array  # compiled functions return arrays in tuples only
 
 
-def watch_of(work: Any) -> Watch:
+def watch_of(work: Any) -> RoundingWatch:
     """What a run has noted of rounding errors."""
     raise TypeError("watch_of is called from compiled code only")
 
@@ -89,16 +89,16 @@ def watch_of(work: Any) -> Watch:
 @overload(watch_of)
 def _watch_of(work: Any) -> Any:
     def noted(work: Any) -> Any:
-        return Watch(work.watch)
+        return RoundingWatch(work.watch)
 
     def nothing(work: Any) -> Any:
-        return Watch(floats((0, 0)))
+        return RoundingWatch(floats((0, 0)))
 
     return noted if "watch" in work.fields else nothing
 
 
 @register_jitable
-def resume(system: Any, work: Any, before: Earlier) -> None:
+def resume(system: Any, work: Any, before: EarlierModel) -> None:
     """Take over the step and what limits the trust."""
     step = 0.0
     if _equal(system.value, before.value) and _equal(system.own_value, before.own_value):

@@ -8,7 +8,7 @@ import numpy as np
 from numerics.coefficients import fourier, legendre
 from numerics.precise import fused
 from numerics.symmetric import spectral_norm
-from runs.framing import Frame, frame_of, inside, is_zero, multiply
+from runs.framing import RunFrame, frame_of, inside, is_zero, multiply
 from slots import floats
 
 from parkade.base.constants import EPSILON
@@ -36,7 +36,7 @@ _fourier_size, _legendre_size = (njit()(SERIES[d].rough_size) for d in (2, 3))
 _fourier_seconds, _legendre_seconds = (njit()(SERIES[d].seconds) for d in (2, 3))
 
 
-class Head(NamedTuple):
+class HeadTraits(NamedTuple):
     """The matrices of a head, and its traits."""
 
     V: Array
@@ -48,8 +48,8 @@ class Head(NamedTuple):
     sharpness: float  # β|KᵀQ|
 
 
-class Wanted(NamedTuple):
-    """What a run is asked for."""
+class RunRequest(NamedTuple):
+    """What to run."""
 
     n: int
     frozen: int  # tokens that rest
@@ -59,11 +59,13 @@ class Wanted(NamedTuple):
     implicit: bool  # if that is possible: explicit steps were too short
 
 
-class Sums(NamedTuple):
+class SumsPlan(NamedTuple):
     """The table of harmonic sums, empty for direct ones, and their accuracy."""
 
     table: Array
     accuracy: float
+    seconds: float  # approximate time of one velocity
+    direct_seconds: float  # the same for direct sums
 
 
 @njit()
@@ -79,17 +81,17 @@ def transposed_product(scale: float, K: Array, Q: Array, out: Array) -> None:
 
 
 @njit(allocates=True)
-def head_of(V: Array, Q: Array, K: Array, beta: float) -> Head:
+def head_of(V: Array, Q: Array, K: Array, beta: float) -> HeadTraits:
     """A head with its traits."""
     d = V.shape[0]
     product = floats((d, d))
     transposed_product(1.0, K, Q, product)
-    return Head(V, Q, K, product, beta, spectral_norm(V), beta * spectral_norm(product))
+    return HeadTraits(V, Q, K, product, beta, spectral_norm(V), beta * spectral_norm(product))
 
 
 @njit(allocates=True)
-def verdict_on(head: Head, wanted: Wanted) -> tuple[int, Frame]:
-    """The number of a verdict of `rules`, and the frame; as `plan._method` finds them."""
+def verdict_on(head: HeadTraits, wanted: RunRequest) -> tuple[int, RunFrame]:
+    """The number of a verdict of `rules`, and the frame; as `solve.plan` decides."""
     d, n, causal = head.V.shape[0], wanted.n, wanted.causal
     if not wanted.implicit and _is_short(wanted.t_end, head.rate, d):
         return rules.BRIEF, frame_of(head.V, head.product, False, False)
@@ -114,14 +116,14 @@ def is_multiple(A: Array) -> bool:
 
 
 @njit(allocates=True)
-def sums_of(head: Head, wanted: Wanted, implicit: bool, attracts: bool) -> Sums:
+def sums_of(head: HeadTraits, wanted: RunRequest, implicit: bool, attracts: bool) -> SumsPlan:
     """The sums, as `sums.choose` finds them; but direct ones for Q and K that are no multiples."""
     d, n, causal = head.V.shape[0], wanted.n, wanted.causal
-    direct = Sums(floats((0, 0)), 0.0)
     rate = head.beta * scalar(head.product)
     passes = 1 if causal else 2
     pairs = (0.5 if causal else 1.0) * n * n + n * wanted.frozen * passes
     seconds = _pair_seconds(pairs, d)
+    direct = SumsPlan(floats((0, 0)), 0.0, seconds, seconds)
     accuracy = _allowed_error(wanted.tol)
     if not rate > SMALLEST_BETA or (implicit and not causal) or (implicit and not attracts):
         return direct
@@ -132,9 +134,8 @@ def sums_of(head: Head, wanted: Wanted, implicit: bool, attracts: bool) -> Sums:
     if size > MOST_HARMONICS or passes * _seconds(size, n, d) > seconds:
         return direct
     table = fourier(rate, tail) if d == 2 else legendre(rate, tail)
-    if passes * _seconds(table.shape[1], n, d) > seconds:
-        return direct
-    return Sums(table, accuracy)
+    cost = passes * _seconds(table.shape[1], n, d)
+    return direct if cost > seconds else SumsPlan(table, accuracy, cost, seconds)
 
 
 @njit()
@@ -143,7 +144,7 @@ def _seconds(size: int, n: int, d: int) -> float:
 
 
 @njit(allocates=True)
-def query_of(head: Head, frame: Frame) -> Array:
+def query_of(head: HeadTraits, frame: RunFrame) -> Array:
     """What takes a token to its query, in the frame, as `lower.prepare` makes it."""
     d = head.V.shape[0]
     A, out = floats((d, d)), floats((d, d))
@@ -155,7 +156,7 @@ def query_of(head: Head, frame: Frame) -> Array:
 
 
 @njit()
-def floor_of(query: Array, frame: Frame, accuracy: float) -> float:
+def floor_of(query: Array, frame: RunFrame, accuracy: float) -> float:
     """As `lower.prepare`: the share of its terms below which a force is rounding."""
     if frame.attracts:
         return 0.0
@@ -164,13 +165,13 @@ def floor_of(query: Array, frame: Frame, accuracy: float) -> float:
 
 
 @njit()
-def stretch_of(frame: Frame) -> float:
+def stretch_of(frame: RunFrame) -> float:
     """The longest step as a multiple of t."""
     return LONGEST_STRETCH if frame.drifts else np.inf
 
 
 @njit(allocates=True)
-def entered(frame: Frame, x: Array) -> Array:
+def entered(frame: RunFrame, x: Array) -> Array:
     """Vectors in the frame."""
     d = x.shape[1]
     standard = True

@@ -6,20 +6,21 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scenes.final import Final
-from scenes.run import Indices, Run, turn
+from scenes.final import FinalNumbers
+from scenes.run import Indices, SceneRun, turn
 
 from parkade.analysis.ending import APART, AT, DISTINCT, FIRM, SIDE, UNIFORM, WITHIN
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.search.neighbours import components
 from parkade.explorer.scenes.theory_line import MOST_RESTING
+from parkade.explorer.standalone.shared import AGREES
 from parkade.theory.table import CASES
 
 _PLANE, _LINE = UNIFORM[2], UNIFORM[1]
 _PUSH = 1e-6
 
-UNDECIDED = 2
+UNDECIDED = AGREES.index(None)
 
 _POINT, _POINTS, _CLOUD, _ROTATION, _OTHER = range(5)
 _NUMBERS = {
@@ -32,8 +33,8 @@ _NUMBERS = {
 _KINDS = tuple(_NUMBERS.get(case.kind, _OTHER) for case in CASES)
 
 
-class Model(NamedTuple):
-    """A model with one causal head."""
+class EndingModel(NamedTuple):
+    """One causal head."""
 
     product: Array  # (d, d): KᵀQ
     value: Array  # (d, d): V
@@ -141,7 +142,7 @@ def is_cloud(end: Array, basis: Array, dim: int) -> bool:
 
 
 @njit()
-def _velocity(model: Model, tokens: Array, k: int, y: Array, room: Array) -> None:
+def _velocity(model: EndingModel, tokens: Array, k: int, y: Array, room: Array) -> None:
     """Set room[0] to the velocity of token k at y, given the earlier tokens."""
     d = y.size
     out, query, mean = room[0], room[1], room[2]
@@ -192,7 +193,7 @@ def _tangent(x: Array, basis: Array) -> None:
 
 
 @njit()
-def _return_rate(model: Model, tokens: Array, k: int, room: Array) -> float:
+def _return_rate(model: EndingModel, tokens: Array, k: int, room: Array) -> float:
     """How fast token k returns if it is pushed a little; negative if it does not."""
     d = tokens.shape[1]
     basis, block, y = room[3:5], room[5:7], room[7]
@@ -221,7 +222,7 @@ def _return_rate(model: Model, tokens: Array, k: int, room: Array) -> float:
 
 
 @njit(allocates=True)
-def rests(model: Model, tokens: Array) -> bool:
+def rests(model: EndingModel, tokens: Array) -> bool:
     """Whether few tokens are so close to a stable equilibrium that they do not leave it."""
     n, d = tokens.shape
     if n > MOST_RESTING:
@@ -252,7 +253,7 @@ def some(tokens: Array, which: Indices) -> Array:
 
 
 @njit(allocates=True)
-def verdict(case: int, start: Array, end: Array, final: Final) -> int:
+def verdict(case: int, start: Array, end: Array, final: FinalNumbers) -> int:
     """Whether the end is as predicted: 0 for no, 1 for yes, or undecided."""
     kind, dim, d = _KINDS[case], int(final.numbers[4]), end.shape[1]
     if kind in (_POINT, _POINTS):
@@ -276,7 +277,7 @@ def largest(values: Array) -> float:
 
 
 @njit(allocates=True)
-def judge(model: Model, run: Run, final: Final, causal: bool, out: Array) -> None:
+def judge(model: EndingModel, run: SceneRun, final: FinalNumbers, causal: bool, out: Array) -> None:
     """Set `out` to the largest angle from L in degrees, and the verdict on a run."""
     last = run.times.size - 1
     start, end = run.tokens[0], run.tokens[last].copy()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numerics.symmetric import spectral_norm
-from scenes.spectrum import EPSILON, Group, condition, group_of, groups, summary, triangular
+from scenes.spectrum import EPSILON, LeadingGroup, condition, group_of, groups, summary, triangular
 
 from parkade.base.constants import SNAP
 from parkade.base.types import Array
@@ -21,7 +21,7 @@ _ZERO, _SEVERAL = table.ZERO, table.SEVERAL
 _real_case, _pair_case = njit()(table.real_case), njit()(table.pair_case)
 
 
-class Final(NamedTuple):
+class FinalNumbers(NamedTuple):
     """The numbers of a final configuration."""
 
     numbers: Array  # (8,): see `final`
@@ -55,7 +55,7 @@ def _add(vector: Array, basis: Array, count: int) -> int:
 
 
 @njit(allocates=True)
-def final(V: Array, out: Final) -> None:
+def final(V: Array, out: FinalNumbers) -> None:
     """Set the final configuration of V.
 
     Its numbers are the case (see `parkade.theory.table`), real and imaginary part of the
@@ -82,7 +82,7 @@ def final(V: Array, out: Final) -> None:
         for c in range(d):
             basis[r, c] = projection[r, c] = 0.0
     vectors, vector = np.zeros((d, d), dtype=np.complex128), np.empty(d)
-    first = last = Group(0.0j, 0, 0.0, 0, False)
+    first = last = LeadingGroup(0.0j, 0, 0.0, 0, False)
     dim = span = 0
     for i in range(count):
         mean, worst, _ = summary(form.T, kappa, label, i)

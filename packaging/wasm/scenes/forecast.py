@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numerics.symmetric import spectral_norm
-from scenes.final import Final
-from scenes.merges import Events
+from scenes.final import FinalNumbers
+from scenes.merges import MergeEvents
 from scenes.run import Indices
 
 from parkade.base.types import Array
@@ -26,18 +26,18 @@ _path_room = njit()(path_room)
 _NEAREST = 12  # leaders among which a token looks for one that is earlier
 
 
-class Given(NamedTuple):
+class ForecastInput(NamedTuple):
     """What a forecast starts from: tokens, attention, and the leading eigenspace of V."""
 
     tokens: Array  # (n, d)
     product: Array  # (d, d): KᵀQ
-    final: Final
+    final: FinalNumbers
     beta: float
     radius: float  # of the clusters that were seen
     end: float  # of the run
 
 
-class Told(NamedTuple):
+class ForecastMerges(NamedTuple):
     """The merges that were forecast, and how many of those seen later were right."""
 
     times: Array  # (n,)
@@ -62,7 +62,7 @@ def centers(x: Array, radius: float) -> Indices:
 
 
 @njit(allocates=True)
-def reduced(given: Given, query: Array) -> tuple[Array, bool]:
+def reduced(given: ForecastInput, query: Array) -> tuple[Array, bool]:
     """Tokens in the leading eigenspace, and whether each has a part in it; sets βKᵀQ there."""
     n, d = given.tokens.shape
     dim, basis, projection = query.shape[0], given.final.basis, given.final.projection
@@ -178,7 +178,7 @@ def _in_order(when: Array) -> Indices:
 
 
 @njit(allocates=True)
-def forecast(given: Given, seen: Events, told: Told) -> int:
+def forecast(given: ForecastInput, seen: MergeEvents, told: ForecastMerges) -> int:
     """Set what was foretold of a run; the number of merges up to its end, or -1 for no forecast."""
     n, d = given.tokens.shape
     if given.end < LEAST or n > MOST_TOKENS:
@@ -200,7 +200,9 @@ def forecast(given: Given, seen: Events, told: Told) -> int:
 
 
 @njit(allocates=True)
-def _agree(given: Given, starts: Starts, fates: Fates, seen: Events, told: Told) -> int:
+def _agree(
+    given: ForecastInput, starts: Starts, fates: Fates, seen: MergeEvents, told: ForecastMerges
+) -> int:
     """Write down the merges, and compare those that were seen with them."""
     n, m = given.tokens.shape[0], starts.token.size
     partner = np.full(n, -1)

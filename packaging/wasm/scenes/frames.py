@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scenes.run import Run, turn
+from scenes.run import SceneRun, turn
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
@@ -34,7 +34,7 @@ def _distance(x: Array, y: Array) -> float:
 
 
 @njit(allocates=True)
-def way(run: Run, out: Array) -> None:
+def way(run: SceneRun, out: Array) -> None:
     """Set `out` to how far the fastest token has come at each time."""
     before, after = run.tokens[0].copy(), run.tokens[0].copy()
     out[0] = 0.0
@@ -103,7 +103,7 @@ def _insert(out: Array, count: int, t: float) -> int:
 
 
 @njit(allocates=True)
-def frame_times(run: Run, out: Array) -> int:
+def frame_times(run: SceneRun, out: Array) -> int:
     """Set `out`, which has room for `MOST_FRAMES`, to the times of the frames; returns how many."""
     steps, n, d = run.tokens.shape
     room = min(MOST_NUMBERS / (n * d), MOST_PAIRS / float(n) ** 2 if d > 2 else float(MOST_FRAMES))

@@ -6,16 +6,15 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scenes.run import Indices, Run, inside
+from scenes.run import Indices, SceneRun, inside
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.search.neighbours import last_alone
+from parkade.explorer.standalone.shared import PERSISTENCE
 
-PERSISTENCE = 2.0
 
-
-class Events(NamedTuple):
+class MergeEvents(NamedTuple):
     """Merges in order of time; room for one of each token."""
 
     times: Array  # (n,)
@@ -24,7 +23,7 @@ class Events(NamedTuple):
     sizes: Indices
 
 
-class Plateaus(NamedTuple):
+class PlateauArrays(NamedTuple):
     """Metastable states; room for one more than there are tokens."""
 
     starts: Array  # (n + 1,)
@@ -48,7 +47,7 @@ def _nearest(x: Array, j: int) -> tuple[int, float]:
 
 @njit()
 def _arrival(
-    run: Run, j: int, last: int, chord: float, halvings: int, x: Array
+    run: SceneRun, j: int, last: int, chord: float, halvings: int, x: Array
 ) -> tuple[float, int]:
     """When token j, alone until time number `last`, arrives, and at which; `x` is room."""
     when, before = run.times[last + 1], run.times[max(last, 0)]
@@ -68,7 +67,7 @@ def _arrival(
 
 
 @njit(allocates=True)
-def merges(run: Run, radius: float, halvings: int, events: Events) -> int:
+def merges(run: SceneRun, radius: float, halvings: int, events: MergeEvents) -> int:
     """Set `events` to the merges of a run; returns how many."""
     steps, n, d = run.tokens.shape
     chord = (2 * math.sin(radius / 2)) ** 2
@@ -104,7 +103,7 @@ def merges(run: Run, radius: float, halvings: int, events: Events) -> int:
 
 
 @njit()
-def arrivals(events: Events, count: int, out: Array) -> None:
+def arrivals(events: MergeEvents, count: int, out: Array) -> None:
     """Set `out` to when each token arrives at an earlier one; infinite if it never does."""
     for k in range(out.size):
         out[k] = np.inf
@@ -113,7 +112,7 @@ def arrivals(events: Events, count: int, out: Array) -> None:
 
 
 @njit(allocates=True)
-def plateaus(arrived: Array, end: float, forming: float, out: Plateaus) -> int:
+def plateaus(arrived: Array, end: float, forming: float, out: PlateauArrays) -> int:
     """Set `out` to the plateaus of a run from time 0 to `end`; returns how many."""
     changes = np.empty(arrived.size + 2)
     changes[0], count = 0.0, 1

@@ -11,18 +11,16 @@ from numpy.typing import NDArray
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.steps import explicit, implicit, splitting
+from parkade.explorer.standalone.shared import METHODS
 
 Indices = NDArray[np.int64]
 
-METHODS = "explicit", "implicit", "splitting"
-"""The methods, by their number."""
-
-_EXPLICIT, _IMPLICIT, _SPLITTING = range(3)
+_EXPLICIT, _IMPLICIT, _SPLITTING = map(METHODS.index, ("explicit", "implicit", "splitting"))
 _explicit, _implicit, _splitting = (each.interpolate for each in (explicit, implicit, splitting))
 
 
-class Run(NamedTuple):
-    """Steps in the coordinates of the model, in a frame that turns with the tokens."""
+class SceneRun(NamedTuple):
+    """The steps of a run in the coordinates of the model, in a frame that turns with the tokens."""
 
     method: int
     times: Array  # (T,)
@@ -34,8 +32,8 @@ class Run(NamedTuple):
     rate: float  # its angular velocity; 0 for a frame at rest
 
 
-class Steps(NamedTuple):
-    """Steps as an engine gives them: in a basis, and of free tokens only."""
+class StepChunk(NamedTuple):
+    """Some steps as an engine makes them: in a basis, and of free tokens only."""
 
     times: Array  # (m,)
     states: Array  # (m, free, d), or one column more: ln r
@@ -75,7 +73,7 @@ def plane_of(spin: Array, plane: Array) -> float:
 
 
 @njit()
-def turn(run: Run, t: float, x: Array) -> None:
+def turn(run: SceneRun, t: float, x: Array) -> None:
     """Turn tokens (n, d) as the frame has turned at time t."""
     if run.rate == 0.0:
         return
@@ -110,7 +108,7 @@ def _leave(vector: Array, basis: Array, out: Array) -> None:
 
 
 @njit()
-def begin(run: Run, start: Array) -> None:
+def begin(run: SceneRun, start: Array) -> None:
     """Set all times to the start, as `check.tokens` has it: frozen tokens stay there."""
     run.times[0] = 0.0
     for k in range(start.shape[0]):
@@ -123,7 +121,7 @@ def begin(run: Run, start: Array) -> None:
 
 
 @njit()
-def take(run: Run, steps: Steps, first: int) -> None:
+def take(run: SceneRun, steps: StepChunk, first: int) -> None:
     """Add steps, the first of which begins at time number `first`."""
     d = run.tokens.shape[2]
     for s in range(steps.times.size):
@@ -141,7 +139,7 @@ def take(run: Run, steps: Steps, first: int) -> None:
 
 
 @njit()
-def inside(run: Run, i: int, t: float, count: int, out: Array) -> None:
+def inside(run: SceneRun, i: int, t: float, count: int, out: Array) -> None:
     """Set `out` to the first tokens at time t of the step from time number i, without turning."""
     theta = (t - run.times[i]) / (run.times[i + 1] - run.times[i])
     start, end = run.tokens[i][:count], run.tokens[i + 1][:count]
@@ -168,7 +166,7 @@ def first_from(times: Array, t: float) -> int:
 
 
 @njit()
-def at(run: Run, t: float, out: Array) -> None:
+def at(run: SceneRun, t: float, out: Array) -> None:
     """Set `out` to the tokens at a time, without turning."""
     i = first_from(run.times, t)
     if run.times[i] != t:
@@ -180,7 +178,7 @@ def at(run: Run, t: float, out: Array) -> None:
 
 
 @njit()
-def logs_at(run: Run, t: float, out: Array) -> None:
+def logs_at(run: SceneRun, t: float, out: Array) -> None:
     """Set `out` to the ln r of all tokens at a time."""
     i = first_from(run.times, t)
     for k in range(out.size):

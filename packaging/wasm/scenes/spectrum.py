@@ -21,7 +21,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 _SWEEPS = 30
 
 
-class Triangle(NamedTuple):
+class SchurForm(NamedTuple):
     """V = Z T Zᴴ, with complex triangular T."""
 
     T: Any
@@ -29,7 +29,7 @@ class Triangle(NamedTuple):
 
 
 @njit()
-def _to_complex(form: Triangle, m: int) -> None:
+def _to_complex(form: SchurForm, m: int) -> None:
     """Split the block of two that ends in row m: SciPy's rsf2csf."""
     T, Z = form
     d = T.shape[0]
@@ -54,12 +54,12 @@ def _to_complex(form: Triangle, m: int) -> None:
 
 
 @njit(allocates=True)
-def triangular(V: Array) -> Triangle:
+def triangular(V: Array) -> SchurForm:
     """The complex Schur form of V."""
     d = V.shape[0]
     real, W = V.copy(), np.empty((d, d))
     schur(real, W)
-    form = Triangle(np.empty((d, d), dtype=np.complex128), np.empty((d, d), dtype=np.complex128))
+    form = SchurForm(np.empty((d, d), dtype=np.complex128), np.empty((d, d), dtype=np.complex128))
     for r in range(d):
         for c in range(d):
             form.T[r, c], form.Z[r, c] = real[r, c], W[r, c]
@@ -143,7 +143,7 @@ def groups(T: Any, kappa: Array, norm: float, label: Any) -> int:
 
 
 @njit()
-def _swap(form: Triangle, k: int) -> None:
+def _swap(form: SchurForm, k: int) -> None:
     """Exchange the eigenvalues in places k and k + 1, as LAPACK's ztrexc does."""
     T, Z = form
     d = T.shape[0]
@@ -219,7 +219,7 @@ def _kernel(E: Any, tolerance: float, out: Any) -> int:
     return count
 
 
-class Group(NamedTuple):
+class LeadingGroup(NamedTuple):
     """Eigenvalues that count as one; see `parkade.model.spectrum`."""
 
     value: complex
@@ -231,10 +231,10 @@ class Group(NamedTuple):
 
 @njit(allocates=True)
 def group_of(
-    given: Triangle, label: Any, which: int, unit: float, vectors: Any, projection: Array
-) -> Group:
+    given: SchurForm, label: Any, which: int, unit: float, vectors: Any, projection: Array
+) -> LeadingGroup:
     """Set the first columns of `vectors` to the eigenspace; add to the projection."""
-    form = Triangle(given.T.copy(), given.Z.copy())
+    form = SchurForm(given.T.copy(), given.Z.copy())
     T, Z = form
     d, k = T.shape[0], 0
     for i in range(d):
@@ -274,4 +274,4 @@ def group_of(
             for i in range(k):
                 for j in range(d):
                     projection[r, c] += (Z[r, i] * X[i, j] * Z[c, j].conjugate()).real
-    return Group(value, k, tolerance, dim, math.sqrt(coupling) <= k * unit)
+    return LeadingGroup(value, k, tolerance, dim, math.sqrt(coupling) <= k * unit)

@@ -28,7 +28,8 @@ _CHUNK_STEPS = 256
 _FEW_STEPS = 16  # in the first chunk
 _CHUNK_BYTES = 2**26
 
-_CHECK_STEPS = 256  # between two checks of the sums
+CHECK_STEPS = 256
+"""Steps between two checks of harmonic sums."""
 
 
 def integrate(
@@ -58,7 +59,7 @@ def integrate(
     passed = math.log1p if plan.method == "implicit" and not effort.turning else float
     whole = passed(options.t_end)
 
-    steps, stopped, check_at, span = 0, "", _CHECK_STEPS, stepper.span
+    steps, stopped, check_at, span = 0, "", CHECK_STEPS, stepper.span
     few = min(room, _FEW_STEPS)
     with stepper:
         while stepper.time < options.t_end and not stopped:
@@ -89,8 +90,8 @@ def integrate(
             steps += len(taken[0])
             if steps >= check_at or stepper.time >= options.t_end:
                 stepper.check()
-                check_at = steps + _CHECK_STEPS
-            recorder.add(*taken)
+                check_at = steps + CHECK_STEPS
+            kept.add(*taken)
             hooks.report(passed(stepper.time) / whole)
             stopped = stopped or pace.judge(steps, stepper.time)
             if hooks.cancelled():

@@ -116,7 +116,7 @@ def test_engines_import_nothing_and_are_bounded(browsed):
 
 
 _SENTENCE = """([name, problem]) => {
-  const engine = new Engine(new WebAssembly.Module(modules[name]));
+  const engine = new Engine(new WebAssembly.Module(modules[name]), shared);
   const said = [];
   for (const one of [problem.bad, problem.good]) {
     try {
@@ -158,7 +158,7 @@ def test_an_engine_runs_again_and_again_in_the_same_memory(browsed):
     runs = [problem(Case(n=n, d=2, beta=9.0, t_end=5.0)) for n in (8, 40, 24)]
     sizes = browsed.page.evaluate(
         """([name, runs]) => {
-          const engine = new Engine(new WebAssembly.Module(modules[name]));
+          const engine = new Engine(new WebAssembly.Module(modules[name]), shared);
           return [...Array(200).keys()].map((i) => {
             const chunks = [...engine.run(runs[i % runs.length])];
             return [engine.calls.memory.buffer.byteLength, chunks.at(-1).times.at(-1)];
@@ -179,7 +179,7 @@ def test_any_moment_of_a_step(browsed):
         i, theta = len(run.times) // 2, 0.3
         found = browsed.page.evaluate(
             """([name, theta, start, end, dense]) => [
-              ...new Engine(new WebAssembly.Module(modules[name]))
+              ...new Engine(new WebAssembly.Module(modules[name]), shared)
                 .interpolate(theta, start, end, dense, 3)]""",
             [
                 browsed.load(method, 3),

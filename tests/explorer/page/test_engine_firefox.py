@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(FIREFOX is None, reason="there is no Firefox; sa
 SCRIPT = """(() => {
   %s
   const bytes = Uint8Array.from(atob('%s'), (c) => c.charCodeAt(0));
-  const chunks = [...new Engine(new WebAssembly.Module(bytes)).run(%s)];
+  const chunks = [...new Engine(new WebAssembly.Module(bytes), shared).run(%s)];
   let sum = 0n, steps = 0;
   for (const { times, tokens, dense } of chunks) {
     steps += times.length;
@@ -47,7 +47,7 @@ def script(d, t_end, **options):
 PLANS = """(() => {
   %s
   const bytes = Uint8Array.from(atob('%s'), (c) => c.charCodeAt(0));
-  const planner = new $planner.Planner(new WebAssembly.Module(bytes));
+  const planner = new $planner.Planner(new WebAssembly.Module(bytes), shared);
   let sum = 0n, count = 0;
   for (const wanted of %s) {
     const { start, frame: { basis }, problem } = planner.plan(wanted);

@@ -115,7 +115,7 @@ def test_any_moment_of_a_step(browsed, method, T):
     states = np.concatenate([run.tokens, np.log(run.radii)[..., None]], axis=-1)
     found = browsed.page.evaluate(
         """([name, theta, start, end, dense]) => [
-          ...new Engine(new WebAssembly.Module(modules[name]))
+          ...new Engine(new WebAssembly.Module(modules[name]), shared)
             .interpolate(theta, start, end, dense, 3, 4)]""",
         [
             browsed.load(method),
@@ -135,7 +135,7 @@ def test_too_many_tokens_for_memory_is_a_sentence(browsed):
     problem = lowered(Solver(case.model(), Options(case.t_end)), x0)
     said = browsed.page.evaluate(
         """([name, problem]) => {
-          const engine = new Engine(new WebAssembly.Module(modules[name]));
+          const engine = new Engine(new WebAssembly.Module(modules[name]), shared);
           try { [...engine.run({ ...problem, tokens: Array(40000).fill(Math.SQRT1_2) })]; }
           catch (error) { if (error instanceof Failure) return error.message; throw error; }
         }""",

@@ -7,12 +7,13 @@ import json
 
 import numpy as np
 import pytest
+from support.wasm import page_script
 
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.explorer import Settings
 from parkade.explorer.scenes import describe
-from parkade.explorer.server.responses import told
+from parkade.explorer.server.responses import error_data
 from parkade.explorer.settings.equation import equation
 from parkade.explorer.settings.rules import knowledge
 from parkade.explorer.standalone.bundle import PAGE, bundle
@@ -49,7 +50,7 @@ HOSTILE = [
 def scripts(browser):
     """A page with the scripts that check settings and make texts."""
     page = browser.new_page()
-    page.add_script_tag(content=bundle(PAGE / "compute" / "check.js"))
+    page.add_script_tag(content=page_script("check", "pace"))
     page.evaluate("(known) => { globalThis.known = known; }", knowledge())
     yield page
     page.close()
@@ -69,13 +70,13 @@ def by_python(given):
     try:
         Settings.read(given)
     except InputError as error:
-        return told(error)
+        return error_data(error)
     return None
 
 
 CHECK = """(given) => {
   try { $check.readSettings(given, known); return null; }
-  catch (error) { if (!error.told) throw error; return error.told; }
+  catch (error) { if (!error.answer) throw error; return error.answer; }
 }"""
 
 
@@ -174,31 +175,62 @@ def test_every_formula_is_that_of_python(texts):
         assert mine == equation(settings.model, settings.growth > 0), settings
 
 
-def test_runs_without_end_are_judged_as_by_python(browser):
-    """The same steps, times and cost of a step: the same verdicts."""
-    page = browser.new_page()
-    page.add_script_tag(content=bundle(PAGE / "compute" / "pace.js"))
+def _power(first, factor):
+    return lambda k: first * factor**k
+
+
+SERIES = {
+    "explicit steps to a near end": (
+        "explicit",
+        1e6,
+        1e-6,
+        {},
+        lambda k: 10.0 * k,
+    ),
+    "explicit steps of the same length": ("explicit", 1e9, 1e-6, {}, lambda k: 10.0 * k),
+    "explicit steps, strict": ("explicit", 1e30, 1e-8, {}, lambda k: 100.0 + 1e-3 * k),
+    "no progress": ("explicit", 1e30, 1e-6, {}, lambda k: 7.0),
+    "decades": ("implicit", 1e60, 1e-6, {}, _power(1.0, 3.0 ** (1 / 8))),
+    "implicit steps of the same length": ("implicit", 1e60, 1e-6, {}, float),
+    "implicit steps, to a near end": ("implicit", 1e4, 1e-6, {}, lambda k: 200.0 * k),
+    "slow steps": ("implicit", 1e60, 1e-6, {"seconds": 0.3}, float),
+    "tokens that turn": ("implicit", 1e12, 1e-6, {"turning": 0.5}, float),
+    "noise": ("splitting", 1e3, 1e-6, {"fewest": 3e6}, lambda k: 0.1 * k),
+}
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+@pytest.mark.parametrize("series", SERIES)
+def test_runs_without_end_are_judged_as_by_python(series, pieces, scripts):
+    """The same steps, times and efforts, and the same spans of models: the same sentences."""
+    method, t_end, tol, changes, time_of = SERIES[series]
+    effort = {"seconds": 6e-4, "fewest": 0.0, "turning": 0.0} | changes
+    marks = [(900 * k, time_of(k)) for k in range(1, 60)]
+    spans = {marks[20 * i][0]: [marks[20 * i][1], marks[20 * i + 20][1]] for i in range(pieces - 1)}
+    if pieces > 1:
+        spans[marks[40][0]] = [marks[40][1], t_end]
+    judge = pace.Pace(method, t_end, tol, pace.Effort(**effort))
+    expected = []
+    for steps, t in marks:
+        if steps in spans:
+            judge.begin(steps, tuple(spans[steps]))
+        expected.append([judge.judge(steps, t).partition(";")[0], judge.room(steps)])
+    found = scripts.evaluate(
+        """([method, end, tol, effort, marks, spans]) => {
+          const pace = new $pace.Pace(method, end, tol, effort, shared.pace);
+          return marks.map(([steps, t]) => {
+            if (spans[steps]) pace.begin(steps, spans[steps]);
+            return [pace.judge(steps, t), pace.room(steps)];
+          });
+        }""",
+        [method, t_end, tol, effort, marks, spans],
+    )
+    assert found == expected
+
+
+def test_some_series_are_stopped_and_some_are_not():
     stopped = 0
-    for method, t_end, tol, grow in [
-        ("explicit", 1e9, 1e-6, lambda k: 10.0 * k),
-        ("explicit", 1e6, 1e-6, lambda k: 10.0 * k),
-        ("explicit", 1e30, 1e-8, lambda k: 100.0 + 1e-3 * k),
-        ("explicit", 1e30, 1e-6, lambda k: 7.0),
-        ("implicit", 1e60, 1e-6, lambda k: 3.0 ** (k / 8)),
-        ("implicit", 1e60, 1e-6, lambda k: float(k)),
-        ("implicit", 1e4, 1e-6, lambda k: 200.0 * k),
-    ]:
-        marks, cost = [(900 * k, grow(k)) for k in range(1, 60)], 6e-4
-        judge = pace.Pace(method, t_end, tol, pace.Effort(cost))
-        theirs = [judge.judge(steps, t).partition("t_end")[0] for steps, t in marks]
-        mine = page.evaluate(
-            """([method, end, tol, cost, marks]) => {
-              const pace = new $pace.Pace(method, end, tol, cost);
-              return marks.map(([steps, t]) => pace.judge(steps, t));
-            }""",
-            [method, t_end, tol, cost, marks],
-        )
-        assert [text.removesuffix("T") for text in mine] == theirs
-        stopped += any(theirs)
-    assert 3 <= stopped < 7
-    page.close()
+    for method, t_end, tol, changes, time_of in SERIES.values():
+        judge = pace.Pace(method, t_end, tol, pace.Effort(**({"seconds": 6e-4} | changes)))
+        stopped += any(judge.judge(900 * k, time_of(k)) for k in range(1, 60))
+    assert 4 <= stopped < len(SERIES)

@@ -255,6 +255,6 @@ def test_the_module_imports_nothing(planned):
         }""",
         base64.b64encode(module("plan")).decode(),
     )
-    functions = ["choose", "draw", "matrix", "measure", "park", "texts"]
+    functions = ["choose", "draw", "matrix", "measure", "park"]
     runtime = ["clear", "failure", "memory", "reserve", "used"]
     assert found == [[], sorted([*functions, *runtime])]

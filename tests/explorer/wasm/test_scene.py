@@ -14,7 +14,6 @@ from parkade.analysis.clusters import merge_tree
 from parkade.analysis.travel import way
 from parkade.explorer.scenes.frames import frame_times
 from parkade.explorer.scenes.groups import _followers
-from parkade.explorer.settings.settings import Settings
 from parkade.runs.rotation import turn
 from parkade.theory import capture_window, final_configuration, table
 from parkade.theory.forecast import _park, _Problem
@@ -44,7 +43,7 @@ def moved(scene_run, run):
     method = scene_run.METHODS.index(run.stats.method)
     still = turn(-run.spin, run.times, run.tokens)
     none = np.empty((0, 0)), np.empty((0, 0, 0))
-    return scene_run.Run(method, run.times, still, run.dense, *none, plane, rate)
+    return scene_run.SceneRun(method, run.times, still, run.dense, *none, plane, rate)
 
 
 def test_the_plane_of_a_rotation(part):
@@ -57,7 +56,7 @@ def test_the_plane_of_a_rotation(part):
         np.testing.assert_allclose(plane @ plane.T, np.eye(2), atol=1e-15)
         expected = rate * (np.outer(plane[1], plane[0]) - np.outer(plane[0], plane[1]))
         np.testing.assert_allclose(spin, expected, atol=1e-14)
-        run = scene_run.Run(0, *(np.empty(0),) * 5, plane, rate)
+        run = scene_run.SceneRun(0, *(np.empty(0),) * 5, plane, rate)
         x = pk.sphere.uniform(5, d, seed=1)
         ours = x.copy()
         scene_run.turn(run, 3.7, ours)
@@ -81,7 +80,7 @@ def test_frames_and_merges(part):
             np.testing.assert_allclose(x, run.at(t), atol=1e-13)
         tree = merge_tree(run, 0.05, halvings=8)
         whole = [np.empty(n, dtype=np.int64) for _ in range(3)]
-        events = merges.Events(np.empty(n), *whole)
+        events = merges.MergeEvents(np.empty(n), *whole)
         assert merges.merges(ours, 0.05, 8, events) == len(tree.events) > 3
         for i, event in enumerate(tree.events):
             found = events.absorbed[i], events.into[i], events.sizes[i]
@@ -89,7 +88,7 @@ def test_frames_and_merges(part):
             assert events.times[i] == pytest.approx(event.time, rel=1e-12)
         arrived = np.empty(n)
         merges.arrivals(events, len(tree.events), arrived)
-        states = merges.Plateaus(*np.empty((3, n + 1)), np.empty(n + 1, dtype=np.int64))
+        states = merges.PlateauArrays(*np.empty((3, n + 1)), np.empty(n + 1, dtype=np.int64))
         many = merges.plateaus(arrived, tree.end, tree.forming, states)
         assert states.clusters[:many].tolist() == [p.clusters for p in tree.plateaus]
         np.testing.assert_allclose(states.lifetimes[:many], [p.lifetime for p in tree.plateaus])
@@ -153,7 +152,7 @@ def test_final_configurations_are_those_of_lapack(part):
     cases = set()
     for V in matrices():
         d, expected = len(V), final_configuration(V)
-        out = scene_final.Final(np.empty(8), *np.empty((2, d, d)), np.empty(d))
+        out = scene_final.FinalNumbers(np.empty(8), *np.empty((2, d, d)), np.empty(d))
         scene_final.final(V.copy(), out)
         value, turning, gap = out.numbers[1:4]
         case, dim, size, own, leads = out.numbers[[0, 4, 5, 6, 7]].astype(int)
@@ -188,7 +187,7 @@ def test_where_tokens_rest(part):
         Q = RNG.normal(size=(d, d))
         V = np.eye(d) + 0.1 * RNG.normal(size=(d, d))
         model = pk.Attention(Q=Q, V=V, beta=3.0)
-        ours = ending.Model(model.product, V, 3.0, model.rate, model.sharpness)
+        ours = ending.EndingModel(model.product, V, 3.0, model.rate, model.sharpness)
         x, room = pk.sphere.uniform(6, d, seed=1), np.zeros((8, d))
         velocity = model.velocity(x)
         for k in range(6):
@@ -211,9 +210,3 @@ def test_angles_and_distances(part):
     gaps = [pk.sphere.distance(points[i], points[j]) for i in range(7) for j in range(i)]
     assert ending.closest(points) == pytest.approx(min(gaps))
     assert ending.closest(points[:1]) == math.pi
-
-
-def test_plain_models_are_those_of_the_settings(part):
-    usual = part("scene").TEXTS["plain"]
-    assert usual == {name: getattr(Settings, name) for name in usual}
-    assert not Settings(noise=0.1).model.plain

@@ -7,6 +7,9 @@ import ast
 import pytest
 from support.builder import BUILDER
 
+from parkade.explorer.settings.rules import PARTS
+from parkade.explorer.settings.settings import Settings
+
 FILES = sorted(BUILDER.parent.rglob("*.py"))
 
 
@@ -25,3 +28,9 @@ def test_packaging_imports_public_names_only(file):
         and node.module != "__future__"
     ]
     assert private == []
+
+
+def test_plain_models_are_those_of_the_settings():
+    assert all(getattr(Settings, name) in plain for name, plain in PARTS.items())
+    assert Settings().model.plain
+    assert not Settings(noise=0.1).model.plain

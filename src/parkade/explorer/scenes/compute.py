@@ -12,7 +12,7 @@ from parkade.base.errors import StuckError
 from parkade.base.progress import Report, compiling
 from parkade.engine.compile.threads import single_threaded_blas
 from parkade.explorer.scenes.build import build
-from parkade.explorer.settings.limits import LimitedRecorder, Limits, tol_of
+from parkade.explorer.settings.limits import STUCK, LimitedRecorder, Limits, tol_of
 from parkade.explorer.settings.schema import FieldError
 from parkade.explorer.settings.settings import Settings
 from parkade.runs.trajectory import Trajectory
@@ -35,7 +35,7 @@ def compute_run(
         return solver.run(free, hooks, seed=settings.seed), recorder
     except StuckError as error:
         reason = str(error).partition(";")[0]
-        raise FieldError("norm", f"{reason}; choose a smaller T, another V or post-norm") from None
+        raise FieldError("norm", STUCK.format(reason=reason)) from None
 
 
 def solver_within(limits: Limits, settings: Settings) -> Solver:

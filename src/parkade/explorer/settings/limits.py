@@ -18,13 +18,26 @@ from parkade.model.transformer import Transformer
 
 if TYPE_CHECKING:
     from parkade.solve.planning.plan import Plan
-    from parkade.solve.record import Record, Recorder
+    from parkade.solve.record import Recorder
 
 TOL = 1e-6
 TOO_FAR = (
     "T={T} would take about {steps} steps of {free} tokens ({reason}); choose T up to {longest}"
 )
 """The sentence about a run that would take too many steps."""
+
+STUCK = "{reason}; choose a smaller T, another V or post-norm"
+"""The sentence about a run that does not come to its end."""
+
+STOPPED = {
+    "seconds": "stopped after {most} s",
+    "token_steps": "stopped at {most} steps of single tokens",
+    "memory": "stopped at {most} MiB of steps",
+}
+"""How sentences about a run that reached a limit begin."""
+
+STOPPED_AT = ", at t={t} after {steps} steps; choose a smaller T or n"
+"""How such sentences go on."""
 
 STABLE_STEP = 3.3
 """The longest explicit step that is stable, times |V|."""
@@ -136,24 +149,23 @@ class LimitedRecorder:
         now = time.thread_time()
         self._begun = now if self._begun is None else self._begun
         if now - self._begun > self._limits.seconds:
-            raise TooLongError(f"stopped after {self._limits.seconds:g} s{self._advice}")
+            raise self._stopped("seconds", self._limits.seconds)
 
     def add(self, times: Array, tokens: Array, dense: Array) -> None:
         """Store some steps, or raise if there are too many of them."""
         self._steps += len(times)
         self._bytes += tokens.nbytes + dense.nbytes
-        self._advice = f", at t={times[-1]:.3g} after {self._steps} steps; choose a smaller T or n"
+        self._advice = STOPPED_AT.format(t=f"{times[-1]:.3g}", steps=self._steps)
         self.checkpoint()
         if self._steps * self._n > self._limits.token_steps:
-            raise TooLongError(
-                f"stopped at {self._limits.token_steps:g} steps of single tokens{self._advice}"
-            )
+            raise self._stopped("token_steps", self._limits.token_steps)
         if self._bytes > self._limits.memory:
-            raise TooLongError(
-                f"stopped at {self._limits.memory / 2**20:g} MiB of steps{self._advice}"
-            )
+            raise self._stopped("memory", self._limits.memory / 2**20)
         self._keep.add(times, tokens, dense)
 
-    def result(self) -> Record:
+    def _stopped(self, limit: str, most: float) -> TooLongError:
+        return TooLongError(STOPPED[limit].format(most=f"{most:g}") + self._advice)
+
+    def result(self) -> Kept:
         """All steps stored since the start."""
         return self._keep.result()

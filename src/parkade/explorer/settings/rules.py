@@ -13,7 +13,7 @@ from typing import Any
 from parkade.base import check
 from parkade.explorer.settings.formula import formula
 from parkade.explorer.settings.kinds import Choice, Matrix, Seed
-from parkade.explorer.settings.limits import TOL, TOO_FAR, Limits
+from parkade.explorer.settings.limits import STOPPED, STOPPED_AT, STUCK, TOL, TOO_FAR, Limits
 from parkade.explorer.settings.parts import STILL
 from parkade.explorer.settings.schema import SettingField, Slider, schema
 from parkade.explorer.settings.settings import FIELDS, HELD, REFUSED, Settings
@@ -128,4 +128,7 @@ _SENTENCES = {
     "held": HELD,
     "beyond": _BEYOND,
     "too_far": TOO_FAR,
+    "stuck": STUCK,
+    "stopped": STOPPED,
+    "stopped_at": STOPPED_AT,
 }

@@ -32,12 +32,18 @@ def carried(
 
     Those for the `parts` of a transformer make it a third larger.
     """
+    from parkade.explorer.standalone import shared
+
     modules = (*_MODULES, *_PARTS) if parts else _MODULES
     names = {d: [name.format(d=d) for name in modules] for d in dimensions}
     offered = [
         p.to_dict() for p in presets() if not rules.beyond(p.settings, dimensions, parts=parts)
     ]
-    knowledge = rules.knowledge(dimensions, parts=parts) | {"engines": names}
+    knowledge = {
+        **rules.knowledge(dimensions, parts=parts),
+        "engines": names,
+        "shared": shared.shared(),
+    }
     every = sorted({name for some in names.values() for name in some})
     return {
         "knowledge.json": json.dumps(knowledge, allow_nan=False).encode(),

@@ -14,7 +14,8 @@ from parkade.solve.compiled.base import CompiledStepper
 from parkade.solve.lowering.lower import prepare
 
 _ALONE = -40.0  # score, in base 2 and relative to its own, of another token that has no weight
-_CHECKED = 8  # number of tokens whose harmonic sums are compared with direct ones
+CHECKED = 8
+"""Tokens whose harmonic sums are compared with direct ones."""
 
 
 class HeadStepper(CompiledStepper):
@@ -43,7 +44,7 @@ class HeadStepper(CompiledStepper):
         system, x = self._system, self._x
         if system.table is None:
             return
-        chosen = np.linspace(0, len(x) - 1, _CHECKED).astype(int)
+        chosen = np.linspace(0, len(x) - 1, CHECKED).astype(int)
         error = linear_time.error(system, self._dims, x, chosen)
         if not error <= system.accuracy * max(1.0, frobenius(system.value)):
             raise InaccurateSumsError(

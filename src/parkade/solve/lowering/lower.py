@@ -19,13 +19,14 @@ from parkade.model.transformer import Transformer
 from parkade.solve.lowering.frame import Frame, rest_frame
 from parkade.solve.options import Problem
 
-_NORMS = {
+NORMS = {
     "post": kernels.POST,
     "pre": kernels.PRE,
     "peri": kernels.PERI,
     "ngpt": kernels.NGPT,
     "sqrt": kernels.SQRT,
 }
+"""The numbers of normalisations in the engine, by their names."""
 
 LONGEST_STRETCH = 0.1
 """The longest step as a multiple of the time t, if V is defective."""
@@ -57,7 +58,7 @@ def field_obstacle(model: Model, frozen: Array) -> str:
         return f"the mask {model.mask} has none"
     if model.attention != "softmax":
         return f"{model.attention} attention has none"
-    if model.norm.name not in _NORMS:
+    if model.norm.name not in NORMS:
         return f"the normalisation {model.norm} has none"
     if any(head.biased for head in model.heads):
         return "heads with biases have none"
@@ -101,7 +102,7 @@ def prepare_field(model: Transformer, frame: Frame, start: float = 0.0) -> Field
         outer=np.ascontiguousarray(outer),
         outer_bias=np.zeros(d) if mlp is None else W.T @ mlp.b2,
         activation=0 if mlp is None else ACTIVATIONS.index(mlp.activation),
-        norm=_NORMS[model.norm.name],
+        norm=NORMS[model.norm.name],
         alpha=alpha,
         window=mask.number if isinstance(mask, Window) else EVERYTHING,
         prefix=EVERYTHING if mask == "full" else mask.number if isinstance(mask, Prefix) else 0,

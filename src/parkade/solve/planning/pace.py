@@ -11,30 +11,54 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parkade.base.constants import SNAP
 from parkade.base.types import Array
-from parkade.solve.planning.rules import ELIMINATION_SECONDS, STEP_RATIO
+from parkade.solve.planning.rules import step_seconds
 
 if TYPE_CHECKING:
     from parkade.solve.options import Problem
     from parkade.solve.planning.plan import Plan
 
-_SECONDS = 2.0  # of steps: no run is stopped before
-_SLOW = 20.0  # seconds of steps after which fewer of them are enough to judge
-# Steps before a run is judged, at tol = 1e-6: normally, and if it is slow. Explicit steps soon
-# have their final size. Implicit ones may be waiting for a merge or for the last token to settle.
-_FEW = {"explicit": (2000, 1000), "implicit": (30000, 4000), "splitting": (2000, 1000)}
-_MANY = 1e6  # a run that needs fewer steps is not stopped
-_LONG = 60.0  # a run that needs fewer seconds is not stopped
-_STEADY = 4.0  # a run whose time grows by this factor while its steps double is not stuck
-_EVERY = 256  # steps between two looks, if these take no longer than _LOOK seconds
-_LOOK = 1.0
-# Where V turns the tokens forever, steps are at most about this angle at tol = 1e-6. If even then
-# there are too many left, fewer steps are enough to judge.
-_ANGLE = {"explicit": 1.0, "implicit": 0.25, "splitting": math.inf}
-_FEWEST = 64
+SECONDS = 2.0
+"""No run is stopped before it has taken this many seconds of steps."""
 
-_STEP_SECONDS = 4e-6  # of an explicit step of few tokens
-_CELL_SECONDS = 5e-8  # of one coordinate of a token in a cell of noise
-_STAGES = 6
+SLOW = 20.0
+"""After this many seconds of steps, fewer of them are enough to judge."""
+
+FEW = {"explicit": (2000, 1000), "implicit": (30000, 4000), "splitting": (2000, 1000)}
+"""Steps before a run is judged, at tol = 1e-6: normally, and if it is slow.
+
+Explicit steps soon have their final size. Implicit ones may be waiting for a merge or for the last
+token to settle.
+"""
+
+MANY = 1e6
+"""A run that needs fewer steps is not stopped."""
+
+LONG = 60.0
+"""A run that needs fewer seconds is not stopped."""
+
+STEADY = 4.0
+"""A run whose time grows by this factor while its steps double is not stuck."""
+
+EVERY = 256
+"""Steps between two judgements, if these take no longer than `LOOK` seconds."""
+
+LOOK = 1.0
+"""The most seconds between two judgements, unless a single step takes longer."""
+
+ANGLE = {"explicit": 1.0, "implicit": 0.25, "splitting": math.inf}
+"""The angle of a step at tol = 1e-6, at most, where V turns the tokens forever.
+
+If even such steps would be too many, `FEWEST` steps are enough to judge.
+"""
+
+FEWEST = 64
+"""Steps before a run is judged whose tokens turn forever, if there are certainly too many."""
+
+TOO_SLOW = (
+    "the run is too slow to reach t={until}: after {steps} steps it is at t={t}, and the rest "
+    "would take {left} steps, {duration}"
+)
+"""The sentence about a run that is stopped, without what to do about it."""
 
 
 class Effort(NamedTuple):
@@ -49,23 +73,19 @@ class Effort(NamedTuple):
 def foresee(plan: Plan, problem: Problem, n: int) -> Effort:
     """What a run of n tokens takes, by the same numbers on every machine."""
     model, velocity = problem.model, plan.sums.seconds
-    seconds, fewest = _STEP_SECONDS + _STAGES * velocity, 0.0
-    if plan.method == "implicit":
-        unknowns = n * (model.d - 1)
-        seconds *= STEP_RATIO
-        if plan.kernel == "naive":  # a Jacobian of finite differences
-            seconds += unknowns * velocity
-        if plan.kernel == "naive" or not model.triangular:
-            seconds += ELIMINATION_SECONDS * unknowns**3
+    unknowns, cells, fewest = n * (model.d - 1), 0, 0.0
+    naive = plan.kernel == "naive"
+    coupled = unknowns if naive or not model.triangular else 0
     if plan.method == "splitting":
         from parkade.solve.lowering.brownian import longest_step, most_cells
 
-        cells = 0
         for piece in plan.pieces or (problem,):
             fewest += piece.options.t_end / longest_step(piece.model, piece.options.tol)
             cells = max(cells, most_cells(piece.model, piece.options.tol))
-        seconds += 2 * cells * n * model.d * _CELL_SECONDS
-    V = None if plan.kernel == "naive" or plan.pieces else plan.frame.V
+    seconds = step_seconds(velocity, plan.method == "implicit", coupled, cells * n * model.d)
+    if plan.method == "implicit" and naive:  # a Jacobian of finite differences
+        seconds += unknowns * velocity
+    V = None if naive or plan.pieces else plan.frame.V
     return Effort(seconds, fewest, V, _turning(plan, problem))
 
 
@@ -106,12 +126,12 @@ class Pace:
         self._max_steps = max_steps
         self._effort = effort
         strict = (1e-6 / tol) ** 0.25
-        few, fewer = (count * max(1.0, strict) for count in _FEW[method])
-        self._few = max(_SECONDS / effort.seconds, fewer, min(few, _SLOW / effort.seconds))
-        self._many = max(_MANY, _LONG / effort.seconds)
-        self._every = max(1, int(min(_EVERY, _LOOK / effort.seconds)))
-        if effort.turning * t_end * strict > _ANGLE[method] * self._many:
-            self._few = min(self._few, max(_SECONDS / effort.seconds, _FEWEST))
+        few, fewer = (count * max(1.0, strict) for count in FEW[method])
+        self._few = max(SECONDS / effort.seconds, fewer, min(few, SLOW / effort.seconds))
+        self._many = max(MANY, LONG / effort.seconds)
+        self._every = max(1, int(min(EVERY, LOOK / effort.seconds)))
+        if effort.turning * t_end * strict > ANGLE[method] * self._many:
+            self._few = min(self._few, max(SECONDS / effort.seconds, FEWEST))
         self.begin(0, (0.0, t_end))
 
     def begin(self, steps: int, span: tuple[float, float]) -> None:
@@ -163,11 +183,9 @@ class Pace:
         )
 
     def _sentence(self, steps: int, t: float, until: float, left: float) -> str:
-        return (
-            f"the run is too slow to reach t={until:g}: after {steps} steps it is at t={t:.3g}, "
-            f"and the rest would take {_about(left)} steps, "
-            f"{_duration(left * self._effort.seconds)}; "
-        )
+        numbers = {"until": f"{until:g}", "steps": steps, "t": f"{t:.3g}"}
+        duration = _duration(left * self._effort.seconds)
+        return TOO_SLOW.format(**numbers, left=_about(left), duration=duration) + "; "
 
 
 def _unrest(V: Array | None) -> str:
@@ -197,7 +215,7 @@ def _steps_left(before: int, since: float, steps: int, t: float, t_end: float) -
     """The estimated number of remaining steps, from those between time `since` and t."""
     grown = math.log(t / since) if t > since > 0 else 0.0
     ahead = math.log(t_end / t)
-    if grown >= math.log(_STEADY):  # steps per decade
+    if grown >= math.log(STEADY):  # steps per decade
         return (steps - before) * ahead / grown
     if grown == 0.0:
         return math.inf

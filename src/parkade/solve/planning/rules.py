@@ -26,6 +26,10 @@ STEP_RATIO = 2.8
 ELIMINATION_SECONDS = 5e-10
 """The cost of solving for N unknowns at once, per N³."""
 
+_STEP_SECONDS = 4e-6  # of an explicit step of few tokens
+_STAGES = 6
+_CELL_SECONDS = 1e-7  # of one coordinate of a token in a cell of noise
+
 # The error allowed in a mean computed with harmonic sums: a fraction of tol, within limits.
 _PER_TOL = 1e-5  # far below the error of a step: errors of sums add up over time
 _COARSEST = 1e-10  # for any tol: a few more harmonics cost little
@@ -69,6 +73,18 @@ def explicit_is_cheaper(
     if not causal:
         ratio += ELIMINATION_SECONDS * (n * (d - 1.0)) ** 3 / (6 * seconds)
     return explicit < ratio * _MORE_BENDS * bends
+
+
+def step_seconds(velocity: float, implicit: bool, coupled: int, noisy: int) -> float:
+    """About the time of a step on one core, where a velocity takes `velocity` seconds.
+
+    Implicit steps solve for `coupled` unknowns at once. With noise, `noisy` coordinates of tokens
+    are drawn, counting each cell of a step.
+    """
+    seconds = _STEP_SECONDS + _STAGES * velocity
+    if implicit:
+        seconds = seconds * STEP_RATIO + ELIMINATION_SECONDS * float(coupled) ** 3
+    return seconds + _CELL_SECONDS * noisy
 
 
 def long_run(rotates: bool, turns: bool, causal: bool, small: bool) -> int:

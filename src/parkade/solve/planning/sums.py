@@ -91,6 +91,11 @@ def naive(problem: Problem, n: int) -> Sums:
     return Sums("naive", "no kernel covers this model", seconds, seconds)
 
 
+def parts_seconds(attention: float, heads: int, n: int, d: int, width: int) -> float:
+    """About the time of a velocity of several parts, of which sums take `attention` seconds."""
+    return attention + _PARTS_SECONDS + _PRODUCT_SECONDS * n * d * (width + d * heads)
+
+
 def of_transformer(problem: Problem, n: int) -> Sums:
     """Direct sums over all heads."""
     from parkade.engine.sums.pairwise import seconds
@@ -103,8 +108,8 @@ def of_transformer(problem: Problem, n: int) -> Sums:
     if isinstance(model.mask, Window):
         pairs = min(pairs, float(n * model.mask.number))
     width = 0 if model.mlp is None else len(model.mlp.W1)
-    cost = sum(seconds(pairs, rank) for rank in ranks) + _PARTS_SECONDS
-    cost += _PRODUCT_SECONDS * n * model.d * (width + model.d * len(ranks))
+    attention = sum(seconds(pairs, rank) for rank in ranks)
+    cost = parts_seconds(attention, len(ranks), n, model.d, width)
     return Sums("direct", "a model of several parts", cost, cost, parts=True)
 
 

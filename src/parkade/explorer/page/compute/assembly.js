@@ -1,30 +1,18 @@
 // From the steps of an engine to a scene: the numbers that parkade/explorer/scenes/build.py puts into one. They
-// are computed by a module in WebAssembly; what it finds in the table of slots: packaging/wasm/scene.py.
+// are computed by a module in WebAssembly. Its functions and their table of slots: packaging/wasm/scene.py.
 
 import { Memory } from './slots.js';
 import { closenessOf, endOf, nearOf, predictionOf, windowOf } from '../panels/theory.js';
-
-// Where things begin in the table.
-const SHOWN = 64;
-const FOUND = 80;
-const LABELS = 112;
-const FINAL = 120;
-const TOLD = 136;
-const OUTPUT = 150;
-
-const METHODS = ['explicit', 'implicit', 'splitting'];
-const VERDICTS = [false, true, null];
 
 /** Rows of a matrix with d columns. */
 const rows = (values, d) => Array.from({ length: values.length / d }, (_, i) => [...values.slice(i * d, (i + 1) * d)]);
 
 export class Assembly extends Memory {
-  constructor(module) {
-    super(module);
-    this.clear();
-    this.call('texts', null);
-    this.texts = JSON.parse(new TextDecoder().decode(Uint8Array.from(this.output())));
-  }
+  /** Numbers and sentences for scenes, from Python. */
+  get texts() { return this.shared.scene; }
+
+  /** Arrays of the table: `part` names where they begin. */
+  arraysOf(part, ...ranks) { return this.arraysAt(this.texts.places[part], ...ranks); }
 
   /**
    * Begin a run by its plan (planner.js) and its settings. Of a plan it takes the `start`, the tokens
@@ -55,8 +43,8 @@ export class Assembly extends Memory {
       this.merge(this.texts.halvings.scene);
       this.call('label', null);
     }
-    const [times, tokens, logs] = this.found(SHOWN, 1, 3, 2);
-    const [labels, counts] = this.found(LABELS, 2, 1);
+    const [times, tokens, logs] = this.arraysOf('frames', 1, 3, 2);
+    const [labels, counts] = this.arraysOf('labels', 2, 1);
     const clusters = [...this.whole(counts)];
     const final = this.final();
     return {
@@ -88,8 +76,8 @@ export class Assembly extends Memory {
     this.load();
     this.merge(this.texts.halvings.stairs);
     const inOrder = (merges) => merges.map((merge) => merge.t).sort((a, b) => a - b);
-    const told = this.forecast(this.final());
-    return { seen: inOrder(this.merges()), forecast: told && inOrder(told.merges) };
+    const forecast = this.forecast(this.final());
+    return { seen: inOrder(this.merges()), forecast: forecast && inOrder(forecast.merges) };
   }
 
   /** What the page computes attention with: with β = 1 if it grows, for the page multiplies it. */
@@ -110,9 +98,8 @@ export class Assembly extends Memory {
 
   /** Whether it is the model of the paper: one head and nothing else, with a constant β. */
   get plain() {
-    const { texts, wanted } = this;
-    return !wanted.growth
-      && Object.entries(texts.plain).every(([name, usual]) => (wanted[name] ?? usual) === usual);
+    const { shared: { parts }, wanted } = this;
+    return Object.entries(parts).every(([name, plain]) => name === 'mask' || plain.includes(wanted[name]));
   }
 
   /** Hand over the start and all steps, and forget them here. */
@@ -127,7 +114,7 @@ export class Assembly extends Memory {
     this.clear();
     this.enter(
       this.place(start, n, d), this.place(frame.spin, d, d),
-      [METHODS.indexOf(method), steps, dense, columns - d].map(BigInt),
+      [this.shared.methods.indexOf(method), steps, dense, columns - d].map(BigInt),
     );
     this.call('begin', null);
     const largest = (part) => this.place(
@@ -156,23 +143,23 @@ export class Assembly extends Memory {
     );
   }
 
-  /** Find clusters, and bisect the steps in which they merge so often. */
+  /** Find clusters, and bisect the steps in which they merge this number of times. */
   merge(halvings) {
     this.enterLaw();
     this.call('merge', null, halvings);
   }
 
-  /** The merges that were found. */
+  /** The merges of clusters. */
   merges() {
-    const [times, ...whole] = this.found(FOUND, 1, 1, 1, 1);
+    const [times, ...whole] = this.arraysOf('clusters', 1, 1, 1, 1);
     const [absorbed, into, size] = whole.map((each) => this.whole(each));
     return [...this.floats(times)]
       .map((t, i) => ({ t, absorbed: absorbed[i], into: into[i], size: size[i] }));
   }
 
-  /** The plateaus that were found. */
+  /** The plateaus: periods in which nothing merges for long. */
   plateaus() {
-    const [, , , , ...parts] = this.found(FOUND, 1, 1, 1, 1, 1, 1, 1, 1);
+    const [, , , , ...parts] = this.arraysOf('clusters', 1, 1, 1, 1, 1, 1, 1, 1);
     const [start, end, lifetime] = parts.slice(0, 3).map((each) => this.floats(each));
     return [...this.whole(parts[3])]
       .map((clusters, i) => ({ start: start[i], end: end[i], clusters, lifetime: lifetime[i] }));
@@ -183,7 +170,7 @@ export class Assembly extends Memory {
     if (!this.plain) return null;
     this.enterLaw();
     this.call('predict', null);
-    const [numbers, , , turns] = this.found(FINAL, 1, 2, 2, 1).map((each) => [...this.floats(each)]);
+    const [numbers, , , turns] = this.arraysOf('final', 1, 2, 2, 1).map((each) => [...this.floats(each)]);
     const [number, value, turn, gap, dim, size, own, leads] = numbers;
     const { kind } = this.texts.cases[number];
     return { case: number, kind, value, turn, gap, dim, size, own, turns: turns.slice(0, leads) };
@@ -194,14 +181,14 @@ export class Assembly extends Memory {
     if (final === null || this.wanted.mask !== 'causal' || this.plan.held.length) return null;
     if (final.kind !== 'one point' || final.dim < 2) return null;
     this.enterLaw();
-    if (this.call('foretell', 'Int32') < 0) return null;
-    const [times, ...whole] = this.found(TOLD, 1, 1, 1, 1);
+    if (this.call('forecast', 'Int32') < 0) return null;
+    const [times, ...whole] = this.arraysOf('forecast', 1, 1, 1, 1);
     const [absorbed, into, [seen, right]] = whole.map((each) => this.whole(each));
     const merges = [...this.floats(times)].map((t, i) => ({ t, absorbed: absorbed[i], into: into[i] }));
     return { merges, since: this.texts.since, seen, right };
   }
 
-  /** What is predicted of a run that ends with so many clusters, what was seen, and whether they agree. */
+  /** What is predicted of a run that ends with this number of clusters, what was seen, and whether they agree. */
   theory(final, clusters) {
     const { texts, plan: { held }, wanted: { T, d, mask, growth } } = this;
     const line = (kind, predicted, seen, agrees = null) => ({ kind, predicted, seen, agrees });
@@ -214,7 +201,7 @@ export class Assembly extends Memory {
     const [degrees, verdict] = this.output();
     const seen = endOf(texts, clusters, T, final.dim === d ? '' : closenessOf(texts, degrees));
     if (mask !== 'causal') return line(final.kind, texts.lines[mask === 'full' ? 'full' : 'masked'], seen);
-    const agrees = VERDICTS[verdict];
+    const agrees = texts.agrees[verdict];
     const moves = agrees === null && ['one point', 'two points'].includes(final.kind);
     return line(final.kind, predictionOf(texts, final), seen + (moves ? texts.lines.moving : ''), agrees);
   }
@@ -239,8 +226,8 @@ export class Assembly extends Memory {
     return [...this.output()];
   }
 
-  /** The numbers that a function gave. */
-  output() { return this.floats(this.found(OUTPUT, 1)[0]); }
+  /** The numbers that a function has written. */
+  output() { return this.floats(this.arraysOf('output', 1)[0]); }
 
   /** Whole numbers in the memory, as slots with their address and how many they are. */
   placeWhole(values) {

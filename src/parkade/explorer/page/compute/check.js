@@ -1,13 +1,13 @@
-// Settings, checked without a server by what Python says of them (explorer/settings/rules.py): the same sentences.
+// Settings, checked without a server by the rules of Python (explorer/settings/rules.py): the same sentences.
 
 import { Unreadable, readMatrix, readRows } from '../controls/matrixtext.js';
 import { brief, filled } from './python.js';
 
-/** Settings that are wrong; `told` is { error, field, others } as the server sends it. */
+/** Settings that are wrong; `answer` is { error, field, others } as the server sends it. */
 export class Wrong extends Error {
   constructor([first, ...others]) {
     super(first.error);
-    this.told = others.length ? { ...first, others } : first;
+    this.answer = others.length ? { ...first, others } : first;
   }
 }
 
@@ -45,20 +45,20 @@ function complain(wrong) {
 }
 
 /**
- * All settings, and the matrices among them as numbers, of what a reader or a link gives; what is
+ * All settings, and the matrices among them as numbers, from those of a reader or a link; what is
  * left out has its default. Throws `Wrong` with everything that is wrong.
  */
-export function readSettings(given, { fields, sentences, refused }) {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    complain([{ error: filled(sentences.no_object, { got: brief(given) }), field: null }]);
+export function readSettings(values, { fields, sentences, refused }) {
+  if (typeof values !== 'object' || values === null || Array.isArray(values)) {
+    complain([{ error: filled(sentences.no_object, { got: brief(values) }), field: null }]);
   }
   const known = fields.map(({ name }) => name);
-  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  const unknown = Object.keys(values).find((name) => !known.includes(name));
   if (unknown !== undefined) {
     const error = filled(sentences.no_setting, { got: brief(unknown), known: known.join(', ') });
     complain([{ error, field: [...unknown].slice(0, 60).join('') }]);
   }
-  const settings = Object.fromEntries(fields.map(({ name, default: usual }) => [name, name in given ? given[name] : usual]));
+  const settings = Object.fromEntries(fields.map(({ name, default: usual }) => [name, name in values ? values[name] : usual]));
   complain(fields.map((field) => ({ error: wrongWith(field, settings[field.name], sentences), field: field.name })).filter(({ error }) => error));
   for (const { field, sentence, unless, only } of refused) {
     const others = Object.entries(unless).every(([name, values]) => !values.includes(settings[name]));
@@ -74,6 +74,11 @@ export function readSettings(given, { fields, sentences, refused }) {
   }
   complain(wrong);
   return { settings, matrices };
+}
+
+/** The settings as a run takes them: noise that is too small to count is none, like an MLP without strength. */
+export function effective(settings, { still }) {
+  return { ...settings, noise: settings.noise > still ? settings.noise : 0, mlp: settings.gain === 0 ? 0 : settings.mlp };
 }
 
 /** Throw if a page cannot compute these settings, though the library can. */

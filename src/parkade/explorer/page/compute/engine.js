@@ -4,20 +4,7 @@
 
 import { Failure, Memory } from './slots.js';
 
-const OUTPUT = { field: 72, other: 32 };
 const ROOM = 64; // most steps of one call
-const CHECKED = 8; // tokens whose harmonic sums are compared with direct ones
-const CHECK_STEPS = 256; // steps between two comparisons
-const [TIME, REJECTED, TRUSTED] = [0, 4, 6]; // places in the clock of the engine
-
-// The fields of a Field of the engine, in its order. These are whole numbers:
-const WHOLE = ['activation', 'norm', 'window', 'prefix', 'causal'];
-const FIELD = [
-  'queries', 'keys', 'reach', 'values', 'outputs', 'own_value', 'leading', 'slopes', 'turns',
-  'inner', 'inner_bias', 'outer', 'outer_bias', 'activation', 'norm', 'alpha', 'window', 'prefix',
-  'causal', 'origin', 'now', 'query', 'value', 'accuracy', 'floor', 'stretch',
-];
-const EVERYTHING = 2n ** 62n; // a window or a prefix that never ends
 
 /** Harmonic sums lost too much accuracy: run again with direct ones. */
 export class Inaccurate extends Failure {}
@@ -52,52 +39,56 @@ export class Engine extends Memory {
    * { shape, values }. Its tokens have `columns`: d, or one more for ln r. With noise it has `noise`:
    * { scale, common, root, key, wanted, step }.
    *
-   * Several models one after the other are `pieces`, each a problem, in anything that can be iterated. Its `times` are what its clock
-   * shows at first, and when it begins and ends; its tokens are those that the one before has left.
+   * Several models one after the other are `pieces`, each a problem, in anything that can be iterated.
+   * The `times` of a piece are what its clock shows at first, and when it begins and ends; its tokens
+   * are those that the previous piece ends with.
    *
-   * A chunk has `times`, `tokens` and `dense`, flat too, how many steps were `rejected` so far, the
-   * `clock` of the present model, and at the end of each `trusted`: until when to trust the run.
+   * A chunk has `times`, `tokens` and `dense`, flat too, the number of steps `rejected` so far, the
+   * `clock` of the present model and its `span` of time, and `trusted`: until when to trust the run.
+   * It has no more steps than `most()` says.
    */
-  * run(problem) {
-    let before = null;
-    let rejected = 0;
-    let trusted = Infinity;
+  * run(problem, most = () => ROOM) {
+    const { rejected: rejections, trusted: trust } = this.shared.engine;
+    let [before, rejected, trusted] = [null, 0, Infinity];
     for (const piece of problem.pieces ?? [problem]) {
-      let last = null;
-      for (const chunk of this.follow(piece, before)) {
-        if (last) yield last;
-        last = chunk;
-        last.rejected = rejected + last.clock[REJECTED];
+      const [first, ...span] = piece.times ?? [0, 0, piece.t_end];
+      let last;
+      for (const chunk of this.follow(piece, before, most)) {
+        last = {
+          ...chunk,
+          span,
+          rejected: rejected + chunk.clock[rejections],
+          trusted: Math.min(trusted, span[0] + (chunk.clock[trust] - first)),
+        };
+        yield last;
       }
-      const [first, start] = piece.times ?? [0, 0];
-      trusted = Math.min(trusted, start + (last.clock[TRUSTED] - first));
-      ({ rejected } = last);
+      ({ rejected, trusted } = last);
       before = this.left(piece, last);
-      yield { ...last, trusted };
     }
   }
 
-  /** The steps of one model, after what another one has left, if any. */
-  * follow(problem, before) {
+  /** The steps of one model; it may follow another one, which ended with `before`. */
+  * follow(problem, before, most) {
+    const { time, checked, check_steps: checkSteps } = this.shared.engine;
     const { d, columns = d, t_end: end, tol } = problem;
     const kind = kindOf(problem);
     this.clear();
-    const given = before ? { ...problem, tokens: before.tokens } : problem;
-    const size = given.tokens.length;
-    this.at = kind === 'field' ? this.beginField(given) : this.begin(given, kind);
+    const start = before ? { ...problem, tokens: before.tokens } : problem;
+    const size = start.tokens.length;
+    this.at = kind === 'field' ? this.beginField(start) : this.begin(start, kind);
     const [clock, , times, states, dense] = this.at;
     if (before && !problem.noise) this.resume(before, kind);
-    let checkAt = CHECK_STEPS;
-    for (let steps = 0, t = this.floats(clock)[TIME]; t < end;) {
-      const taken = this.call(`advance_${kind}`, 'Int32', end, tol, ROOM);
-      [t] = this.floats(clock);
+    let checkAt = checkSteps;
+    for (let steps = 0, t = this.floats(clock)[time]; t < end;) {
+      const taken = this.call(`advance_${kind}`, 'Int32', end, tol, Math.min(ROOM, most()));
+      t = this.floats(clock)[time];
       if (taken < 0) {
         throw new Failure(`the steps became too short at t=${t.toPrecision(3)}; choose a smaller T`);
       }
       steps += taken;
       if (kind === 'harmonic' && (steps >= checkAt || t >= end)) {
-        checkAt = steps + CHECK_STEPS;
-        const excess = this.call('excess_harmonic', 'Float64', CHECKED);
+        checkAt = steps + checkSteps;
+        const excess = this.call('excess_harmonic', 'Float64', checked);
         if (!(excess <= 1)) throw new Inaccurate(`harmonic sums are inaccurate at t=${t}`);
       }
       yield {
@@ -122,7 +113,7 @@ export class Engine extends Memory {
     return this.floats({ at: Number(out[0]), size: start.length }).slice();
   }
 
-  /** Hand over a problem; where the clock, tokens, steps and what is noted of rounding are. */
+  /** Hand over a problem; returns where the clock, the tokens, the steps and the notes on rounding are. */
   begin(problem, kind) {
     const { d, tokens, frozen, frozen_weights: weights, table } = problem;
     const { query, value, own_value: own, causal, accuracy, floor } = problem;
@@ -138,7 +129,7 @@ export class Engine extends Memory {
       [BigInt(ROOM)],
     );
     this.call(`begin_${kind}`, null);
-    return this.found(OUTPUT.other, 1, 2, 1, 3, 4, 2);
+    return this.arraysAt(this.shared.engine.output, 1, 2, 1, 3, 4, 2);
   }
 
   /** The same for a transformer. */
@@ -153,23 +144,24 @@ export class Engine extends Memory {
       this.place(tokens, tokens.length / columns, columns),
       this.times(problem),
       [BigInt(ROOM)],
-      ...FIELD.map((name) => this.part(name, field[name])),
+      ...this.shared.engine.field.map((name) => this.part(name, field[name])),
       noisy,
     );
     this.call('begin_field', null);
-    return this.found(OUTPUT.field, 1, 2, 1, 3, 4, 2);
+    return this.arraysAt(this.shared.engine.field_output, 1, 2, 1, 3, 4, 2);
   }
 
   /** A part of a Field, as slots. */
   part(name, value) {
     if (value?.values) return this.place(value.values, ...value.shape);
-    return [WHOLE.includes(name) ? BigInt(value ?? EVERYTHING) : slot(value ?? Infinity)];
+    const { whole, everything } = this.shared.engine;
+    return [whole.includes(name) ? BigInt(value ?? everything) : slot(value ?? Infinity)];
   }
 
   /** When a model begins and ends, as slots. */
   times({ times, t_end: end }) { return this.place(times ?? [0, 0, end], 3); }
 
-  /** What a model leaves to the next one. */
+  /** The end of a model, from which the next one goes on. */
   left(problem, { clock }) {
     const { d, columns = d } = problem;
     const [, tokens, , , , watch] = this.at;
@@ -183,7 +175,7 @@ export class Engine extends Memory {
     };
   }
 
-  /** Take over what the model before has left besides its tokens. */
+  /** Go on from the end of the previous model, besides its tokens. */
   resume({ clock, watch, n, matrices }, kind) {
     this.enter(
       this.place(clock, clock.length),

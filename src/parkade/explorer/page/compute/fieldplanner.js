@@ -5,9 +5,6 @@ import { Failure } from './slots.js';
 import { Planner } from './planner.js';
 
 const RANKS = [2, 2, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2, 3, 2, 1];
-const NONE = 0; // methods that all models of a run have in common
-const METHODS = { explicit: 1, implicit: 2 };
-const LENGTHS = ['pre', 'peri', 'mix']; // norms under which tokens have lengths
 
 /** Rows of a flat matrix, each as an array. */
 function split(values, columns) {
@@ -27,8 +24,8 @@ function isCausal({ mask, reach }) {
 
 export class FieldPlanner extends Planner {
   /** A planner with its own module, and that for one plain head. */
-  constructor(module, plain) {
-    super(module);
+  constructor(module, shared, plain) {
+    super(module, shared);
     this.plain = plain;
   }
 
@@ -49,8 +46,8 @@ export class FieldPlanner extends Planner {
       throw new Failure('pages have no engine for frozen tokens beside these parts; choose frozen none');
     }
     const { V, Q, K, start, product } = base;
-    const given = { ...wanted, V, Q, K, start, product };
-    return { ...base, ...(schedule ? this.scheduled(given, schedule) : this.transformer(given)) };
+    const request = { ...wanted, V, Q, K, start, product };
+    return { ...base, ...(schedule ? this.scheduled(request, schedule) : this.transformer(request)) };
   }
 
   /** The plan with direct sums instead of harmonic ones. */
@@ -59,19 +56,17 @@ export class FieldPlanner extends Planner {
   /** Another plan for a run whose explicit steps are too short; null if there is none. */
   instead(plan, wanted) {
     const other = super.instead(plan, wanted);
-    return other && !other.frame.rotates ? { ...other, reason: this.texts.instead } : null;
+    return other && !other.frame.rotates ? { ...other, reason: this.shared.plan.instead } : null;
   }
 
   /** Whether a model is more than one plain head. */
-  hasParts({ mask, norm, heads, mlp, gain, encoding, noise }) {
-    return !['causal', 'full'].includes(mask) || norm !== 'post' || heads > 1
-      || (mlp > 0 && gain !== 0) || encoding !== 'none' || noise > this.texts.still;
+  hasParts(wanted) {
+    return Object.entries(this.shared.parts).some(([name, plain]) => name !== 'growth' && !plain.includes(wanted[name]));
   }
 
   /** When the pieces of a growing β begin and end, how long they last, and β in each. */
   schedule({ beta, growth, T }) {
-    const found = this.asked('schedule', [], [beta, growth, T], 1, 1, 1, 1);
-    const [starts, ends, durations, betas] = found;
+    const [starts, ends, durations, betas] = this.arraysOf('schedule', [], [beta, growth, T], 1, 1, 1, 1);
     return { starts, ends, durations, betas };
   }
 
@@ -83,13 +78,13 @@ export class FieldPlanner extends Planner {
     const held = new Set(base.held);
     const [free, still] = [rows((k) => !held.has(k)), rows((k) => held.has(k))];
     const choose = (more) => {
-      const found = this.plain.chosen({ ...wanted, V: base.V, Q: base.Q, K: base.K, ...more },
-        free.slice(), still.slice());
-      return direct ? this.plain.direct(found) : found;
+      const { V, Q, K } = base;
+      const plan = this.plain.chosen({ ...wanted, V, Q, K, ...more }, free.slice(), still.slice());
+      return direct ? this.plain.direct(plan) : plan;
     };
     const drafts = [betas[0], betas.at(-1)].map((beta) => choose({ beta }));
     const implicit = drafts.some(({ method }) => method === 'implicit');
-    const { method, reason, frame } = drafts.find((one) => !implicit || one.method === 'implicit');
+    const { method, reason, frame, effort } = drafts.find((one) => !implicit || one.method === 'implicit');
     const used = { engines: new Set(), sums: new Set() };
     const pieces = each(betas.length, (i) => {
       const [start, T] = [starts[i], durations[i]];
@@ -104,6 +99,7 @@ export class FieldPlanner extends Planner {
       method,
       reason,
       frame,
+      effort: { ...effort, turning: 0 },
       get engine() {
         const [one, ...more] = used.engines;
         const many = more.length > 1;
@@ -118,72 +114,73 @@ export class FieldPlanner extends Planner {
   }
 
   /** A transformer whose β grows. */
-  scheduled(given, { starts, ends, durations, betas }) {
+  scheduled(request, { starts, ends, durations, betas }) {
     const piece = (i, method) => this.lowered({
-      ...given, beta: betas[i], begin: starts[i], end: ends[i], duration: durations[i], piece: i, method,
+      ...request, beta: betas[i], begin: starts[i], end: ends[i], duration: durations[i], piece: i, method,
     });
-    const { plan } = this.lowered(given);
-    const last = piece(betas.length - 1, METHODS[plan.method]);
-    const pieces = each(betas.length, (i) => piece(i, METHODS[plan.method]).problem);
+    const { plan } = this.lowered(request);
+    const method = this.shared.methods.indexOf(plan.method);
+    const last = piece(betas.length - 1, method);
+    const pieces = each(betas.length, (i) => piece(i, method).problem);
     return {
       ...plan,
       frame: last.plan.frame,
       radius: last.plan.radius,
-      heads: this.lowered({ ...given, beta: 1 }).plan.heads,
+      heads: this.lowered({ ...request, beta: 1 }).plan.heads,
       schedule: { starts, betas },
-      problem: { method: plan.method, d: given.d, parts: true, pieces },
+      problem: { method: plan.method, d: request.d, parts: true, pieces },
     };
   }
 
   /** A transformer; two of them one after the other, if its norm changes. */
-  transformer(given) {
-    const { plan, problem } = this.lowered(given);
-    if (given.norm !== 'mix' || given.T <= this.texts.until) return { ...plan, problem };
+  transformer(request) {
+    const { plan, problem } = this.lowered(request);
+    const { mix_time: until } = this.shared.plan;
+    if (request.norm !== 'mix' || request.T <= until) return { ...plan, problem };
     const { method } = plan;
-    const { until } = this.texts;
-    const [begins, ends] = [[0, until], [until, given.T]];
+    const [begins, ends] = [[0, until], [until, request.T]];
     const pieces = each(2, (i) => this.lowered({
-      ...given,
+      ...request,
       now: ['post', 'pre'][i],
       begin: begins[i],
       end: ends[i],
       duration: ends[i] - begins[i],
       piece: i,
-      method: METHODS[method],
+      method: this.shared.methods.indexOf(method),
     }).problem);
-    return { ...plan, problem: { method, d: given.d, parts: true, pieces } };
+    return { ...plan, problem: { method, d: request.d, parts: true, pieces } };
   }
 
   /** A model, or one of several one after the other, as a plan and a problem. */
-  lowered(given) {
-    const { d, T, tol, norm, now = norm, mask, reach, encoding, seed } = given;
-    const { implicit, method = implicit && isCausal(given) ? METHODS.implicit : NONE } = given;
-    const { begin = 0, end = T, duration = T, piece = 0 } = given;
-    const columns = LENGTHS.includes(norm) ? d + 1 : d;
-    const states = new Float64Array(given.n * columns); // ln r = 0
-    for (let k = 0; k < given.n; k += 1) {
-      states.set(given.start.subarray(k * d, (k + 1) * d), k * columns);
+  lowered(request) {
+    const { d, T, tol, norm, now = norm, mask, reach, encoding, seed } = request;
+    const { methods, plan: { any_method: any, ...rules } } = this.shared;
+    const causal = isCausal(request);
+    const { implicit, method = implicit && causal ? methods.indexOf('implicit') : any } = request;
+    const { begin = 0, end = T, duration = T, piece = 0 } = request;
+    const columns = rules.lengths.includes(norm) ? d + 1 : d;
+    const states = new Float64Array(request.n * columns); // ln r = 0
+    for (let k = 0; k < request.n; k += 1) {
+      states.set(request.start.subarray(k * d, (k + 1) * d), k * columns);
     }
-    const causal = isCausal(given);
-    const slope = encoding === 'alibi' ? given.slope : 0;
-    const heat = given.noise > this.texts.still ? given.noise : 0;
-    const { heads, rank, mlp, gain, sample } = given;
-    const width = gain === 0 ? 0 : mlp;
+    const slope = encoding === 'alibi' ? request.slope : 0;
+    const { heads, rank, mlp: width, gain, sample, noise: heat } = request;
     const numbers = [
-      given.beta, T, begin, duration, tol, this.texts.norms[norm], Number(causal), slope,
-      encoding === 'rope' ? this.texts.base : 0, heat, seed, piece, method, Number(norm === 'post'),
+      request.beta, T, begin, duration, tol, rules.norms[norm], Number(causal), slope,
+      encoding === 'rope' ? rules.rope_base : 0, heat, seed, piece, method, Number(norm === 'post'),
+      mask === 'window' ? reach : Infinity,
     ];
-    const found = this.asked('lower', [
-      [states, given.n, columns],
-      [[...given.V, ...given.Q, ...given.K], 3, d, d],
+    const results = this.arraysOf('lower', [
+      [states, request.n, columns],
+      [[...request.V, ...request.Q, ...request.K], 3, d, d],
       [[heads, rank, width, gain, sample], 5],
       [numbers, numbers.length],
     ], [], ...RANKS);
-    const [tokens, queries, keys, reaches, values, outputs, own, slopes, turns, inner, outer] = found;
-    const [, , , , , , , , , , , query, value, basis, spin, shown, total, facts] = found;
+    const [tokens, queries, keys, reaches, values, outputs, own, slopes, turns, inner, outer] = results;
+    const [, , , , , , , , , , , query, value, basis, spin, shown, total, facts] = results;
     const [verdict, leading, floor, stretch, rotates, attracts, drifts, late, origin, until] = facts;
-    const [rate, sharpness, radius, phase, steps, scale, root, step, low, high, longest] = facts.subarray(10);
-    const [byRule, reason] = this.texts.verdicts[verdict];
+    const [rate, sharpness, radius, phase, steps, scale, root, step, low, high, longest, seconds] = facts.subarray(10);
+    const [byRule, reason] = rules.verdicts[verdict];
     const wide = (array) => ({ shape: [array.length / d, d], values: array });
     const tall = (array) => ({ shape: [d, array.length / d], values: array });
     const line = (array) => ({ shape: [array.length], values: array });
@@ -191,18 +188,18 @@ export class FieldPlanner extends Planner {
     const m = shown.length / (2 * heads * d);
     const half = shown.length / 2;
     const rows = (h, first) => split(shown.subarray(first + h * m * d, first + (h + 1) * m * d), d);
-    const chosen = Object.keys(METHODS).find((name) => METHODS[name] === method) ?? byRule;
+    const chosen = methods[method] ?? byRule;
     return {
       plan: {
         method: chosen,
         reason,
-        engine: this.texts.engine,
+        engine: rules.engine,
         sums: 'direct',
         columns,
         rate,
         sharpness,
         radius,
-        product: heads > 1 || encoding !== 'none' ? null : given.product,
+        product: heads > 1 || encoding !== 'none' ? null : request.product,
         generator: width > 0 ? null : total,
         heads: Array.from({ length: heads }, (_, h) => ({
           query: rows(h, 0),
@@ -216,6 +213,7 @@ export class FieldPlanner extends Planner {
         phase_known_until: phase,
         steps: chosen === 'implicit' ? 0 : steps,
         longest,
+        effort: { seconds, fewest: heat > 0 ? steps : 0 },
       },
       problem: {
         method: chosen,
@@ -243,7 +241,7 @@ export class FieldPlanner extends Planner {
           outer: tall(outer),
           outer_bias: line(new Float64Array(d)),
           activation: 0,
-          norm: this.texts.norms[now === 'mix' ? 'post' : now],
+          norm: rules.norms[now === 'mix' ? 'post' : now],
           alpha: 1,
           window: mask === 'window' ? reach : null,
           prefix: mask === 'full' ? null : (mask === 'prefix' ? reach : 0),

@@ -3,11 +3,7 @@
 
 import { Memory } from './slots.js';
 
-const OUTPUT = 32;
 const MATRICES = ['V', 'Q', 'K'];
-const BLOCKED = 0;
-const STRONG = 2;
-const ROWS = { 2: 6, 3: 4 }; // of tables of harmonic sums, by d
 
 /** Some rows of a matrix with d columns. */
 function rows(values, d, indices) {
@@ -17,12 +13,6 @@ function rows(values, d, indices) {
 }
 
 export class Planner extends Memory {
-  constructor(module) {
-    super(module);
-    const [bytes] = this.asked('texts', [], [], 1);
-    this.texts = JSON.parse(new TextDecoder().decode(Uint8Array.from(bytes)));
-  }
-
   /**
    * The plan of a run.
    *
@@ -33,20 +23,22 @@ export class Planner extends Memory {
    * `consumption_radius`, `rate`, `sharpness` and `product` of the model, `centers` of both kinds and
    * the tokens `held`; the `problem` for Engine.run, the `frame`, `method`, `reason`, `engine` and
    * `sums`; `phase_known_until`, and the least number of `steps`, if that is known, with the
-   * `longest` T that takes no more steps than are allowed. If all tokens are held, there is no problem.
+   * `longest` T that takes no more steps than are allowed; its `effort`, as Pace (pace.js) takes it.
+   * If all tokens are held, there is no problem.
    */
   plan(wanted) {
     const { n, d } = wanted;
     const start = this.filled('draw', n, d, wanted.seed);
     const matrices = Object.fromEntries(MATRICES.map((name) => [name, this.matrix(name, wanted)]));
-    const given = { ...wanted, ...matrices };
-    const [measures, product] = this.asked('measure', this.model(given), [], 1, 2);
+    const request = { ...wanted, ...matrices };
+    const [measures, product] = this.arraysOf('measure', this.model(request), [], 1, 2);
     const [delta, consumption, radius, rate, sharpness] = measures;
-    const [fates] = this.asked('park', [[start, n, d]], [delta], 1);
+    const { blocked, strong } = this.shared.plan;
+    const [fates] = this.arraysOf('park', [[start, n, d]], [delta], 1);
     const indices = (keep) => Int32Array.from(fates.keys()).filter((k) => keep(fates[k], k));
     const centers = {
-      renyi: indices((fate) => fate !== BLOCKED),
-      strong: indices((fate) => fate === STRONG),
+      renyi: indices((fate) => fate !== blocked),
+      strong: indices((fate) => fate === strong),
     };
     const held = centers[wanted.frozen] ?? new Int32Array(0);
     const free = indices((fate, k) => !held.includes(k));
@@ -61,16 +53,16 @@ export class Planner extends Memory {
       product,
       centers,
       held,
-      ...(free.length ? this.chosen(given, rows(start, d, free), rows(start, d, held)) : null),
+      ...(free.length ? this.chosen(request, rows(start, d, free), rows(start, d, held)) : null),
     };
   }
 
   /** The plan with direct sums instead of harmonic ones. */
   direct(plan) {
-    const { problem, floors } = plan;
-    const [engine] = this.texts.engines[problem.d];
-    const other = { ...problem, table: null, accuracy: 0, floor: floors.direct };
-    return { ...plan, problem: other, sums: 'direct', engine };
+    const { problem, direct: { floor, seconds } } = plan;
+    const [engine] = this.shared.plan.engines[problem.d];
+    const other = { ...problem, table: null, accuracy: 0, floor };
+    return { ...plan, problem: other, sums: 'direct', engine, effort: { ...plan.effort, seconds } };
   }
 
   /** Another plan for a run whose explicit steps are too short; null if there is none. */
@@ -88,18 +80,18 @@ export class Planner extends Memory {
     return this.floats({ at: Number(at), size: n * d }).slice();
   }
 
-  /** What a function finds in arrays, as arrays with so many dimensions each. */
-  asked(name, arrays, args, ...ranks) {
+  /** The results of a function of arrays: arrays with these numbers of dimensions. */
+  arraysOf(name, arrays, args, ...ranks) {
     this.clear();
     this.enter(...arrays.map((array) => this.place(...array)));
     this.call(name, null, ...args);
-    return this.found(OUTPUT, ...ranks).map((each) => this.floats(each).slice());
+    return this.arraysAt(this.shared.plan.output, ...ranks).map((each) => this.floats(each).slice());
   }
 
   /** A matrix as numbers; a random one is drawn. */
-  matrix(name, { [name]: given, d }) {
-    if (given.random === undefined) return Float64Array.from(given);
-    return this.filled('matrix', d, d, given.random, name.charCodeAt(0));
+  matrix(name, { [name]: entries, d }) {
+    if (entries.random === undefined) return Float64Array.from(entries);
+    return this.filled('matrix', d, d, entries.random, name.charCodeAt(0));
   }
 
   /** A model as arrays. */
@@ -108,25 +100,26 @@ export class Planner extends Memory {
     return [[[...V, ...Q, ...K], 3, d, d], [numbers, numbers.length]];
   }
 
-  /** What of a plan depends on the tokens that move, and on those at rest. */
-  chosen(given, free, held) {
-    const { d, tol, T, mask } = given;
-    const arrays = [...this.model(given), [free, free.length / d, d], [held, held.length / d, d]];
-    const found = this.asked('choose', arrays, [], 2, 2, 2, 2, 2, 2, 2, 2, 1);
-    const [tokens, frozen, query, value, own, table, basis, spin, numbers] = found;
-    const [verdict, accuracy, floor, direct, stretch, leading, ...rest] = numbers;
+  /** The part of a plan that depends on the tokens that move, and on those at rest. */
+  chosen(request, free, held) {
+    const { d, tol, T, mask } = request;
+    const arrays = [...this.model(request), [free, free.length / d, d], [held, held.length / d, d]];
+    const results = this.arraysOf('choose', arrays, [], 2, 2, 2, 2, 2, 2, 2, 2, 1);
+    const [tokens, frozen, query, value, own, table, basis, spin, numbers] = results;
+    const [verdict, accuracy, floor, directFloor, stretch, leading, ...rest] = numbers;
     const [rotates, attracts, drifts] = rest.map(Boolean);
-    const [, , , phase, steps, longest] = rest;
-    const [method, reason] = this.texts.verdicts[verdict];
-    const texts = this.texts.engines[d];
-    const columns = table.length / ROWS[d];
+    const [, , , phase, steps, longest, count, seconds, directSeconds, turning] = rest;
+    const { verdicts, engines: { [d]: texts } } = this.shared.plan;
+    const [method, reason] = verdicts[verdict];
+    const columns = table.length / (count || 1);
     return {
       method,
       reason,
       sums: columns ? 'harmonic' : 'direct',
       engine: columns ? texts[1].replace('{}', columns) : texts[0],
       frame: { basis, spin, leading, rotates, attracts, drifts },
-      floors: { harmonic: floor, direct },
+      direct: { floor: directFloor, seconds: directSeconds },
+      effort: { seconds, turning },
       phase_known_until: phase,
       steps,
       longest,
@@ -140,7 +133,7 @@ export class Planner extends Memory {
         frozen,
         frozen_weights: new Float64Array(frozen.length / d).fill(1),
         causal: mask === 'causal',
-        table: columns ? { rows: ROWS[d], values: table } : null,
+        table: columns ? { rows: count, values: table } : null,
         accuracy,
         floor,
         stretch,

@@ -1,29 +1,29 @@
 // A run in a page: planned, stepped and taken apart by compiled code, then put into words.
 
 import { Assembly } from './assembly.js';
-import { Wrong, checkReach, readSettings } from './check.js';
+import { Wrong, checkReach, effective, readSettings } from './check.js';
 import { Engine, Inaccurate, moduleOf } from './engine.js';
 import { FieldPlanner } from './fieldplanner.js';
 import { Failure } from './slots.js';
-import { Pace, stepSeconds } from './pace.js';
+import { Pace } from './pace.js';
 import { Planner } from './planner.js';
 import { brief, filled, general } from './python.js';
 import { factsOf, fileName, formulaOf, labelOf, maskOf } from '../panels/texts.js';
-
-const FORMAT = 'parkade scene 1';
 
 /** Nobody waits for the run any more. */
 export class Cancelled extends Error {}
 
 /** A run that does not come to its end. */
-class Stuck extends Failure {}
+class Stuck extends Failure {
+  field = 'norm';
+}
 
 const now = () => performance.now() / 1000;
 
 const finite = (x) => (Number.isFinite(x) ? x : null);
 
 export class Simulation {
-  /** `knowledge` is what Python says of settings. */
+  /** `knowledge` is what Python says of settings and engines: explorer/standalone/contents.py. */
   constructor(knowledge) {
     this.knowledge = knowledge;
     this.parts = new Map(); // modules with memory, by name
@@ -34,18 +34,18 @@ export class Simulation {
 
   /** A part of this class with a module in it; it is made once, so that its memory is used again. */
   part(Kind, name, engines, ...more) {
-    if (!this.parts.has(name)) this.parts.set(name, new Kind(engines[name], ...more));
+    if (!this.parts.has(name)) this.parts.set(name, new Kind(engines[name], this.knowledge.shared, ...more));
     return this.parts.get(name);
   }
 
   /** The data of a scene; see `host` in worker.js. */
-  async scene(given, engines, host) {
-    const { settings, plan, stats, trusted, assembly } = await this.run(given, engines, host);
+  async scene(requested, engines, host) {
+    const { settings, plan, stats, trusted, assembly } = await this.run(requested, engines, host);
     const { fields, formula } = this.knowledge;
     const { n, d, beta } = settings;
     const frozen = [...plan.held].map((k) => [...plan.start.slice(k * d, (k + 1) * d)]);
     return {
-      format: FORMAT,
+      format: this.knowledge.shared.scene.format,
       label: labelOf(settings, fields),
       file_name: fileName(settings),
       facts: factsOf(settings, fields, frozen.length),
@@ -67,18 +67,18 @@ export class Simulation {
   }
 
   /** When clusters merge, as seen and as forecast. */
-  async stairs(given, engines, host) {
-    const { assembly } = await this.run(given, engines, host);
+  async stairs(requested, engines, host) {
+    const { assembly } = await this.run(requested, engines, host);
     return assembly.stairs();
   }
 
   /** All steps of a run, in the assembly. */
-  async run(given, engines, host) {
-    const { settings, matrices } = readSettings(given, this.knowledge);
+  async run(requested, engines, host) {
+    const { settings, matrices } = readSettings(requested, this.knowledge);
     checkReach(settings, this.knowledge);
     const { limits } = this.knowledge;
-    const tol = settings.noise > limits.still ? limits.noisy_tol : limits.tol;
-    const wanted = { ...settings, ...matrices, tol };
+    const used = effective(settings, limits);
+    const wanted = { ...used, ...matrices, tol: used.noise > 0 ? limits.noisy_tol : limits.tol };
     const plain = this.part(Planner, 'plan', engines);
     const planner = engines.fieldplan ? this.part(FieldPlanner, 'fieldplan', engines, plain) : plain;
     const assembly = this.part(Assembly, 'scene', engines);
@@ -114,22 +114,26 @@ export class Simulation {
   async steps(plan, wanted, { assembly, engines, host, begun }) {
     const { T, tol } = wanted;
     const engine = this.part(Engine, moduleOf(plan.problem), engines);
-    const passed = plan.method === 'implicit' ? Math.log1p : (t) => t; // in a long run each decade counts the same
+    // In a long run each decade counts the same, unless all turns take steps.
+    const passed = plan.method === 'implicit' && !plan.effort.turning ? Math.log1p : (t) => t;
     const free = wanted.n - plan.held.length;
-    const pace = new Pace(plan.method, T, tol, stepSeconds(plan.method, free, wanted.d));
+    const pace = new Pace(plan.method, T, tol, plan.effort, this.knowledge.shared.pace);
     const taken = { steps: 0, bytes: 0, seconds: 0, t: 0, trusted: Infinity };
+    let span = null;
     assembly.begin(plan, wanted);
-    for (const chunk of engine.run(plan.problem)) {
+    for (const chunk of engine.run(plan.problem, () => pace.room(taken.steps))) {
+      if (span && chunk.span.some((t, i) => t !== span[i])) pace.begin(taken.steps, chunk.span);
+      ({ span } = chunk);
       taken.steps += chunk.times.length;
       taken.bytes += chunk.tokens.byteLength + chunk.dense.byteLength;
       taken.seconds = now() - begun;
       taken.t = chunk.times[chunk.times.length - 1];
-      taken.trusted = chunk.trusted ?? taken.trusted;
+      taken.trusted = chunk.trusted;
       this.limit(taken, free);
       assembly.add(chunk);
       host.progress(passed(taken.t) / passed(T));
       const stuck = pace.judge(taken.steps, taken.t);
-      if (stuck) throw new Stuck(stuck);
+      if (stuck) throw new Stuck(filled(this.knowledge.sentences.stuck, { reason: stuck }));
       await host.checkpoint();
     }
     return taken;
@@ -137,10 +141,16 @@ export class Simulation {
 
   /** Throw if a run takes more than it may. */
   limit({ steps, bytes, seconds, t }, free) {
-    const { limits } = this.knowledge;
-    const reached = seconds > limits.seconds ? `after ${limits.seconds} s`
-      : steps * free > limits.token_steps ? `at ${general(limits.token_steps)} steps of single tokens`
-        : bytes > limits.memory ? `at ${general(limits.memory / 2 ** 20)} MiB of steps` : '';
-    if (reached) throw new Failure(`stopped ${reached}, at t=${general(t, 3)} after ${steps} steps; choose a smaller T or n, or use parkade explore`);
+    const { limits, sentences } = this.knowledge;
+    const MiB = 2 ** 20;
+    for (const [name, used, most] of [
+      ['seconds', seconds, limits.seconds],
+      ['token_steps', steps * free, limits.token_steps],
+      ['memory', bytes / MiB, limits.memory / MiB],
+    ]) {
+      if (used <= most) continue;
+      const stopped = filled(sentences.stopped[name], { most: general(most) });
+      throw new Failure(`${stopped}${filled(sentences.stopped_at, { t: general(t, 3), steps })}, or use parkade explore`);
+    }
   }
 }

@@ -1,8 +1,6 @@
 // The memory of a module in WebAssembly that packaging/wasm makes. Arrays go in and out through a table
 // of 64-bit slots: packaging/wasm/slots.py. The modules import nothing.
 
-const SLOTS = 256;
-
 const SENTENCES = [
   null,
   'the run needs more memory than a page may use; choose fewer tokens',
@@ -13,8 +11,10 @@ const SENTENCES = [
 export class Failure extends Error {}
 
 export class Memory {
-  constructor(module) {
+  /** `shared` is what Python says of engines: explorer/standalone/shared.py. */
+  constructor(module, shared) {
     this.calls = new WebAssembly.Instance(module).exports;
+    this.shared = shared;
   }
 
   /** Bytes in use. */
@@ -23,7 +23,7 @@ export class Memory {
   /** Give back all memory, and make a table. */
   clear() {
     this.calls.clear();
-    this.table = this.calls.reserve((SLOTS + 1) * 8) >>> 0;
+    this.table = this.calls.reserve((this.shared.slots + 1) * 8) >>> 0;
   }
 
   /** Numbers in the memory, as slots with their address and shape. */
@@ -33,14 +33,15 @@ export class Memory {
     return [at, ...shape].map(BigInt);
   }
 
-  /** Fill the table. */
-  enter(...parts) {
-    new BigInt64Array(this.calls.memory.buffer, this.table, SLOTS).set(parts.flat());
-  }
+  /** All slots. */
+  get slots() { return new BigInt64Array(this.calls.memory.buffer, this.table, this.shared.slots); }
 
-  /** Arrays that are in the table from a slot on, each of so many dimensions. */
-  found(first, ...ranks) {
-    const slots = new BigInt64Array(this.calls.memory.buffer, this.table, SLOTS);
+  /** Fill the table. */
+  enter(...parts) { this.slots.set(parts.flat()); }
+
+  /** Arrays that are in the table from a slot on, with a number of dimensions each. */
+  arraysAt(first, ...ranks) {
+    const { slots } = this;
     return ranks.map((rank) => {
       const [at, ...shape] = [...slots.subarray(first, first += 1 + rank)].map(Number);
       return { at, size: shape.reduce((a, b) => a * b, 1) };
@@ -54,7 +55,7 @@ export class Memory {
 
   /** Call a function on the table, and get its result of this type. */
   call(name, type, ...args) {
-    const result = this.table + 8 * SLOTS;
+    const result = this.table + 8 * this.shared.slots;
     const status = this.guarded(() => this.calls[name](result, this.table, ...args));
     if (status > 0) throw new Failure('the engine cannot compute this; choose other settings');
     return type && new DataView(this.calls.memory.buffer)[`get${type}`](result, true);

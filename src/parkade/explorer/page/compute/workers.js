@@ -3,10 +3,10 @@
 const MOST = 2;
 const BROKEN = 'the computation ended unexpectedly, perhaps for lack of memory; choose a smaller n or T';
 
-export class Crew {
-  /** `hire` gives a Promise of a new Worker. */
-  constructor(hire) {
-    this.hire = hire;
+export class WorkerPool {
+  /** `start` returns a Promise of a new Worker. */
+  constructor(start) {
+    this.start = start;
     this.size = Math.min(MOST, navigator.hardwareConcurrency || 1);
     this.members = []; // { worker, job, memory }
     this.waiting = []; // jobs
@@ -18,7 +18,7 @@ export class Crew {
     if (!this.members.length) await this.add(null);
   }
 
-  /** Do a job: the Promise of the last message about it. `heard` are the signal, onProgress and onNote. */
+  /** Do a job: the Promise of the last message about it. The second argument has a signal, onProgress and onNote. */
   run(task, { signal, onProgress, onNote }) {
     return new Promise((resolve, reject) => {
       this.count += 1;
@@ -38,7 +38,7 @@ export class Crew {
     else this.waiting = this.waiting.filter((other) => other !== job);
   }
 
-  /** Give jobs to those who have none; new members come as long as there are few. */
+  /** Give jobs to idle Workers; start new ones as long as there are few. */
   assign() {
     for (const member of this.members) if (!member.job && this.waiting.length) this.give(member, this.waiting.shift());
     if (this.waiting.length && this.members.length < this.size) this.add(this.waiting.shift());
@@ -50,18 +50,18 @@ export class Crew {
     member.worker.postMessage({ id: job.id, ...job.task });
   }
 
-  /** A new member, with a job or without one. */
+  /** Start a Worker, with a job or without one. */
   async add(job) {
-    const member = { worker: null, job: job ?? 'waits', memory: 0 };
+    const member = { worker: null, job: job ?? 'starting', memory: 0 };
     this.members.push(member);
     try {
-      member.worker = await this.hire();
+      member.worker = await this.start();
     } catch (error) {
       this.members = this.members.filter((other) => other !== member);
       job?.reject(error);
       return;
     }
-    member.worker.addEventListener('message', ({ data }) => this.hear(member, data));
+    member.worker.addEventListener('message', ({ data }) => this.receive(member, data));
     member.worker.addEventListener('error', (event) => { event.preventDefault(); this.lose(member); });
     member.job = null;
     if (job && !job.dropped) this.give(member, job);
@@ -71,13 +71,13 @@ export class Crew {
   /** Bytes of memory that the engines of each Worker have. */
   get memory() { return this.members.map(({ memory }) => memory); }
 
-  hear(member, { id, progress, memory, ...told }) {
+  receive(member, { id, progress, memory, ...result }) {
     const { job } = member;
     if (job?.id !== id) return;
     if (progress !== undefined) job.onProgress(progress);
     else {
       Object.assign(member, { job: null, memory });
-      job.resolve(told);
+      job.resolve(result);
       this.assign();
     }
   }
