@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
 import shutil
 import sys
 import time
@@ -19,14 +20,16 @@ from typing import Any, Literal, NamedTuple
 from playwright.sync_api import Page, sync_playwright
 
 import parkade as pk
+from parkade.explorer.settings.rules import DIMENSIONS
 from parkade.explorer.settings.settings import Settings
 from parkade.explorer.standalone.bundle import PAGE, bundle
+from parkade.explorer.standalone.shared import shared
 from parkade.model.model import Model
 from parkade.solve.options import Hooks, Options, default_tol
 from parkade.solve.solver import Solver
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from support.lowered import DIMENSIONS, engine, lowered
+from support.lowered import engine, lowered
 
 ROUNDS = 5
 BAR = 2.5
@@ -67,7 +70,7 @@ CASES = (
 )
 
 _TIMED = """([name, problem]) => {
-  const engine = new Engine(modules[name]);
+  const engine = new Engine(modules[name], shared);
   const begun = performance.now();
   let steps = 0;
   for (const chunk of engine.run(problem)) steps += chunk.times.length;
@@ -136,7 +139,8 @@ def main() -> None:
         browser: Any = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         page = browser.new_page()
         page.add_script_tag(
-            content=bundle(PAGE / "compute" / "engine.js") + "const { Engine } = $engine;"
+            content=bundle(PAGE / "compute" / "engine.js")
+            + f"const {{ Engine }} = $engine; globalThis.shared = {json.dumps(shared())};"
         )
         page.evaluate("() => { globalThis.modules = {}; }")
         sizes(page)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.lowered import DIMENSIONS, engine, lowered
+from support.lowered import engine, lowered
 
 import parkade as pk
+from parkade.explorer.settings.rules import DIMENSIONS
 from parkade.solve.options import Options
 from parkade.solve.solver import Solver
 
