@@ -145,11 +145,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Build the engines for pages.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}; or all")
     parser.add_argument("--check", action="store_true", help="compare with those that are there")
-    given = parser.parse_args()
-    if not set(given.names) <= set(NAMES):
-        parser.error(f"engines are {', '.join(NAMES)}; got {' '.join(given.names)}")
-    if given.check:
-        check(given.names or list(NAMES))
+    arguments = parser.parse_args()
+    if not set(arguments.names) <= set(NAMES):
+        parser.error(f"engines are {', '.join(NAMES)}; got {' '.join(arguments.names)}")
+    if arguments.check:
+        check(arguments.names or list(NAMES))
     else:
         ENGINES.mkdir(exist_ok=True)
-        build(given.names or list(NAMES), ENGINES)
+        build(arguments.names or list(NAMES), ENGINES)

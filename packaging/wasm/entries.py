@@ -75,18 +75,20 @@ class StepMoment(NamedTuple):
 
 def entries(method: str, d: int) -> Entries:
     """All functions of an engine by the name that the page calls, with their signatures."""
-    found = {"interpolate": _interpolate(method)}
+    functions = {"interpolate": _interpolate(method)}
     for one, kind in ROOM:
         if one == method:
-            found |= {f"{name}_{kind}": made for name, made in _of_kind(method, d, kind).items()}
+            functions |= {
+                f"{name}_{kind}": entry for name, entry in _of_kind(method, d, kind).items()
+            }
             if kind == "full":
-                found["eigenvalues"] = eigenvalues_entry()
-    return found
+                functions["eigenvalues"] = eigenvalues_entry()
+    return functions
 
 
 def _of_kind(method: str, d: int, kind: str) -> Entries:
     engine, dims, harmonic = METHODS[method], unrolled(d), kind == "harmonic"
-    make_room, advance_engine, dense = ROOM[method, kind], engine.advance, engine.dense
+    make_room, dense = ROOM[method, kind], engine.dense
     read_input = reader(typeof(_EXAMPLE))
     state = HeadRun(
         System(
@@ -104,43 +106,36 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
         _STEPS,
         _EXAMPLE.times,
     )
-    kept = typeof(state)
-    assert STATE + count(kept) <= SLOTS
-    read_state, read_earlier = reader(kept), reader(typeof(EARLIER_MODEL))
+    kind_of_state = typeof(state)
+    assert STATE + count(kind_of_state) <= SLOTS
+    read_state, read_earlier = reader(kind_of_state), reader(typeof(EARLIER_MODEL))
 
     def begin(table: Any) -> None:
-        given = read_input(table, INPUT)
-        n = given.tokens.shape[0]
-        causal, accuracy, floor, stretch = given.numbers
+        inputs = read_input(table, INPUT)
+        n = inputs.tokens.shape[0]
+        causal, accuracy, floor, stretch = inputs.numbers
         system = System(
-            given.matrices[0],
-            given.matrices[1],
-            given.matrices[2],
-            given.frozen,
-            given.frozen_weights,
+            inputs.matrices[0],
+            inputs.matrices[1],
+            inputs.matrices[2],
+            inputs.frozen,
+            inputs.frozen_weights,
             causal != 0.0,
-            given.table if harmonic else None,
+            inputs.table if harmonic else None,
             None,
             accuracy,
             floor,
             stretch,
         )
         steps = Steps(
-            floats((given.room,)),
-            floats((given.room, n, d)),
-            floats((given.room, dense, n, d)),
+            floats((inputs.room,)),
+            floats((inputs.room, n, d)),
+            floats((inputs.room, dense, n, d)),
         )
         work = make_room(n, d)
-        start_clock(work.clock, given.times)
-        write(table, STATE, HeadRun(system, given.tokens, work, steps, given.times))
-        write(table, OUTPUT, RunOutput(work.clock, given.tokens, steps, watch_of(work)))
-
-    def advance(table: Any, t_end: float, tol: float, most: int) -> int:
-        system, x, work, room, times = read_state(table, STATE)
-        steps = Steps(room.times[:most], room.tokens[:most], room.dense[:most])
-        taken = advance_engine(system, dims, x, work, Goal(t_end, tol, False), steps)
-        in_time(steps.times, taken, work.clock[TIME] >= t_end, times)
-        return taken
+        start_clock(work.clock, inputs.times)
+        write(table, STATE, HeadRun(system, inputs.tokens, work, steps, inputs.times))
+        write(table, OUTPUT, RunOutput(work.clock, inputs.tokens, steps, watch_of(work)))
 
     def excess(table: Any, checked: int) -> float:
         state = read_state(table, STATE)
@@ -150,19 +145,34 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
         state, before = read_state(table, STATE), read_earlier(table, INPUT)
         resume(state.system, state.work, before)
 
-    found: Entries = {
+    functions: Entries = {
         "begin": (begin, types.void(TABLE)),
-        "advance": (advance, types.int32(TABLE, types.float64, types.float64, types.int32)),
+        "advance": advance_entry(engine.advance, dims, read_state, STATE),
         "resume": (take_over, types.void(TABLE)),
     }
     if harmonic:
-        found["excess"] = excess, types.float64(TABLE, types.int32)
-    return found
+        functions["excess"] = excess, types.float64(TABLE, types.int32)
+    return functions
+
+
+def advance_entry(
+    advance_engine: Callable[..., int], dims: Dims, read_run: Callable[..., Any], place: int
+) -> tuple[Callable[..., Any], Any]:
+    """The function that takes steps of the run at a place of the table; returns their number."""
+
+    def advance(table: Any, t_end: float, tol: float, most: int) -> int:
+        system, x, work, room, times = read_run(table, place)
+        steps = Steps(room.times[:most], room.tokens[:most], room.dense[:most])
+        taken = advance_engine(system, dims, x, work, Goal(t_end, tol, False), steps)
+        in_time(steps.times, taken, work.clock[TIME] >= t_end, times)
+        return taken
+
+    return advance, types.int32(TABLE, types.float64, types.float64, types.int32)
 
 
 @njit(allocates=True)
 def _excess(system: System, dims: Dims, x: Array, checked: int) -> float:
-    """What `Compiled.check` compares, for so many tokens: above 1 if sums are not accurate."""
+    """The check of `Compiled.check` for some tokens: above 1 if their sums are not accurate."""
     fast, exact = np.empty_like(x), np.empty_like(x)
     direct = System(
         system.query,

@@ -13,8 +13,9 @@ import numpy as np
 from entries import Entries
 from numba import typeof, types
 from numerics import draws
+from numerics.matrices import multiply
 from runs import lowering
-from runs.framing import multiply, phase_known_until
+from runs.framing import phase_known_until
 from runs.parts import PartsRequest, draw_parts
 from slots import TABLE, floats, reader, write
 
@@ -231,9 +232,9 @@ def _enter(states: Array, basis: Array) -> None:
 
 @njit(allocates=True)
 def _verdict(
-    traits: lowering.Traits, t_end: float, causal: bool, heat: float, may_turn: bool
+    traits: lowering.TransformerTraits, t_end: float, causal: bool, heat: float, may_turn: bool
 ) -> int:
-    """The number of a verdict; as `plan._method` finds it."""
+    """The number of a verdict; as `solve.plan` decides."""
     if heat > 0.0:
         return _IN_TURN
     if _is_short(t_end, traits.rate, traits.V.shape[0]):
@@ -246,7 +247,7 @@ def _verdict(
 
 @njit()
 def _longest(norm: int, rate: float, n: int, step: float) -> float:
-    """The largest T that takes no more steps of single tokens; as `Limits._longest`.
+    """The largest T that takes no more steps of single tokens than are allowed.
 
     With noise, no step is longer than `step`.
     """
@@ -264,7 +265,7 @@ def _longest(norm: int, rate: float, n: int, step: float) -> float:
 
 @njit(allocates=True)
 def _set_noise(
-    traits: lowering.Traits,
+    traits: lowering.TransformerTraits,
     d: int,
     heat: float,
     duration: float,

@@ -10,19 +10,19 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from entries import STEP_MOMENT, Entries, RunOutput, eigenvalues_entry
+from entries import STEP_MOMENT, Entries, RunOutput, advance_entry, eigenvalues_entry
 from numba import typeof, types
 from numba.extending import register_jitable
 from runs.field_room import EXAMPLE_NOISE, FIELD_ROOM, FIELD_WORK, splitting_room
-from runs.pieces import EARLIER_MODEL, in_time, resume, start_clock, watch_of
+from runs.pieces import EARLIER_MODEL, resume, start_clock, watch_of
 from slots import TABLE, count, floats, reader, write
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.field.field import Field
 from parkade.engine.steps.brownian import BrownianNoise
-from parkade.engine.steps.clock import STEP, TIME
-from parkade.engine.steps.integrator import Goal, Steps
+from parkade.engine.steps.clock import STEP
+from parkade.engine.steps.integrator import Steps
 from parkade.engine.steps.methods import METHODS
 from parkade.engine.system import SMALL_D, unrolled
 from parkade.explorer.standalone.shared import FIELD_OUTPUT, FIELD_STATE, INPUT, SLOTS
@@ -39,7 +39,7 @@ class FieldInput(NamedTuple):
 
 
 class NoisyFieldInput(NamedTuple):
-    """The same for a run with noise."""
+    """What a run with noise starts from."""
 
     tokens: Array
     times: Array
@@ -63,61 +63,54 @@ class FieldRun(NamedTuple):
 def field_entries(method: str) -> Entries:
     """All functions of an engine by the name that the page calls, with their signatures."""
     engine, dims, noisy = METHODS[method], unrolled(SMALL_D), method == "splitting"
-    advance_engine, dense = engine.advance, engine.dense
-    given_kind = typeof(_NOISY if noisy else _EXAMPLE)
-    kept_kind = typeof(FieldRun(_FIELD, _TWO, FIELD_WORK[method], _STEPS, _ONE))
-    assert count(given_kind) <= FIELD_OUTPUT
-    assert FIELD_STATE + count(kept_kind) <= SLOTS
-    read_input, read_state = reader(given_kind), reader(kept_kind)
+    dense = engine.dense
+    kind_of_input = typeof(_NOISY if noisy else _EXAMPLE)
+    kind_of_state = typeof(FieldRun(_FIELD, _TWO, FIELD_WORK[method], _STEPS, _ONE))
+    assert count(kind_of_input) <= FIELD_OUTPUT
+    assert FIELD_STATE + count(kind_of_state) <= SLOTS
+    read_input, read_state = reader(kind_of_input), reader(kind_of_state)
     read_earlier = reader(typeof(EARLIER_MODEL))
 
     @register_jitable
-    def finish(table: Any, given: Any, work: Any) -> None:
-        n, columns = given.tokens.shape
+    def finish(table: Any, inputs: Any, work: Any) -> None:
+        n, columns = inputs.tokens.shape
         steps = Steps(
-            floats((given.room,)),
-            floats((given.room, n, columns)),
-            floats((given.room, dense, n, columns)),
+            floats((inputs.room,)),
+            floats((inputs.room, n, columns)),
+            floats((inputs.room, dense, n, columns)),
         )
-        start_clock(work.clock, given.times)
-        write(table, FIELD_STATE, FieldRun(given.field, given.tokens, work, steps, given.times))
-        write(table, FIELD_OUTPUT, RunOutput(work.clock, given.tokens, steps, watch_of(work)))
+        start_clock(work.clock, inputs.times)
+        write(table, FIELD_STATE, FieldRun(inputs.field, inputs.tokens, work, steps, inputs.times))
+        write(table, FIELD_OUTPUT, RunOutput(work.clock, inputs.tokens, steps, watch_of(work)))
 
     def begin_noisy(table: Any) -> None:
-        given = read_input(table, INPUT)
-        n, columns = given.tokens.shape
-        work = splitting_room(n, columns, given.noise, given.wanted)
-        work.clock[STEP] = given.step
-        finish(table, given, work)
+        inputs = read_input(table, INPUT)
+        n, columns = inputs.tokens.shape
+        work = splitting_room(n, columns, inputs.noise, inputs.wanted)
+        work.clock[STEP] = inputs.step
+        finish(table, inputs, work)
 
     def begin(table: Any) -> None:
-        given = read_input(table, INPUT)
-        n, columns = given.tokens.shape
-        finish(table, given, make_room(given.field, n, columns))
+        inputs = read_input(table, INPUT)
+        n, columns = inputs.tokens.shape
+        finish(table, inputs, make_room(inputs.field, n, columns))
 
     make_room = None if noisy else FIELD_ROOM[method]
-
-    def advance(table: Any, t_end: float, tol: float, most: int) -> int:
-        field, x, work, room, times = read_state(table, FIELD_STATE)
-        steps = Steps(room.times[:most], room.tokens[:most], room.dense[:most])
-        taken = advance_engine(field, dims, x, work, Goal(t_end, tol, False), steps)
-        in_time(steps.times, taken, work.clock[TIME] >= t_end, times)
-        return taken
 
     def take_over(table: Any) -> None:
         state, before = read_state(table, FIELD_STATE), read_earlier(table, INPUT)
         resume(state.field, state.work, before)
 
-    found: Entries = {
+    functions: Entries = {
         "begin_field": (begin_noisy if noisy else begin, types.void(TABLE)),
-        "advance_field": (advance, types.int32(TABLE, types.float64, types.float64, types.int32)),
+        "advance_field": advance_entry(engine.advance, dims, read_state, FIELD_STATE),
         "interpolate": _interpolate(method),
     }
     if not noisy:
-        found["resume_field"] = take_over, types.void(TABLE)
+        functions["resume_field"] = take_over, types.void(TABLE)
     if method == "implicit":
-        found["eigenvalues"] = eigenvalues_entry()
-    return found
+        functions["eigenvalues"] = eigenvalues_entry()
+    return functions
 
 
 def _interpolate(method: str) -> tuple[Callable[..., Any], Any]:
@@ -129,17 +122,17 @@ def _interpolate(method: str) -> tuple[Callable[..., Any], Any]:
         start, end, dense, out = read(table, INPUT)
         n, columns = start.shape
         d = np.int64(dimension)
-        left, right, found = floats((n, d)), floats((n, d)), floats((n, d))
+        left, right, result = floats((n, d)), floats((n, d)), floats((n, d))
         bends = floats((dense.shape[0], n, d))
         for k in range(n):
             for c in range(d):
                 left[k, c], right[k, c] = start[k, c], end[k, c]
                 for i in range(dense.shape[0]):
                     bends[i, k, c] = dense[i, k, c]
-        inside(theta, left, right, bends, found)
+        inside(theta, left, right, bends, result)
         for k in range(n):
             for c in range(d):
-                out[k, c] = found[k, c]
+                out[k, c] = result[k, c]
             for c in range(d, columns):
                 out[k, c] = between(theta, start[k, c], end[k, c], dense[:, k, c])
 

@@ -49,7 +49,7 @@ class RunStart(NamedTuple):
 
 
 class FrameArrays(NamedTuple):
-    """The frames."""
+    """The frames of a scene."""
 
     times: Array  # (F,)
     tokens: Array  # (F, n, d)
@@ -57,7 +57,7 @@ class FrameArrays(NamedTuple):
 
 
 class ClusterArrays(NamedTuple):
-    """Clusters."""
+    """The clusters of a run: merges, plateaus, and when each token arrives at another."""
 
     events: MergeEvents
     plateaus: PlateauArrays
@@ -65,7 +65,7 @@ class ClusterArrays(NamedTuple):
 
 
 class SceneModel(NamedTuple):
-    """What moves tokens."""
+    """The model that moves the tokens."""
 
     product: Array  # (d, d): KᵀQ
     value: Array  # (d, d): V
@@ -114,29 +114,29 @@ _ENDS = [first + count(typeof(kind)) for first, kind in _KINDS.items()]
 assert all(end <= first for end, first in zip(_ENDS, list(_KINDS)[1:], strict=False))
 
 _read_start = reader(typeof(RunStart(_TWO, _TWO, 1, 1, 1, 1)))
-_read_law = reader(typeof(SceneModel(_TWO, _TWO, _ONE)))
-_read_which = reader(typeof(_WHOLE))
-_read_steps, _read_run, _read_shown, _read_found, _read_final = (
+_read_model = reader(typeof(SceneModel(_TWO, _TWO, _ONE)))
+_read_indices = reader(typeof(_WHOLE))
+_read_steps, _read_run, _read_frames, _read_clusters, _read_final = (
     reader(typeof(_KINDS[place])) for place in (INPUT, RUN, FRAMES, CLUSTERS, FINAL)
 )
 
 
 def _begin(table: Any) -> None:
-    given = _read_start(table, INPUT)
-    n, d = given.tokens.shape
-    steps, dense, lengths = given.steps, given.dense, given.lengths
+    start = _read_start(table, INPUT)
+    n, d = start.tokens.shape
+    steps, dense, lengths = start.steps, start.dense, start.lengths
     plane = floats((2, d))
     run = SceneRun(
-        given.method,
+        start.method,
         floats((steps + 1,)),
         floats((steps + 1, n, d)),
         floats((steps, dense, n, d)),
         floats((lengths * (steps + 1), lengths * n)),
         floats((lengths * steps, lengths * dense, lengths * n)),
         plane,
-        scene_run.plane_of(given.spin, plane),
+        scene_run.plane_of(start.spin, plane),
     )
-    scene_run.begin(run, given.tokens)
+    scene_run.begin(run, start.tokens)
     write(table, RUN, run)
 
 
@@ -162,17 +162,17 @@ def _show(table: Any) -> None:
 
 def _merge(table: Any, halvings: int) -> None:
     run = _read_run(table, RUN)
-    _, rate, _, radius = _read_law(table, INPUT).numbers
+    _, rate, _, radius = _read_model(table, INPUT).numbers
     n, end = run.tokens.shape[1], run.times[run.times.size - 1]
     room = MergeEvents(floats((n,)), integers((n,)), integers((n,)), integers((n,)))
-    many = scene_merges.merges(run, radius, halvings, room)
+    merged = scene_merges.merges(run, radius, halvings, room)
     arrivals = floats((n,))
-    scene_merges.arrivals(room, many, arrivals)
+    scene_merges.arrivals(room, merged, arrivals)
     more = PlateauArrays(floats((n + 1,)), floats((n + 1,)), floats((n + 1,)), integers((n + 1,)))
     forming = FORMING_TIME / (rate if rate > 0.0 else 1.0)
     long = scene_merges.plateaus(arrivals, end, forming, more)
     events = MergeEvents(
-        room.times[:many], room.absorbed[:many], room.into[:many], room.sizes[:many]
+        room.times[:merged], room.absorbed[:merged], room.into[:merged], room.sizes[:merged]
     )
     plateaus = PlateauArrays(
         more.starts[:long], more.ends[:long], more.lifetimes[:long], more.clusters[:long]
@@ -181,20 +181,20 @@ def _merge(table: Any, halvings: int) -> None:
 
 
 def _label(table: Any) -> None:
-    shown, found = _read_shown(table, FRAMES), _read_found(table, CLUSTERS)
-    frames, n = shown.tokens.shape[0], shown.tokens.shape[1]
-    leaders, counts = integers((frames, n)), integers((frames,))
-    for i in range(frames):
+    frames, clusters = _read_frames(table, FRAMES), _read_clusters(table, CLUSTERS)
+    count, n = frames.tokens.shape[0], frames.tokens.shape[1]
+    leaders, counts = integers((count, n)), integers((count,))
+    for i in range(count):
         counts[i] = scene_merges.leaders(
-            shown.tokens[i], found.arrivals, shown.times[i], leaders[i]
+            frames.tokens[i], clusters.arrivals, frames.times[i], leaders[i]
         )
     write(table, LABELS, FrameLabels(leaders, counts))
 
 
 def _consume(table: Any, radius: float) -> None:
-    shown, centers = _read_shown(table, FRAMES), _read_which(table, INPUT)
-    shares = floats((shown.times.size,))
-    _shares(shown.tokens, centers, radius, shares)
+    frames, centers = _read_frames(table, FRAMES), _read_indices(table, INPUT)
+    shares = floats((frames.times.size,))
+    _shares(frames.tokens, centers, radius, shares)
     write(table, OUTPUT, shares)
 
 
@@ -206,11 +206,11 @@ def _shares(tokens: Array, centers: Indices, radius: float, out: Array) -> None:
 
 
 def _link(table: Any, radius: float) -> None:
-    shown = _read_shown(table, FRAMES)
-    frames, n = shown.tokens.shape[0], shown.tokens.shape[1]
-    leaders, counts = integers((frames, n)), integers((frames,))
-    for i in range(frames):
-        counts[i] = _linked(shown.tokens[i], radius, leaders[i])
+    frames = _read_frames(table, FRAMES)
+    count, n = frames.tokens.shape[0], frames.tokens.shape[1]
+    leaders, counts = integers((count, n)), integers((count,))
+    for i in range(count):
+        counts[i] = _linked(frames.tokens[i], radius, leaders[i])
     write(table, LABELS, FrameLabels(leaders, counts))
 
 
@@ -224,7 +224,7 @@ def _linked(x: Array, radius: float, out: Indices) -> int:
 
 
 def _predict(table: Any) -> None:
-    V = _read_law(table, INPUT).value
+    V = _read_model(table, INPUT).value
     d = V.shape[0]
     out = FinalNumbers(floats((8,)), floats((d, d)), floats((d, d)), floats((d,)))
     scene_final.final(V, out)
@@ -232,31 +232,31 @@ def _predict(table: Any) -> None:
 
 
 def _forecast(table: Any) -> int:
-    law, run = _read_law(table, INPUT), _read_run(table, RUN)
-    found, final = _read_found(table, CLUSTERS), _read_final(table, FINAL)
+    model, run = _read_model(table, INPUT), _read_run(table, RUN)
+    clusters, final = _read_clusters(table, CLUSTERS), _read_final(table, FINAL)
     n, end = run.tokens.shape[1], run.times[run.times.size - 1]
     room = ForecastMerges(floats((n,)), integers((n,)), integers((n,)), integers((2,)))
-    beta, _, _, radius = law.numbers
-    given = ForecastInput(run.tokens[0], law.product, final, beta, radius, end)
-    many = scene_forecast.forecast(given, found.events, room)
-    some = max(many, 0)
-    told = ForecastMerges(room.times[:some], room.absorbed[:some], room.into[:some], room.right)
-    write(table, FORECAST, told)
-    return many
+    beta, _, _, radius = model.numbers
+    inputs = ForecastInput(run.tokens[0], model.product, final, beta, radius, end)
+    merged = scene_forecast.forecast(inputs, clusters.events, room)
+    last = max(merged, 0)
+    result = ForecastMerges(room.times[:last], room.absorbed[:last], room.into[:last], room.right)
+    write(table, FORECAST, result)
+    return merged
 
 
 def _judge(table: Any, causal: int) -> None:
-    law, run, final = _read_law(table, INPUT), _read_run(table, RUN), _read_final(table, FINAL)
-    beta, rate, sharpness, _ = law.numbers
+    model, run, final = _read_model(table, INPUT), _read_run(table, RUN), _read_final(table, FINAL)
+    beta, rate, sharpness, _ = model.numbers
     out = floats((2,))
-    model = EndingModel(law.product, law.value, beta, rate, sharpness)
-    scene_ending.judge(model, run, final, causal != 0, out)
+    ending = EndingModel(model.product, model.value, beta, rate, sharpness)
+    scene_ending.judge(ending, run, final, causal != 0, out)
     write(table, OUTPUT, out)
 
 
 def _capture(table: Any, beta: float) -> int:
     """Whether there is a window; how near free tokens are, N, c, ε and its limits."""
-    run, held = _read_run(table, RUN), _read_which(table, INPUT)
+    run, held = _read_run(table, RUN), _read_indices(table, INPUT)
     out = floats((6,))
     fits = scene_capture.capture(run.tokens[0], run.tokens[run.times.size - 1], held, beta, out)
     write(table, OUTPUT, out)

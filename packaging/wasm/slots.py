@@ -24,7 +24,7 @@ _SLOT = ir.IntType(64)
 
 
 def count(kind: Any) -> int:
-    """How many slots a value of this type takes."""
+    """The number of slots that a value of this type takes."""
     if isinstance(kind, types.NoneType):
         return 0
     if isinstance(kind, types.Array):

@@ -48,11 +48,11 @@ def fourier(beta: float, tail: float) -> Array:
     """The table for the circle."""
     most = 16 + int(np.sqrt(2 * beta * 800)) + LANES
     size = most + 4
-    found = _scaled(beta, size, 0)
+    values = _scaled(beta, size, 0)
     c, sine, twice = np.empty(size + 1), np.empty(size + 1), np.empty(size + 1)
     rows, left = np.empty((5, size)), np.zeros(5)
     for m in range(size):
-        c[m], sine[m] = found[m, 0], m * found[m, 0] / beta
+        c[m], sine[m] = values[m, 0], m * values[m, 0] / beta
     c[size] = sine[size] = twice[size] = 0.0
     for m in range(size):
         twice[m] = 0.5 * (c[abs(m - 1)] + c[m + 1])
@@ -85,12 +85,12 @@ def legendre(beta: float, tail: float) -> Array:
     """The table for the sphere."""
     reach = max(1.0, -math.log(tail))
     size = 2 * int(math.sqrt(2 * beta * reach) + reach) + 20
-    found = _scaled(beta, size + 1, 1)
+    values = _scaled(beta, size + 1, 1)
     a, r, left = np.empty(size), np.empty(size), np.zeros(3)
     top = -1
     for m in range(size - 1, -1, -1):
-        here, after = (found[m, 0], found[m, 1]), (found[m + 1, 0], found[m + 1, 1])
-        before = (found[abs(m - 1), 0], found[abs(m - 1), 1])
+        here, after = (values[m, 0], values[m, 1]), (values[m + 1, 0], values[m + 1, 1])
+        before = (values[abs(m - 1), 0], values[abs(m - 1), 1])
         a[m] = times(here, 2.0 * m + 1.0)[0]
         r[m] = minus(times(minus(after, here), m + 1.0), times(minus(here, before), float(m)))[0]
         left[0] += a[m]

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from parkade.base.constants import EPSILON
 from parkade.engine.compile.jit import njit
 
-_EPSILON = float(np.finfo(np.float64).eps)
 _PATIENCE = 60  # steps for one eigenvalue; LAPACK has 30 on average, at most
 
 
@@ -98,7 +98,7 @@ def eigenvalues(a: Any, out: Any) -> int:
         low = high
         while low > 0:
             near = abs(a[low, low]) + abs(a[low - 1, low - 1])
-            if abs(a[low, low - 1]) <= _EPSILON * near or abs(a[low, low - 1]) < 1e-300:
+            if abs(a[low, low - 1]) <= EPSILON * near or abs(a[low, low - 1]) < 1e-300:
                 a[low, low - 1] = 0.0
                 break
             low -= 1

@@ -1,8 +1,8 @@
 """The real Schur form of a small matrix, as LAPACK's dgees finds it, and what follows from it.
 
 The steps are LAPACK's, so that eigenvalues come in the same order: permute, reduce to Hessenberg
-form, take QR steps with two shifts, and bring blocks of two to a standard form (G. Golub, C. Van
-Loan, Matrix Computations, 4th ed., section 7.5). Arrays are changed in place.
+form (`hessenberg`), take QR steps with two shifts, and bring blocks of two to a standard form
+(G. Golub, C. Van Loan, Matrix Computations, 4th ed., section 7.5). Arrays are changed in place.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numerics.hessenberg import permute, reflect_columns, reflect_rows, reflector, to_hessenberg
+from numerics.matrices import set_identity
 
+from parkade.base.constants import EPSILON
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 
-_PRECISION = float(np.finfo(np.float64).eps)
 _TINY = float(np.finfo(np.float64).tiny)
 _PATIENCE = 300
 _UNUSUAL = 10  # steps after which a shift is another one
@@ -26,11 +28,9 @@ def schur(T: Array, W: Array) -> None:
     """Change T to its quasi-triangular form, and set W, with the same product W T Wᵀ as before."""
     d = T.shape[0]
     order = np.arange(d)
-    low, high = _permute(T, order)
-    for r in range(d):
-        for c in range(d):
-            W[r, c] = 1.0 if r == c else 0.0
-    _to_hessenberg(T, W, low, high)
+    low, high = permute(T, order)
+    set_identity(W)
+    to_hessenberg(T, W, low, high)
     last = high
     while last >= low:
         last = _split_off(T, W, low, last, high) - 1
@@ -38,110 +38,6 @@ def schur(T: Array, W: Array) -> None:
     for r in range(d):
         for c in range(d):
             W[order[r], c] = out[r, c]
-
-
-@njit()
-def _swap(T: Array, order: Array, i: int, j: int) -> None:
-    if i == j:
-        return
-    order[i], order[j] = order[j], order[i]
-    for c in range(T.shape[0]):
-        T[c, i], T[c, j] = T[c, j], T[c, i]
-    for c in range(T.shape[0]):
-        T[i, c], T[j, c] = T[j, c], T[i, c]
-
-
-@njit()
-def _alone(T: Array, i: int, low: int, high: int, across: bool) -> bool:
-    for j in range(low, high + 1):
-        if j != i and (T[i, j] if across else T[j, i]) != 0.0:
-            return False
-    return True
-
-
-@njit()
-def _permute(T: Array, order: Array) -> tuple[int, int]:
-    """Move eigenvalues that can be read off to the ends; the rows in between."""
-    low, high = 0, T.shape[0] - 1
-    again = True
-    while again:
-        again = False
-        for i in range(high, -1, -1):
-            if _alone(T, i, 0, high, True):
-                _swap(T, order, i, high)
-                if high == 0:
-                    return 0, 0
-                high -= 1
-                again = True
-                break
-    again = True
-    while again:
-        again = False
-        for i in range(low, high + 1):
-            if _alone(T, i, low, high, False):
-                _swap(T, order, i, low)
-                low += 1
-                again = True
-                break
-    return low, high
-
-
-@njit(error_model="numpy")
-def _reflector(v: Array, size: int) -> float:
-    """Turn v into (1, v₂, v₃) of the reflection that takes it to the first axis; its factor.
-
-    The first entry of v becomes what the reflection makes of it.
-    """
-    rest = abs(v[1]) if size == 2 else math.hypot(v[1], v[2])
-    if rest == 0.0:
-        return 0.0
-    first = -math.copysign(math.hypot(v[0], rest), v[0])
-    tau = (first - v[0]) / first
-    scale = 1.0 / (v[0] - first)
-    for i in range(1, size):
-        v[i] *= scale
-    v[0] = first
-    return tau
-
-
-@njit(allocates=True)
-def _to_hessenberg(T: Array, W: Array, low: int, high: int) -> None:
-    """One reflection, since d ≤ 3."""
-    if high - low < 2:
-        return
-    v = np.empty(3)
-    v[0], v[1] = T[low + 1, low], T[low + 2, low]
-    tau = _reflector(v, 2)
-    T[low + 1, low], T[low + 2, low] = v[0], 0.0
-    d = T.shape[0]
-    v[0] = 1.0
-    _reflect_columns(T, v, tau, low + 1, 2, 0, high + 1)
-    _reflect_rows(T, v, tau, low + 1, 2, low + 1, d)
-    _reflect_columns(W, v, tau, low + 1, 2, 0, d)
-
-
-@njit()
-def _reflect_rows(T: Array, v: Array, tau: float, k: int, size: int, begin: int, end: int) -> None:
-    for j in range(begin, end):
-        total = T[k, j]
-        for i in range(1, size):
-            total += v[i] * T[k + i, j]
-        T[k, j] -= total * tau
-        for i in range(1, size):
-            T[k + i, j] -= total * (tau * v[i])
-
-
-@njit()
-def _reflect_columns(
-    T: Array, v: Array, tau: float, k: int, size: int, begin: int, end: int
-) -> None:
-    for j in range(begin, end):
-        total = T[j, k]
-        for i in range(1, size):
-            total += v[i] * T[j, k + i]
-        T[j, k] -= total * tau
-        for i in range(1, size):
-            T[j, k + i] -= total * (tau * v[i])
 
 
 @njit(allocates=True)
@@ -164,7 +60,7 @@ def _split_off(T: Array, W: Array, low: int, last: int, high: int) -> int:
 @njit(error_model="numpy")
 def _first(T: Array, low: int, last: int, high: int) -> int:
     """The first row of the part that ends with the last row, and that is not yet split."""
-    small = _TINY * ((high - low + 1) / _PRECISION)
+    small = _TINY * ((high - low + 1) / EPSILON)
     k = last
     while k > low:
         below = abs(T[k, k - 1])
@@ -176,12 +72,12 @@ def _first(T: Array, low: int, last: int, high: int) -> int:
                 size += abs(T[k - 1, k - 2])
             if k + 1 <= high:
                 size += abs(T[k + 1, k])
-        if below <= _PRECISION * size:
+        if below <= EPSILON * size:
             above, gap = abs(T[k - 1, k]), abs(T[k - 1, k - 1] - T[k, k])
             more, less = max(below, above), min(below, above)
             far, near = max(abs(T[k, k]), gap), min(abs(T[k, k]), gap)
             total = far + more
-            if less * (more / total) <= max(small, _PRECISION * (near * (far / total))):
+            if less * (more / total) <= max(small, EPSILON * (near * (far / total))):
                 break
         k -= 1
     return k
@@ -231,14 +127,14 @@ def _step(T: Array, W: Array, v: Array, first: int, last: int, tries: int) -> No
         if k > m:
             for i in range(rows):
                 v[i] = T[k + i, k - 1]
-        tau = _reflector(v, rows)
+        tau = reflector(v, rows)
         if k > m:
             T[k, k - 1] = v[0]
             for i in range(1, rows):
                 T[k + i, k - 1] = 0.0
-        _reflect_rows(T, v, tau, k, rows, k, d)
-        _reflect_columns(T, v, tau, k, rows, 0, min(k + 3, last) + 1)
-        _reflect_columns(W, v, tau, k, rows, 0, d)
+        reflect_rows(T, v, tau, k, rows, k, d)
+        reflect_columns(T, v, tau, k, rows, 0, min(k + 3, last) + 1)
+        reflect_columns(W, v, tau, k, rows, 0, d)
 
 
 @njit()
@@ -278,7 +174,7 @@ def _standardize(T: Array, W: Array, i: int) -> None:
         signed = math.copysign(1.0, b) * math.copysign(1.0, c) * min(abs(b), abs(c))
         scale = max(abs(p), larger)
         z = (p / scale) * p + (larger / scale) * signed
-        if z >= 4.0 * _PRECISION:  # two real eigenvalues
+        if z >= 4.0 * EPSILON:  # two real eigenvalues
             z = p + math.copysign(math.sqrt(scale) * math.sqrt(z), p)
             a, e = e + z, e - (larger / z) * signed
             tau = math.hypot(c, z)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+from numerics.matrices import rotate_columns, set_identity
+
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 
@@ -21,9 +23,7 @@ def orthogonalize(a: Array, v: Array) -> None:
     So a before is a after times vᵀ, and the lengths of its columns are the singular values.
     """
     rows, n = a.shape
-    for i in range(n):
-        for j in range(n):
-            v[i, j] = 1.0 if i == j else 0.0
+    set_identity(v)
     for _ in range(_SWEEPS):
         done = True
         for p in range(n):
@@ -42,17 +42,10 @@ def orthogonalize(a: Array, v: Array) -> None:
                     t = -t
                 c = 1.0 / math.sqrt(1.0 + t * t)
                 s = c * t
-                _rotate(a, p, q, c, s)
-                _rotate(v, p, q, c, s)
+                rotate_columns(a, p, q, c, s)
+                rotate_columns(v, p, q, c, s)
         if done:
             return
-
-
-@njit()
-def _rotate(a: Array, p: int, q: int, c: float, s: float) -> None:
-    for i in range(a.shape[0]):
-        left, right = a[i, p], a[i, q]
-        a[i, p], a[i, q] = c * left - s * right, s * left + c * right
 
 
 @njit()

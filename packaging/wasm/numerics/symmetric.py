@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numerics.matrices import rotate_columns, set_identity
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
@@ -16,9 +17,7 @@ _SWEEPS = 30
 def diagonalize(A: Array, W: Array) -> None:
     """Change the symmetric A to its eigenvalues, increasing, on the diagonal; W are the vectors."""
     d = A.shape[0]
-    for r in range(d):
-        for c in range(d):
-            W[r, c] = 1.0 if r == c else 0.0
+    set_identity(W)
     for _ in range(_SWEEPS):
         turned = False
         for p in range(d):
@@ -57,8 +56,7 @@ def _rotate(A: Array, W: Array, p: int, q: int) -> None:
             left, right = A[r, p], A[r, q]
             A[r, p] = A[p, r] = cosine * left - sine * right
             A[r, q] = A[q, r] = cosine * right + sine * left
-        left, right = W[r, p], W[r, q]
-        W[r, p], W[r, q] = cosine * left - sine * right, cosine * right + sine * left
+    rotate_columns(W, p, q, cosine, sine)
 
 
 @njit(allocates=True)

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numerics.matrices import commute, inside, is_zero, largest, set_identity
 from numerics.schur import exchange, schur
 from numerics.symmetric import diagonalize, spectral_norm
 from slots import floats
@@ -13,7 +14,6 @@ from slots import floats
 from parkade.base.constants import EPSILON, SNAP
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
-from parkade.engine.vectors import frobenius
 from parkade.solve.lowering.frame import COUPLED, LEADING_MARGIN
 
 
@@ -32,51 +32,8 @@ class RunFrame(NamedTuple):
 
 
 @njit()
-def largest(A: Array) -> float:
-    """The largest entry in size."""
-    found = 0.0
-    for r in range(A.shape[0]):
-        for c in range(A.shape[1]):
-            found = max(found, abs(A[r, c]))
-    return found
-
-
-@njit()
-def is_zero(A: Array) -> bool:
-    """Whether all entries are 0."""
-    return largest(A) == 0.0
-
-
-@njit()
-def multiply(A: Array, B: Array, out: Array) -> None:
-    """Set out = A B."""
-    for r in range(A.shape[0]):
-        for c in range(B.shape[1]):
-            total = 0.0
-            for i in range(A.shape[1]):
-                total += A[r, i] * B[i, c]
-            out[r, c] = total
-
-
-@njit(allocates=True)
-def inside(A: Array, W: Array, out: Array) -> None:
-    """Set out = Wᵀ A W."""
-    d = A.shape[0]
-    half = np.empty((d, d))
-    multiply(A, W, half)
-    multiply(W.T, half, out)
-
-
-@njit()
-def _identity(out: Array) -> None:
-    for r in range(out.shape[0]):
-        for c in range(out.shape[1]):
-            out[r, c] = 1.0 if r == c else 0.0
-
-
-@njit()
 def _basis(V: Array, T: Array, W: Array) -> None:
-    """Set T and W as `frame._schur` does."""
+    """Set T and W to the Schur form of V, as `solve.frame` does."""
     d = V.shape[0]
     triangular, symmetric, slack = True, True, 1e-15 * largest(V)
     for r in range(d):
@@ -84,7 +41,7 @@ def _basis(V: Array, T: Array, W: Array) -> None:
             T[r, c] = V[r, c]
             triangular = triangular and (r <= c or V[r, c] == 0.0)
             symmetric = symmetric and abs(V[r, c] - V[c, r]) <= slack
-    _identity(W)
+    set_identity(W)
     if triangular:
         return
     if not symmetric:
@@ -98,7 +55,7 @@ def _basis(V: Array, T: Array, W: Array) -> None:
 
 @njit()
 def _gather(T: Array, W: Array) -> None:
-    """As `frame._gather`: for d ≤ 3, only the middle one of three can be between others."""
+    """Gather leading eigenvalues: for d ≤ 3, only the middle one of three can be between others."""
     if T.shape[0] < 3:
         return
     least = max(T[0, 0], T[1, 1], T[2, 2]) - LEADING_MARGIN * largest(T)
@@ -134,19 +91,6 @@ def _imaginary(T: Array, i: int) -> float:
     return 0.0
 
 
-@njit(allocates=True)
-def commute(X: Array, Y: Array) -> bool:
-    """Whether two matrices commute, up to rounding."""
-    d = X.shape[0]
-    one, other = np.empty((d, d)), np.empty((d, d))
-    multiply(X, Y, one)
-    multiply(Y, X, other)
-    for r in range(d):
-        for c in range(d):
-            one[r, c] -= other[r, c]
-    return frobenius(one) <= 1e-12 * (frobenius(X) * frobenius(Y))
-
-
 @njit()
 def _is_defective(B: Array) -> bool:
     d = B.shape[0]
@@ -177,7 +121,7 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> RunFrame:
         leading = max(leading, T[i, i])
     attracts = leading > SNAP * largest(V)
     if not long:
-        _identity(W)
+        set_identity(W)
         for r in range(d):
             for c in range(d):
                 T[r, c] = V[r, c]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numerics.matrices import commute, inside, multiply
 from numerics.svd import largest_value, length_of_column, orthogonalize
-from runs.framing import RunFrame, commute, frame_of, inside, multiply
+from runs.framing import RunFrame, frame_of
 from runs.parts import ModelParts
 from slots import floats
 
@@ -35,7 +36,7 @@ class TransformerTraits(NamedTuple):
 
 
 class LoweredArrays(NamedTuple):
-    """The arrays of a `Field` that are not found elsewhere."""
+    """The arrays of a `Field` that depend on the frame."""
 
     queries: Array
     keys: Array
@@ -59,7 +60,7 @@ def _norm(matrix: Array) -> float:
 
 @njit(allocates=True)
 def traits_of(parts: ModelParts, beta: float) -> TransformerTraits:
-    """The traits of a model."""
+    """The traits of a transformer, for planning."""
     heads, d = parts.Q.shape[0], parts.V.shape[0]
     V, products, reach = floats((d, d)), floats((heads, d, d)), floats((heads,))
     rate, sharpness, size, each = 0.0, 0.0, 0.0, _norm(parts.V)
@@ -97,13 +98,13 @@ def transformer_frame(traits: TransformerTraits, long: bool, may_turn: bool) -> 
 def arrays_of(
     parts: ModelParts, traits: TransformerTraits, beta: float, frame: RunFrame
 ) -> LoweredArrays:
-    """The arrays in a frame."""
+    """The arrays of a transformer in a frame."""
     heads, m, d = parts.Q.shape
     p, W = parts.W1.shape[0], frame.basis
     V, left, right = np.empty((d, d)), np.empty((d, d)), np.empty((d, d))
     inside(parts.V, W, V)
     r = _factors(V, left, right)
-    found = LoweredArrays(
+    lowered = LoweredArrays(
         floats((heads * m, d)),
         floats((heads * m, d)),
         floats((heads * r, d)),
@@ -121,21 +122,21 @@ def arrays_of(
         multiply(scaled, W, place)
         for i in range(m):
             for c in range(d):
-                found.queries[h * m + i, c] = LOG2E * place[i, c]
-        multiply(parts.K[h], W, found.keys[h * m : (h + 1) * m])
+                lowered.queries[h * m + i, c] = LOG2E * place[i, c]
+        multiply(parts.K[h], W, lowered.keys[h * m : (h + 1) * m])
         for i in range(r):
             for c in range(d):
-                found.values[h * r + i, c] = right[i, c]
-                found.outputs[c, h * r + i] = left[c, i]
-    multiply(parts.W1, W, found.inner)
-    multiply(W.T, parts.W2, found.outer)
-    found.query[0, 0], found.value[0, 0] = LOG2E * traits.size, traits.rate
-    return found
+                lowered.values[h * r + i, c] = right[i, c]
+                lowered.outputs[c, h * r + i] = left[c, i]
+    multiply(parts.W1, W, lowered.inner)
+    multiply(W.T, parts.W2, lowered.outer)
+    lowered.query[0, 0], lowered.value[0, 0] = LOG2E * traits.size, traits.rate
+    return lowered
 
 
 @njit(allocates=True)
 def _factors(V: Array, left: Array, right: Array) -> int:
-    """Set V = left · right, of which so many columns and rows count; as `lower._factors`."""
+    """Set V = left · right, and return the number of columns and rows that count; as `lower`."""
     d = V.shape[0]
     for r in range(d):
         for c in range(d):
@@ -177,7 +178,7 @@ def stretch_of(frame: RunFrame) -> float:
 
 @njit()
 def steps_for(norm: int, rate: float, t: float, until: float) -> float:
-    """At least so many explicit steps are needed; as `limits._steps`.
+    """The least number of explicit steps, as `explorer.settings.limits` has it.
 
     With two norms, `until` is when the second one begins.
     """

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numerics.draws import normal, seeded
-from runs.framing import multiply
+from numerics.matrices import multiply
 from slots import floats
 
 from parkade.base.types import Array
@@ -82,26 +82,26 @@ def draw_parts(V: Array, Q: Array, K: Array, drawn: PartsRequest) -> ModelParts:
     """The heads and the MLP of a model with these matrices."""
     d, count, p = V.shape[0], drawn.heads, drawn.width
     m = min(drawn.rank, d) if count > 1 else d
-    found = ModelParts(
+    parts = ModelParts(
         floats((count, m, d)), floats((count, m, d)), floats((d, d)), floats((p, d)), floats((d, p))
     )
     for r in range(d):
         for c in range(d):
-            found.V[r, c] = V[r, c] / count if count > 1 else V[r, c]
+            parts.V[r, c] = V[r, c] / count if count > 1 else V[r, c]
             if count == 1:
-                found.Q[0, r, c], found.K[0, r, c] = Q[r, c], K[r, c]
+                parts.Q[0, r, c], parts.K[0, r, c] = Q[r, c], K[r, c]
     if count > 1:
         state, directions = seeded(drawn.sample, HEADS_STREAM), np.empty((m, d))
         for h in range(count):
             _directions(state, directions)
-            multiply(directions, Q, found.Q[h])
-            multiply(directions, K, found.K[h])
+            multiply(directions, Q, parts.Q[h])
+            multiply(directions, K, parts.K[h])
     if p > 0:
         state = seeded(drawn.sample, MLP_STREAM)
         for i in range(p):
             for c in range(d):
-                found.W1[i, c] = normal(state) * math.sqrt(2.0)
+                parts.W1[i, c] = normal(state) * math.sqrt(2.0)
         for c in range(d):
             for i in range(p):
-                found.W2[c, i] = drawn.gain * (normal(state) / math.sqrt(d * p))
-    return found
+                parts.W2[c, i] = drawn.gain * (normal(state) / math.sqrt(d * p))
+    return parts

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numerics.coefficients import fourier, legendre
+from numerics.matrices import inside, is_zero, multiply
 from numerics.precise import fused
 from numerics.symmetric import spectral_norm
-from runs.framing import RunFrame, frame_of, inside, is_zero, multiply
+from runs.framing import RunFrame, frame_of
 from slots import floats
 
 from parkade.base.constants import EPSILON
@@ -49,7 +50,7 @@ class HeadTraits(NamedTuple):
 
 
 class RunRequest(NamedTuple):
-    """What to run."""
+    """A run to be planned."""
 
     n: int
     frozen: int  # tokens that rest
@@ -187,13 +188,13 @@ def entered(frame: RunFrame, x: Array) -> Array:
 
 @njit()
 def steps_for(rate: float, t: float) -> float:
-    """At least so many explicit steps are needed: `limits._steps` for one head under post-norm."""
+    """The least number of explicit steps of one head under post-norm, as in `settings.limits`."""
     return rate * t / STABLE_STEP
 
 
 @njit()
 def longest(rate: float, free: int, most: float) -> float:
-    """The largest T that takes no more steps of single tokens: `Limits._longest`."""
+    """The largest T that takes at most this number of steps of single tokens."""
     low, high = -3.0, 60.0
     while high - low > 0.01:
         middle = (low + high) / 2

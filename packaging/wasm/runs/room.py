@@ -41,7 +41,7 @@ def _explicit(n: int, d: int) -> explicit.ExplicitWork:
 
 @njit()
 def _linearization(n: int, d: int, rows: int, full: bool) -> Linearization:
-    """As `linearization.allocate`, with weights stored for so many rows: n or none."""
+    """As `linearization.allocate`, with weights stored for `rows` rows: n or none."""
     offsets = integers((rows + 1,))
     for k in range(rows):
         offsets[k + 1] = offsets[k] + padded(n if full else k)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scenes.ending import closest, farthest, some
+from scenes.ending import closest, farthest, tokens_at
 from scenes.run import Indices
 
 from parkade.base.types import Array
@@ -83,13 +83,13 @@ def window(c: float, beta: float, N: float, out: Array) -> bool:
 @njit(allocates=True)
 def capture(start: Array, end: Array, held: Indices, beta: float, out: Array) -> bool:
     """Set how near free tokens come to frozen ones, N, c, and ε with its interval, if any fits."""
-    frozen, free = some(start, held), np.empty(start.shape[0] - held.size, dtype=np.int64)
+    frozen, free = tokens_at(start, held), np.empty(start.shape[0] - held.size, dtype=np.int64)
     i = 0
     for k in range(start.shape[0]):
         if i < held.size and held[i] == k:
             i += 1
         else:
             free[k - i] = k
-    out[0] = farthest(some(end, free), frozen)
+    out[0] = farthest(tokens_at(end, free), frozen)
     out[1], out[2] = start.shape[0], closest(frozen) * math.sqrt(beta)
     return window(out[2], beta, out[1], out[3:])

@@ -34,7 +34,7 @@ _KINDS = tuple(_NUMBERS.get(case.kind, _OTHER) for case in CASES)
 
 
 class EndingModel(NamedTuple):
-    """One causal head."""
+    """A model with one causal head."""
 
     product: Array  # (d, d): KᵀQ
     value: Array  # (d, d): V
@@ -143,7 +143,7 @@ def is_cloud(end: Array, basis: Array, dim: int) -> bool:
 
 @njit()
 def _velocity(model: EndingModel, tokens: Array, k: int, y: Array, room: Array) -> None:
-    """Set room[0] to the velocity of token k at y, given the earlier tokens."""
+    """Set room[0] to the velocity of token k at y, among the earlier tokens."""
     d = y.size
     out, query, mean = room[0], room[1], room[2]
     for r in range(d):
@@ -243,13 +243,13 @@ def rests(model: EndingModel, tokens: Array) -> bool:
 
 
 @njit(allocates=True)
-def some(tokens: Array, which: Indices) -> Array:
-    """Some of the tokens."""
-    found = np.empty((which.size, tokens.shape[1]))
+def tokens_at(tokens: Array, which: Indices) -> Array:
+    """The tokens with these indices."""
+    out = np.empty((which.size, tokens.shape[1]))
     for i in range(which.size):
         for c in range(tokens.shape[1]):
-            found[i, c] = tokens[which[i], c]
-    return found
+            out[i, c] = tokens[which[i], c]
+    return out
 
 
 @njit(allocates=True)
@@ -269,11 +269,11 @@ def verdict(case: int, start: Array, end: Array, final: FinalNumbers) -> int:
 
 @njit()
 def largest(values: Array) -> float:
-    """The largest of some numbers."""
-    found = values[0]
+    """The largest value of an array."""
+    result = values[0]
     for i in range(values.size):
-        found = max(found, values[i])
-    return found
+        result = max(result, values[i])
+    return result
 
 
 @njit(allocates=True)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numerics.symmetric import spectral_norm
-from scenes.spectrum import EPSILON, LeadingGroup, condition, group_of, groups, summary, triangular
+from scenes.spectrum import LeadingGroup, condition, group_of, groups, summary, triangular
 
-from parkade.base.constants import SNAP
+from parkade.base.constants import EPSILON, SNAP
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.model.spectrum import WIDEST_GROUP
@@ -60,7 +60,7 @@ def final(V: Array, out: FinalNumbers) -> None:
 
     Its numbers are the case (see `parkade.theory.table`), real and imaginary part of the
     eigenvalue, the gap to the next, the dimension of L, the multiplicity, the dimension of the
-    eigenspace of one eigenvalue, and how many eigenvalues lead.
+    eigenspace of one eigenvalue, and the number of leading eigenvalues.
     """
     d = V.shape[0]
     norm = spectral_norm(V)

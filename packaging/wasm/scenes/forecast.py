@@ -38,7 +38,7 @@ class ForecastInput(NamedTuple):
 
 
 class ForecastMerges(NamedTuple):
-    """The merges that were forecast, and how many of those seen later were right."""
+    """The forecast merges, and the number of seen ones that the forecast has right."""
 
     times: Array  # (n,)
     absorbed: Indices  # (n,)
@@ -53,19 +53,19 @@ def centers(x: Array, radius: float) -> Indices:
     count = 0
     for k in range(fates.size):
         count += fates[k] != BLOCKED
-    found, i = np.empty(count, dtype=np.int64), 0
+    indices, i = np.empty(count, dtype=np.int64), 0
     for k in range(fates.size):
         if fates[k] != BLOCKED:
-            found[i] = k
+            indices[i] = k
             i += 1
-    return found
+    return indices
 
 
 @njit(allocates=True)
-def reduced(given: ForecastInput, query: Array) -> tuple[Array, bool]:
+def reduced(inputs: ForecastInput, query: Array) -> tuple[Array, bool]:
     """Tokens in the leading eigenspace, and whether each has a part in it; sets βKᵀQ there."""
-    n, d = given.tokens.shape
-    dim, basis, projection = query.shape[0], given.final.basis, given.final.projection
+    n, d = inputs.tokens.shape
+    dim, basis, projection = query.shape[0], inputs.final.basis, inputs.final.projection
     along = np.zeros((d, dim))  # projectionᵀ · basis
     for r in range(d):
         for c in range(dim):
@@ -76,7 +76,7 @@ def reduced(given: ForecastInput, query: Array) -> tuple[Array, bool]:
         square = 0.0
         for c in range(dim):
             for e in range(d):
-                places[k, c] += given.tokens[k, e] * along[e, c]
+                places[k, c] += inputs.tokens[k, e] * along[e, c]
             square += places[k, c] * places[k, c]
         size = math.sqrt(square)
         fine = fine and size >= 1e-12
@@ -87,8 +87,8 @@ def reduced(given: ForecastInput, query: Array) -> tuple[Array, bool]:
             query[r, c] = 0.0
             for e in range(d):
                 for f in range(d):
-                    query[r, c] += basis[e, r] * given.product[e, f] * basis[f, c]
-            query[r, c] *= given.beta
+                    query[r, c] += basis[e, r] * inputs.product[e, f] * basis[f, c]
+            query[r, c] *= inputs.beta
     return places, fine
 
 
@@ -178,17 +178,17 @@ def _in_order(when: Array) -> Indices:
 
 
 @njit(allocates=True)
-def forecast(given: ForecastInput, seen: MergeEvents, told: ForecastMerges) -> int:
-    """Set what was foretold of a run; the number of merges up to its end, or -1 for no forecast."""
-    n, d = given.tokens.shape
-    if given.end < LEAST or n > MOST_TOKENS:
+def forecast(inputs: ForecastInput, seen: MergeEvents, out: ForecastMerges) -> int:
+    """Set `out` to the forecast of a run; the number of merges up to its end, or -1 for none."""
+    n, d = inputs.tokens.shape
+    if inputs.end < LEAST or n > MOST_TOKENS:
         return -1
-    leading = centers(given.tokens, given.radius).size
+    leading = centers(inputs.tokens, inputs.radius).size
     if leading * leading * (d - 1) > MOST_WORK:
         return -1
-    dim, value = int(given.final.numbers[4]), given.final.numbers[1]
+    dim, value = int(inputs.final.numbers[4]), inputs.final.numbers[1]
     query = np.empty((dim, dim))
-    places, fine = reduced(given, query)
+    places, fine = reduced(inputs, query)
     if not fine:
         return -1
     sharpness = spectral_norm(query)
@@ -196,25 +196,25 @@ def forecast(given: ForecastInput, seen: MergeEvents, told: ForecastMerges) -> i
     starts = park(places, sharpness, radius)
     end = math.log(LATEST * value)
     fates = _by_paths(starts, Law(query, sharpness, (2 * math.sin(radius / 2)) ** 2, end))
-    return _agree(given, starts, fates, seen, told)
+    return _agree(inputs, starts, fates, seen, out)
 
 
 @njit(allocates=True)
 def _agree(
-    given: ForecastInput, starts: Starts, fates: Fates, seen: MergeEvents, told: ForecastMerges
+    inputs: ForecastInput, starts: Starts, fates: Fates, seen: MergeEvents, out: ForecastMerges
 ) -> int:
     """Write down the merges, and compare those that were seen with them."""
-    n, m = given.tokens.shape[0], starts.token.size
+    n, m = inputs.tokens.shape[0], starts.token.size
     partner = np.full(n, -1)
     count = 0
     for p in range(starts.parked.size):
-        told.times[count] = 0.0
-        told.absorbed[count], told.into[count] = starts.parked[p], starts.token[starts.host[p]]
-        partner[told.absorbed[count]] = told.into[count]
+        out.times[count] = 0.0
+        out.absorbed[count], out.into[count] = starts.parked[p], starts.token[starts.host[p]]
+        partner[out.absorbed[count]] = out.into[count]
         count += 1
     when = np.empty(m)
     for s in range(m):
-        when[s] = math.exp(fates.when[s] - math.log(given.final.numbers[1]))
+        when[s] = math.exp(fates.when[s] - math.log(inputs.final.numbers[1]))
         if when[s] > LATEST:
             when[s] = np.inf
     root = np.arange(m)
@@ -226,13 +226,13 @@ def _agree(
             u = root[u]
         root[s] = u
         partner[starts.token[s]] = starts.token[u]
-        if when[s] <= given.end:
-            told.times[count] = when[s]
-            told.absorbed[count], told.into[count] = starts.token[s], starts.token[u]
+        if when[s] <= inputs.end:
+            out.times[count] = when[s]
+            out.absorbed[count], out.into[count] = starts.token[s], starts.token[u]
             count += 1
-    told.right[0], told.right[1] = 0, 0
+    out.right[0], out.right[1] = 0, 0
     for e in range(seen.times.size):
         if seen.times[e] > SINCE:
-            told.right[0] += 1
-            told.right[1] += partner[seen.absorbed[e]] == seen.into[e]
+            out.right[0] += 1
+            out.right[1] += partner[seen.absorbed[e]] == seen.into[e]
     return count

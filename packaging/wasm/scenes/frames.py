@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scenes.ending import distance
 from scenes.run import SceneRun, turn
 
 from parkade.base.types import Array
@@ -24,15 +25,6 @@ from parkade.explorer.scenes.frames import (
 _LOW, _HIGH = EVEN_FRAMES
 
 
-@njit()
-def _distance(x: Array, y: Array) -> float:
-    minus, plus = 0.0, 0.0
-    for c in range(x.size):
-        minus += (x[c] - y[c]) ** 2
-        plus += (x[c] + y[c]) ** 2
-    return 2.0 * math.atan2(math.sqrt(minus), math.sqrt(plus))
-
-
 @njit(allocates=True)
 def way(run: SceneRun, out: Array) -> None:
     """Set `out` to how far the fastest token has come at each time."""
@@ -45,7 +37,7 @@ def way(run: SceneRun, out: Array) -> None:
         turn(run, run.times[i], after)
         longest = 0.0
         for k in range(after.shape[0]):
-            longest = max(longest, _distance(before[k], after[k]))
+            longest = max(longest, distance(before[k], after[k]))
         turned = abs(run.rate) * (run.times[i] - run.times[i - 1])
         out[i] = out[i - 1] + (longest + turned)
         before, after = after, before
@@ -70,7 +62,7 @@ def interpolated(x: float, places: Array, values: Array) -> float:
 
 @njit()
 def _even(end: float, most: int, out: Array) -> int:
-    """Set `out` to time 0 and equal ratios to the end; returns how many."""
+    """Set `out` to time 0 and equal ratios to the end; returns their number."""
     first = min(FIRST_TIME, end / 100)
     low, high = min(_LOW, most - 1), min(_HIGH, most - 1)
     count = int(min(max(PER_DECADE * math.log10(end / first), float(low)), float(high)))
@@ -90,7 +82,7 @@ def _pieces(move: float, step: float) -> int:
 
 @njit()
 def _insert(out: Array, count: int, t: float) -> int:
-    """Put a time among others in order, unless it is there; returns how many there are."""
+    """Put a time among others in order, unless it is there; returns their number."""
     i = count
     while i > 0 and out[i - 1] > t:
         i -= 1
@@ -104,7 +96,7 @@ def _insert(out: Array, count: int, t: float) -> int:
 
 @njit(allocates=True)
 def frame_times(run: SceneRun, out: Array) -> int:
-    """Set `out`, which has room for `MOST_FRAMES`, to the times of the frames; returns how many."""
+    """Set `out`, with room for `MOST_FRAMES`, to the times of frames; returns their number."""
     steps, n, d = run.tokens.shape
     room = min(MOST_NUMBERS / (n * d), MOST_PAIRS / float(n) ** 2 if d > 2 else float(MOST_FRAMES))
     most = int(min(max(room, float(LEAST_FRAMES)), float(MOST_FRAMES)))
@@ -125,10 +117,10 @@ def frame_times(run: SceneRun, out: Array) -> int:
         step *= 1.2
     for i in range(count):
         out[i] = even[i]
-    kept = _insert(out, count, interpolated(0.0, length, run.times))
+    total = _insert(out, count, interpolated(0.0, length, run.times))
     for i in range(count - 1):
         pieces = _pieces(miles[i + 1] - miles[i], step)
         part = (miles[i + 1] - miles[i]) / pieces
         for j in range(1, pieces):
-            kept = _insert(out, kept, interpolated(j * part + miles[i], length, run.times))
-    return kept
+            total = _insert(out, total, interpolated(j * part + miles[i], length, run.times))
+    return total

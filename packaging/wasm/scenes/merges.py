@@ -68,7 +68,7 @@ def _arrival(
 
 @njit(allocates=True)
 def merges(run: SceneRun, radius: float, halvings: int, events: MergeEvents) -> int:
-    """Set `events` to the merges of a run; returns how many."""
+    """Set `events` to the merges of a run; returns their number."""
     steps, n, d = run.tokens.shape
     chord = (2 * math.sin(radius / 2)) ** 2
     last = last_alone(run.times, run.tokens, chord, PERSISTENCE)
@@ -113,7 +113,7 @@ def arrivals(events: MergeEvents, count: int, out: Array) -> None:
 
 @njit(allocates=True)
 def plateaus(arrived: Array, end: float, forming: float, out: PlateauArrays) -> int:
-    """Set `out` to the plateaus of a run from time 0 to `end`; returns how many."""
+    """Set `out` to the plateaus of a run from time 0 to `end`; returns their number."""
     changes = np.empty(arrived.size + 2)
     changes[0], count = 0.0, 1
     for k in range(arrived.size):
@@ -130,22 +130,22 @@ def plateaus(arrived: Array, end: float, forming: float, out: PlateauArrays) -> 
         changes[i] = t
         count += 1
     changes[count] = end
-    found = 0
+    number = 0
     for i in range(count):
         begin, until = changes[i], changes[i + 1]
         if until >= PERSISTENCE * max(begin, forming):
             alive = 0
             for k in range(arrived.size):
                 alive += arrived[k] > begin
-            out.starts[found], out.ends[found] = begin, until
-            out.lifetimes[found], out.clusters[found] = until - begin, alive
-            found += 1
-    return found
+            out.starts[number], out.ends[number] = begin, until
+            out.lifetimes[number], out.clusters[number] = until - begin, alive
+            number += 1
+    return number
 
 
 @njit()
 def leaders(x: Array, arrived: Array, t: float, labels: Indices) -> int:
-    """Set the leader of each token at a time, itself or the nearest before it; how many lead."""
+    """Set the leader of each token, itself or the nearest earlier one; returns their number."""
     count = 0
     for k in range(x.shape[0]):
         if arrived[k] > t:

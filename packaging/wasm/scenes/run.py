@@ -143,13 +143,13 @@ def inside(run: SceneRun, i: int, t: float, count: int, out: Array) -> None:
     """Set `out` to the first tokens at time t of the step from time number i, without turning."""
     theta = (t - run.times[i]) / (run.times[i + 1] - run.times[i])
     start, end = run.tokens[i][:count], run.tokens[i + 1][:count]
-    dense, some = run.dense[i][:, :count], out[:count]
+    dense, first = run.dense[i][:, :count], out[:count]
     if run.method == _EXPLICIT:
-        _explicit(theta, start, end, dense, some)
+        _explicit(theta, start, end, dense, first)
     elif run.method == _IMPLICIT:
-        _implicit(theta, start, end, dense, some)
+        _implicit(theta, start, end, dense, first)
     else:
-        _splitting(theta, start, end, dense, some)
+        _splitting(theta, start, end, dense, first)
 
 
 @njit()

@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numerics.schur import schur
 
-from parkade.base.constants import SNAP
+from parkade.base.constants import EPSILON, SNAP
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.model.spectrum import WIDEST_GROUP
 
-EPSILON = float(np.finfo(np.float64).eps)
 _SWEEPS = 30
 
 
@@ -109,7 +108,7 @@ def summary(T: Any, kappa: Array, label: Any, i: int) -> tuple[complex, float, i
 
 @njit(allocates=True)
 def groups(T: Any, kappa: Array, norm: float, label: Any) -> int:
-    """Set for each eigenvalue the number of its group; returns how many groups there are."""
+    """Set for each eigenvalue the number of its group; returns the number of groups."""
     d = label.size
     for k in range(d):
         label[k] = k
@@ -171,7 +170,7 @@ def _swap(form: SchurForm, k: int) -> None:
 
 @njit(allocates=True)
 def _kernel(E: Any, tolerance: float, out: Any) -> int:
-    """Set `out` to right singular vectors with values up to `tolerance`, at least one; how many."""
+    """Set `out` to right singular vectors for values up to `tolerance`; their number, or 1."""
     k = E.shape[0]
     vectors = np.zeros((k, k), dtype=np.complex128)
     for i in range(k):
@@ -231,10 +230,10 @@ class LeadingGroup(NamedTuple):
 
 @njit(allocates=True)
 def group_of(
-    given: SchurForm, label: Any, which: int, unit: float, vectors: Any, projection: Array
+    original: SchurForm, label: Any, which: int, unit: float, vectors: Any, projection: Array
 ) -> LeadingGroup:
     """Set the first columns of `vectors` to the eigenspace; add to the projection."""
-    form = SchurForm(given.T.copy(), given.Z.copy())
+    form = SchurForm(original.T.copy(), original.Z.copy())
     T, Z = form
     d, k = T.shape[0], 0
     for i in range(d):
