@@ -1,4 +1,4 @@
-"""What a page calls: functions on a table of slots, compiled from the engine's source.
+"""Functions that a page calls on a table of slots, compiled from the engine's source.
 
 A run begins with a `HeadInput` in the table. `begin` adds a `HeadRun`, and a `RunOutput` for the
 page; `advance` takes steps, and `excess` compares harmonic sums with direct ones. If another model
@@ -33,7 +33,7 @@ Entries: TypeAlias = dict[str, tuple[Callable[..., Any], Any]]
 
 
 class HeadInput(NamedTuple):
-    """What a run starts from: the fields of a `System`, and tokens in its frame."""
+    """The start of a run: the fields of a `System`, and tokens in its frame."""
 
     tokens: Array  # (n, d)
     frozen: Array  # (m, d)
@@ -46,7 +46,7 @@ class HeadInput(NamedTuple):
 
 
 class RunOutput(NamedTuple):
-    """What the page reads after each call."""
+    """The arrays that the page reads after each call."""
 
     clock: Array
     tokens: Array  # (n, d)

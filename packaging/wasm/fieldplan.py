@@ -1,4 +1,4 @@
-"""What a page calls before the steps of a transformer, as `plan` for one plain head.
+"""Functions that a page calls before the steps of a transformer, like `plan` for one head.
 
 `schedule` finds the pieces of a β that grows. `lower` makes a model, or one of several in a row,
 ready for the engine, by the rules of `solve`.
@@ -121,7 +121,7 @@ def _moment(i: int, count: int, whole: float) -> float:
 
 
 def _first(table: Any, start: float, duration: float, drifts: int) -> float:
-    """What the clock of a model shows at first."""
+    """The time that the clock of a model shows at first."""
     return _first_time(start, duration, drifts != 0)
 
 

@@ -1,4 +1,4 @@
-"""What a page calls for transformers: heads, MLP, positions and norms; as `entries` for one head.
+"""Functions that a page calls for transformers; those for one plain head are in `entries`.
 
 The code is the same for all dimensions and all parts. States have one column more than the tokens
 if these have lengths: ln r. A run with noise has more input, and a first step.
@@ -30,7 +30,7 @@ from parkade.runs import interpolation
 
 
 class FieldInput(NamedTuple):
-    """What a run starts from."""
+    """The start of a run of a transformer."""
 
     tokens: Array  # (n, d) in the frame; or (n, d + 1), with ln r
     times: Array  # (3,): what the clock shows at first; when the model begins, and when it ends
@@ -39,7 +39,7 @@ class FieldInput(NamedTuple):
 
 
 class NoisyFieldInput(NamedTuple):
-    """What a run with noise starts from."""
+    """The start of a run with noise."""
 
     tokens: Array
     times: Array

@@ -1,4 +1,4 @@
-"""What a page calls before the steps of a run: functions on a table of slots, as in `entries`.
+"""Functions that a page calls before the steps of a run: on a table of slots, as in `entries`.
 
 `draw` and `matrix` are random numbers. `measure` knows distances that follow from the model alone,
 `park` centres. `choose` plans a run of the tokens that move.
@@ -49,7 +49,7 @@ class PlanInput(NamedTuple):
 
 
 class HeadPlan(NamedTuple):
-    """A plan."""
+    """The plan of a run of one head."""
 
     free: Array  # in the frame, as all that follows
     held: Array

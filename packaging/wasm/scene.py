@@ -1,4 +1,4 @@
-"""What a page calls to make a scene of steps: functions on a table of slots, as in `entries`.
+"""Functions that a page calls to make a scene of steps, on a table of slots as in `entries`.
 
 `begin` makes room for the steps of a run, `take` adds some. `show` chooses frames, `merge` finds
 clusters and `label` names them in each frame; `link` names clusters that part again; `consume`

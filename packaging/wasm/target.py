@@ -22,7 +22,7 @@ from parkade.engine.compile import lean
 
 TRIPLE = "wasm32-unknown-unknown"
 FEATURES = ("simd128", "bulk-memory", "bulk-memory-opt", "nontrapping-fptoint", "sign-ext")
-"""What a browser must know: all of them do since 2023."""
+"""Features that a browser must have: all of them do since 2023."""
 
 
 class WasmLibrary(lean.LinkedLibrary):
@@ -89,7 +89,7 @@ class WasmContext(lean.NativeContext):
 
     @cached_property
     def _counting(self) -> Any:
-        """What counts references, in this layout."""
+        """The functions that count references, in this layout."""
         library = self.codegen().create_library("counting")
         module = library.create_ir_module("counting")
         increase, decrease = (
@@ -103,7 +103,7 @@ class WasmContext(lean.NativeContext):
         return library
 
     def post_lowering(self, mod: Any, library: codegen.CodeLibrary) -> None:
-        """Finish a function after it was lowered."""
+        """Finish a function: link what counts references."""
         if self.fastmath:
             fastmathpass.rewrite_module(mod, self.fastmath)
         library.add_linking_library(self._counting)

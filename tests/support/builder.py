@@ -20,14 +20,14 @@ def interpreted(monkeypatch, *names):
     ours = [".".join(path.parts) for path in paths]
     for name in ours:
         monkeypatch.delitem(sys.modules, name, raising=False)
-    found = [importlib.import_module(name) for name in names]
+    result = [importlib.import_module(name) for name in names]
     for module in [sys.modules[name] for name in ours if name in sys.modules]:
         for key, value in vars(module).copy().items():
             if hasattr(value, "py_func"):
                 monkeypatch.setattr(module, key, value.py_func)
             elif key in _MAKERS:
                 monkeypatch.setattr(module, key, functools.partial(np.zeros, dtype=_MAKERS[key]))
-    return found
+    return result
 
 
 def leaves(bundle):

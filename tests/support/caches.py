@@ -12,11 +12,11 @@ def copy_without(directory, *functions):
 
     A test in which an engine is compiled need not compile all else a run needs as well.
     """
-    found = jit.private_directory()
-    copy = directory / "parkade" / found.name
+    result = jit.private_directory()
+    copy = directory / "parkade" / result.name
     for folder in (directory, copy.parent, copy):
         folder.mkdir(mode=0o700, exist_ok=True)
-    for path in found.glob("*.nbc"):
+    for path in result.glob("*.nbc"):
         if path.name.partition("-")[0] not in functions:
             shutil.copy(path, copy)
     return {"NUMBA_CACHE_DIR": str(directory)}

@@ -73,23 +73,23 @@ class FieldPlanned:
 
     def follow(self, settings):
         """How a run of these settings ends, with tokens out of the frame."""
-        found = self.page.evaluate(_FOLLOW, wanted(settings))
+        result = self.page.evaluate(_FOLLOW, wanted(settings))
         n, d = settings.n, settings.d
-        states, basis = np.reshape(found["tokens"], (n, -1)), np.reshape(found["basis"], (d, d))
-        return found | {"tokens": states[:, :d] @ basis.T}
+        states, basis = np.reshape(result["tokens"], (n, -1)), np.reshape(result["basis"], (d, d))
+        return result | {"tokens": states[:, :d] @ basis.T}
 
 
 def wanted(settings):
-    """Settings of the explorer as a planner gets them."""
-    given = settings.to_dict()
+    """Settings of the explorer in the form that a planner expects."""
+    values = settings.to_dict()
     for name in "VQK":
-        text = given[name]
+        text = values[name]
         if text.startswith("random:"):
-            given[name] = {"random": int(text.removeprefix("random:"))}
+            values[name] = {"random": int(text.removeprefix("random:"))}
         else:
             matrix = FIELDS[name].matrix(name, text, settings.d)
-            given[name] = np.asarray(matrix).ravel().tolist()
-    return given | {"tol": default_tol(settings.model)}
+            values[name] = np.asarray(matrix).ravel().tolist()
+    return values | {"tol": default_tol(settings.model)}
 
 
 def native(settings):
@@ -98,6 +98,6 @@ def native(settings):
     return solver, solver.run(settings.start, Hooks(alone=False), seed=settings.seed)
 
 
-def settings(**given):
+def settings(**values):
     """Settings with few tokens."""
-    return Settings.read({"n": 12, "d": 2, "beta": 4.0, "T": 20.0, **given})
+    return Settings.read({"n": 12, "d": 2, "beta": 4.0, "T": 20.0, **values})

@@ -48,7 +48,7 @@ _RUN = """([wanted, direct]) => {
 
 @dataclass(frozen=True)
 class Setting:
-    """What a page wants to run; a matrix that is an int is the seed of a random one."""
+    """A run that a page plans; a matrix that is an int is the seed of a random one."""
 
     n: int = 32
     d: int = 2
@@ -69,23 +69,23 @@ class Setting:
 
     def matrix(self, name):
         """A matrix as numbers."""
-        given = getattr(self, name)
-        if isinstance(given, int):
-            return matrices.seeded(name, given, self.d)
-        return check.matrix(name, given, self.d)
+        value = getattr(self, name)
+        if isinstance(value, int):
+            return matrices.seeded(name, value, self.d)
+        return check.matrix(name, value, self.d)
 
     def wanted(self):
-        """As the page asks for it."""
-        given = {name: getattr(self, name) for name in "VQK"}
+        """The setting in the form that a planner expects."""
+        chosen = {name: getattr(self, name) for name in "VQK"}
         return asdict(self) | {
             name: {"random": one} if isinstance(one, int) else self.matrix(name).ravel().tolist()
-            for name, one in given.items()
+            for name, one in chosen.items()
         }
 
     @property
     def model(self):
-        given = {name: self.matrix(name) for name in "VQK"}
-        return pk.Attention(d=self.d, beta=self.beta, mask=self.mask, **given)
+        entries = {name: self.matrix(name) for name in "VQK"}
+        return pk.Attention(d=self.d, beta=self.beta, mask=self.mask, **entries)
 
     @property
     def start(self):
@@ -135,7 +135,7 @@ class Planned:
         return self.page.evaluate(_RUN, [setting.wanted(), direct])
 
 
-def unlike(setting, found):
+def unlike(setting, result):
     """How a plan in a page differs from the native one: a list of names."""
     solver, x0 = setting.solver()
     plan = solver.plan(len(x0))
@@ -144,14 +144,14 @@ def unlike(setting, found):
         solver, x0 = setting.solver(sums="direct")
         plan = solver.plan(len(x0))
         texts = (*texts[:2], plan.sums.describe(setting.d))
-    if (found["method"], found["reason"], found["engine"]) != texts:
-        return [f"{texts}, not {found['method']}, {found['reason']}, {found['engine']}"]
+    if (result["method"], result["reason"], result["engine"]) != texts:
+        return [f"{texts}, not {result['method']}, {result['reason']}, {result['engine']}"]
     expected = lowered(solver, x0)
-    names = [*_of_start(setting, found), *_of_frame(plan.frame, found["frame"], setting.d)]
-    return names + _of_problem(expected, found["problem"], _signs(plan.frame, found))
+    names = [*_of_start(setting, result), *_of_frame(plan.frame, result["frame"], setting.d)]
+    return names + _of_problem(expected, result["problem"], _signs(plan.frame, result))
 
 
-def _of_start(setting, found):
+def _of_start(setting, result):
     """What is wrong in all that the plan does not decide."""
     model, x = setting.model, setting.start
     exact = {"start": x, **{name: setting.matrix(name) for name in "VQK"}, "held": setting.held}
@@ -163,57 +163,59 @@ def _of_start(setting, found):
         "sharpness": model.sharpness,
         "product": model.product,
     }
-    wrong = [name for name, values in exact.items() if found[name] != values.ravel().tolist()]
-    wrong += [name for name, values in near.items() if not _close(found[name], values)]
+    wrong = [name for name, values in exact.items() if result[name] != values.ravel().tolist()]
+    wrong += [name for name, values in near.items() if not _close(result[name], values)]
     for kind, find in KINDS.items():
-        if found["centers"][kind] != find(x, setting.delta).tolist():
+        if result["centers"][kind] != find(x, setting.delta).tolist():
             wrong.append(f"{kind} centres")
     return wrong
 
 
-def _signs(frame, found):
+def _signs(frame, result):
     """By which the axes of a basis differ: eigenvectors have no sign of their own."""
-    basis = np.reshape(found["frame"]["basis"], frame.basis.shape)
+    basis = np.reshape(result["frame"]["basis"], frame.basis.shape)
     return np.where((basis * frame.basis).sum(axis=0) < 0, -1.0, 1.0)
 
 
-def _of_frame(frame, found, d):
+def _of_frame(frame, result, d):
     wrong = [
-        name for name in ("rotates", "attracts", "drifts") if found[name] != getattr(frame, name)
+        name for name in ("rotates", "attracts", "drifts") if result[name] != getattr(frame, name)
     ]
-    wrong += [name for name in ("spin", "leading") if not _close(found[name], getattr(frame, name))]
-    signs = _signs(frame, {"frame": found})
-    if not _close(np.reshape(found["basis"], (d, d)) * signs, frame.basis):
+    wrong += [
+        name for name in ("spin", "leading") if not _close(result[name], getattr(frame, name))
+    ]
+    signs = _signs(frame, {"frame": result})
+    if not _close(np.reshape(result["basis"], (d, d)) * signs, frame.basis):
         wrong.append("basis")
     return wrong
 
 
-def _of_problem(expected, found, signs):
+def _of_problem(expected, result, signs):
     d = len(signs)
-    found = {**found, "t_end": float(found["t_end"])}  # a script writes 2e20 without a point
+    result = {**result, "t_end": float(result["t_end"])}  # a script writes 2e20 without a point
     same = ("method", "d", "causal", "t_end", "tol", "frozen_weights")
-    wrong = [name for name in same if found[name] != expected[name]]
-    if float(found["stretch"]) != (expected["stretch"] or np.inf):
+    wrong = [name for name in same if result[name] != expected[name]]
+    if float(result["stretch"]) != (expected["stretch"] or np.inf):
         wrong.append("stretch")
-    near = {name: found[name] for name in ("accuracy", "floor")}
-    near |= {name: np.reshape(found[name], (-1, d)) * signs for name in ("tokens", "frozen")}
+    near = {name: result[name] for name in ("accuracy", "floor")}
+    near |= {name: np.reshape(result[name], (-1, d)) * signs for name in ("tokens", "frozen")}
     both = np.outer(signs, signs).ravel()
-    near |= {name: both * found[name] for name in ("query", "value", "own_value")}
+    near |= {name: both * result[name] for name in ("query", "value", "own_value")}
     wrong += [name for name, values in near.items() if not _close(values, expected[name])]
-    tables = [each["table"] or {"rows": 0, "values": []} for each in (found, expected)]
+    tables = [each["table"] or {"rows": 0, "values": []} for each in (result, expected)]
     if tables[0]["rows"] != tables[1]["rows"] or not _close(*(t["values"] for t in tables), 1e-12):
         wrong.append("table")
     return wrong
 
 
-def _close(found, expected, tol=1e-13):
+def _close(result, expected, tol=1e-13):
     """Whether all numbers are the same up to rounding of the largest."""
-    found, expected = np.ravel(np.asarray(found, dtype=float)), np.ravel(expected)
-    if found.shape != expected.shape:
+    result, expected = np.ravel(np.asarray(result, dtype=float)), np.ravel(expected)
+    if result.shape != expected.shape:
         return False
-    if not found.size or np.array_equal(found, expected):
+    if not result.size or np.array_equal(result, expected):
         return True
-    return bool(np.abs(found - expected).max() <= tol * np.abs(expected).max())
+    return bool(np.abs(result - expected).max() <= tol * np.abs(expected).max())
 
 
 def known_until(setting):

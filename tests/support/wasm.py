@@ -67,9 +67,9 @@ class Case:
     options: dict = field(default_factory=dict)
 
     def __str__(self):
-        given = {"V": self.V, "mask": self.mask, "frozen": self.frozen, **self.options}
+        values = {"V": self.V, "mask": self.mask, "frozen": self.frozen, **self.options}
         rest = {"V": 1.0, "mask": "causal", "frozen": 0}
-        more = "".join(f", {k}={v}" for k, v in given.items() if rest.get(k) != v)
+        more = "".join(f", {k}={v}" for k, v in values.items() if rest.get(k) != v)
         return f"n={self.n}, d={self.d}, β={self.beta:g}, T={self.t_end:g}, {self.seed}{more}"
 
     def model(self):
@@ -94,18 +94,18 @@ class Offered(Case):
 
 
 @dataclass(frozen=True)
-class Given(Case):
+class Named(Case):
     """Any model, by its name."""
 
     name: str = ""
-    given: object = None
+    layer: object = None
 
     def __str__(self):
         return f"{super().__str__()}, {self.name}"
 
     def model(self):
-        """The model of the case."""
-        return self.given
+        """The model."""
+        return self.layer
 
 
 def page_script(*names):
@@ -146,10 +146,10 @@ class Browsed:
         """The steps of a problem, as arrays."""
         one = problem["pieces"][0] if "pieces" in problem else problem
         name = self.load(problem["method"], None if "field" in one else problem["d"])
-        found = self.page.evaluate(_RUN, [name, problem])
+        result = self.page.evaluate(_RUN, [name, problem])
         for part in ("times", "tokens", "dense"):
-            found[part] = np.frombuffer(b"".join(map(base64.b64decode, found[part])))
-        return found
+            result[part] = np.frombuffer(b"".join(map(base64.b64decode, result[part])))
+        return result
 
 
 def differences(browsed, case, *, strict=True):
@@ -161,17 +161,17 @@ def differences(browsed, case, *, strict=True):
     """
     native, solver = _native(case)
     plan, free = solver.plan(native.tokens.shape[1]), native.tokens[0]
-    found = browsed.run(lowered(solver, free, case.seed))
+    result = browsed.run(lowered(solver, free, case.seed))
     first = first_state(solver.model, free)
-    states = found["tokens"].reshape(-1, *first.shape)
-    dense = found["dense"].reshape(len(states), -1, *first.shape)
+    states = result["tokens"].reshape(-1, *first.shape)
+    dense = result["dense"].reshape(len(states), -1, *first.shape)
     run = Trajectory.from_frame(
         plan.frame.spin,
         np.concatenate([first[None], _out_of(plan.frame, states)]),
-        times=np.concatenate([[0.0], found["times"]]),
+        times=np.concatenate([[0.0], result["times"]]),
         dense=_out_of(plan.frame, dense),
-        stats=replace(native.stats, steps=len(states), rejected=int(found["rejected"])),
-        trusted_until=found["trusted"],
+        stats=replace(native.stats, steps=len(states), rejected=int(result["rejected"])),
+        trusted_until=result["trusted"],
         **{name: getattr(native, name) for name in _SAME},
     )
     wrong = _unlike(run, native)
@@ -197,8 +197,8 @@ def _native(case, moved=0.0, seed=0):
     x0 += moved * np.random.default_rng(seed).normal(size=x0.shape)
     x0 /= np.linalg.norm(x0, axis=1)[:, None] if moved else 1.0
     model, frozen = case.model(), x0[: case.frozen] if case.frozen else None
-    given = {"tol": default_tol(model), **case.options}
-    solver = Solver(model, Options(case.t_end, frozen=frozen, **given))
+    options = {"tol": default_tol(model), **case.options}
+    solver = Solver(model, Options(case.t_end, frozen=frozen, **options))
     free = check.tokens(x0[case.frozen :])
     return solver.run(free, Hooks(alone=False), seed=case.seed), solver
 
@@ -270,7 +270,7 @@ def _parts():
         for mask, encoding in product(
             ("causal", "window", "prefix", "full"), ("none", "rope", "alibi")
         ):
-            given = {"norm": norm, "heads": heads, "mlp": mlp, "encoding": encoding}
+            parts = {"norm": norm, "heads": heads, "mlp": mlp, "encoding": encoding}
             if (heads, mlp, norm, encoding) == (1, 0, "post", "none") and mask != "window":
                 continue  # one plain head, and little more
             long = mask in ("causal", "window")
@@ -279,7 +279,7 @@ def _parts():
                 d=d,
                 beta=4.0,
                 t_end=(1e3 if mlp else 1e60) if long else 20.0,
-                settings={**given, "mask": mask, "reach": 5},
+                settings={**parts, "mask": mask, "reach": 5},
             )
     for d, heads, norm in product((2, 3), (1, 2), ("post", "pre", "ngpt")):
         more = {"heads": heads, "norm": norm}

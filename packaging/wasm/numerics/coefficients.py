@@ -103,7 +103,7 @@ def legendre(beta: float, tail: float) -> Array:
 
 @njit(allocates=True)
 def _factors(a: Array, r: Array, top: int, beta: float) -> Array:
-    """As `series.harmonic_factors`, whose numbers are ratios of long integers."""
+    """The factors of `series.harmonic_factors`, whose numbers are ratios of long integers."""
     table = floats((4, (top + 1) * (top + 2) // 2))
     middle = (1.0, 0.0)  # binomial(2 deg, deg) / 4^deg
     for deg in range(top + 1):

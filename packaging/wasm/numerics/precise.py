@@ -47,7 +47,7 @@ def plus(a: Wide, b: Wide) -> Wide:
 
 @njit()
 def minus(a: Wide, b: Wide) -> Wide:
-    """The difference a − b."""
+    """The difference of two numbers."""
     return plus(a, (-b[0], -b[1]))
 
 
@@ -60,14 +60,14 @@ def times(a: Wide, b: float) -> Wide:
 
 @njit()
 def product(a: Wide, b: Wide) -> Wide:
-    """The product of two wide numbers."""
+    """The product of two numbers."""
     high, low = _product(a[0], b[0])
     return _tidy(high, low + (a[0] * b[1] + a[1] * b[0]))
 
 
 @njit(error_model="numpy")
 def ratio(a: Wide, b: Wide) -> Wide:
-    """The quotient of two wide numbers."""
+    """The quotient of two numbers."""
     first = a[0] / b[0]
     rest = minus(a, times(b, first))
     second = rest[0] / b[0]

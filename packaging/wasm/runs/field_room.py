@@ -33,7 +33,7 @@ def _explicit(field: Field, n: int, columns: int) -> explicit.ExplicitWork:
 
 @njit()
 def _projections(field: Field, n: int) -> Projections:
-    """The arrays of `projections.allocate_projections`, for pages."""
+    """Room for the projections of tokens, like `projections.allocate_projections`."""
     count, ranks, width = field.keys.shape[0], field.values.shape[0], padded(n)
     return Projections(
         floats((n, field.own_value.shape[0])),
@@ -45,7 +45,7 @@ def _projections(field: Field, n: int) -> Projections:
 
 @njit()
 def _linear(field: Field, n: int, columns: int) -> Linear:
-    """The arrays of `field_linear.allocate`, for pages."""
+    """Room for the Jacobian of a transformer, like `field_linear.allocate`."""
     heads, size = field.slopes.size, columns - 1
     offsets = integers((n + 1,))
     for k in range(n):
@@ -70,7 +70,7 @@ def _linear(field: Field, n: int, columns: int) -> Linear:
 
 @njit()
 def _implicit(field: Field, n: int, columns: int) -> FieldWork:
-    """The arrays of `field_stages.workspace`, for pages."""
+    """Room for implicit steps of a transformer, like `field_stages.workspace`."""
     clock, size = floats((CLOCK.size,)), columns - 1
     set_clock(clock)
     return FieldWork(
@@ -92,7 +92,7 @@ def _implicit(field: Field, n: int, columns: int) -> FieldWork:
 def splitting_room(
     n: int, columns: int, noise: BrownianNoise, wanted: Array
 ) -> splitting.SplittingWork:
-    """As `splitting.workspace`, for a run with this noise that is to stop at these times."""
+    """Room for steps with noise that end at the times `wanted`, like `splitting.workspace`."""
     clock = floats((CLOCK.size,))
     set_clock(clock)
     return splitting.SplittingWork(

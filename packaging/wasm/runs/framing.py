@@ -160,6 +160,6 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> RunFrame:
 
 @njit(allocates=True)
 def phase_known_until(frame: RunFrame, tol: float) -> float:
-    """As `rotation.phase_known_until`: when rounding may have rotated tokens by more than `tol`."""
+    """When rounding may have rotated tokens by more than `tol` (`rotation.phase_known_until`)."""
     spin = spectral_norm(frame.spin)
     return tol / (EPSILON * max(spin, spectral_norm(frame.V))) if spin > 0.0 else np.inf

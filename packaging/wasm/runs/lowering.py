@@ -25,7 +25,7 @@ MIX = NORM_NUMBERS["mix"]
 
 
 class TransformerTraits(NamedTuple):
-    """What planning needs to know of a model; see `Transformer`."""
+    """Properties of a model that planning needs; see `Transformer`."""
 
     V: Array  # (d, d): the sum over all heads
     products: Array  # (H, d, d): KᵀQ of each
@@ -80,7 +80,7 @@ def traits_of(parts: ModelParts, beta: float) -> TransformerTraits:
 
 @njit(allocates=True)
 def transformer_frame(traits: TransformerTraits, long: bool, may_turn: bool) -> RunFrame:
-    """As `frame.transformer_frame`: a frame that turns must leave all heads as they are."""
+    """The frame of a transformer: one that turns must leave all heads as they are."""
     frame = frame_of(traits.V, traits.products[0], long, may_turn)
     if not long or not may_turn:
         return frame

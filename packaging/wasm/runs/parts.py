@@ -26,7 +26,7 @@ class ModelParts(NamedTuple):
 
 
 class PartsRequest(NamedTuple):
-    """What is drawn for it."""
+    """The sizes of random parts, and their seed."""
 
     heads: int
     rank: int

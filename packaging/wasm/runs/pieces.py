@@ -25,7 +25,7 @@ _take_over_watch = njit()(handover.take_over_watch)
 
 
 class EarlierModel(NamedTuple):
-    """What the model before has left."""
+    """The end of the previous model."""
 
     clock: Array
     watch: Array  # see `engine.steps.trust`
@@ -67,7 +67,7 @@ def _equal(a: Array, b: Array) -> bool:
 
 @njit()
 def _change(query: Array, before: Array) -> float:
-    """By how much scores may change."""
+    """The largest change of scores between two queries."""
     gap = floats(query.shape)
     for i in range(query.shape[0]):
         for j in range(query.shape[1]):
@@ -76,13 +76,13 @@ def _change(query: Array, before: Array) -> float:
 
 
 class RoundingWatch(NamedTuple):
-    """What was noted of rounding errors (see `engine.steps.trust`); empty if there is noise."""
+    """Notes on rounding errors (see `engine.steps.trust`); empty if there is noise."""
 
     tokens: Array  # compiled functions return arrays in tuples only
 
 
 def watch_of(work: Any) -> RoundingWatch:
-    """What a run has noted of rounding errors."""
+    """The notes of a run on rounding errors."""
     raise TypeError("watch_of is called from compiled code only")
 
 

@@ -146,7 +146,7 @@ def _seconds(size: int, n: int, d: int) -> float:
 
 @njit(allocates=True)
 def query_of(head: HeadTraits, frame: RunFrame) -> Array:
-    """What takes a token to its query, in the frame, as `lower.prepare` makes it."""
+    """The matrix that takes a token to its query, in the frame, as `lower.prepare` makes it."""
     d = head.V.shape[0]
     A, out = floats((d, d)), floats((d, d))
     transposed_product(LOG2E * head.beta, head.K, head.Q, A)
@@ -158,7 +158,7 @@ def query_of(head: HeadTraits, frame: RunFrame) -> Array:
 
 @njit()
 def floor_of(query: Array, frame: RunFrame, accuracy: float) -> float:
-    """As `lower.prepare`: the share of its terms below which a force is rounding."""
+    """The share of its terms below which a force is rounding, as in `lower.prepare`."""
     if frame.attracts:
         return 0.0
     rounding = EPSILON * (4.0 + 0.5 * spectral_norm(query) / LOG2E)

@@ -21,7 +21,7 @@ from parkade.engine.steps.stages import STAGES, ImplicitWork, Whole
 from parkade.engine.steps.trust import PLACE
 
 CLOCK = new_clock()
-"""That of a run that has not begun."""
+"""The clock of a run that has not begun."""
 
 
 @njit()
@@ -41,7 +41,7 @@ def _explicit(n: int, d: int) -> explicit.ExplicitWork:
 
 @njit()
 def _linearization(n: int, d: int, rows: int, full: bool) -> Linearization:
-    """As `linearization.allocate`, with weights stored for `rows` rows: n or none."""
+    """Room for a Jacobian, like `linearization.allocate`, with weights for all rows or none."""
     offsets = integers((rows + 1,))
     for k in range(rows):
         offsets[k + 1] = offsets[k] + padded(n if full else k)

@@ -1,4 +1,4 @@
-"""How a run ends, and whether as predicted: the numbers of a theory line."""
+"""The end of a run, and whether it is as predicted: the numbers of a theory line."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _tangent(x: Array, basis: Array) -> None:
 
 @njit()
 def _return_rate(model: EndingModel, tokens: Array, k: int, room: Array) -> float:
-    """How fast token k returns if it is pushed a little; negative if it does not."""
+    """The rate at which token k returns after a small push; negative if it does not."""
     d = tokens.shape[1]
     basis, block, y = room[3:5], room[5:7], room[7]
     _tangent(tokens[k], basis)

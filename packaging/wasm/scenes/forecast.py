@@ -27,7 +27,7 @@ _NEAREST = 12  # leaders among which a token looks for one that is earlier
 
 
 class ForecastInput(NamedTuple):
-    """What a forecast starts from: tokens, attention, and the leading eigenspace of V."""
+    """The start of a forecast: tokens, attention, and the leading eigenspace of V."""
 
     tokens: Array  # (n, d)
     product: Array  # (d, d): KᵀQ

@@ -67,40 +67,40 @@ def unpacked(text, dtype, *shape):
     return np.frombuffer(base64.b64decode(text), dtype).reshape(*shape)
 
 
-def assert_close(found, expected, rtol, path=""):
+def assert_close(result, expected, rtol, path=""):
     """Compare numbers to a tolerance, and all else exactly, in any JSON."""
     if isinstance(expected, dict):
-        assert list(found) == list(expected), path
+        assert list(result) == list(expected), path
         for key, value in expected.items():
-            assert_close(found[key], value, rtol, f"{path}.{key}")
+            assert_close(result[key], value, rtol, f"{path}.{key}")
     elif isinstance(expected, list):
-        assert len(found) == len(expected), path
+        assert len(result) == len(expected), path
         for i, value in enumerate(expected):
-            assert_close(found[i], value, rtol, f"{path}[{i}]")
+            assert_close(result[i], value, rtol, f"{path}[{i}]")
     elif isinstance(expected, float):
-        assert found == pytest.approx(expected, rel=rtol, abs=1e-15), path
+        assert result == pytest.approx(expected, rel=rtol, abs=1e-15), path
     else:
-        assert found == expected, path
+        assert result == expected, path
 
 
 def check(assembled, chosen):
     run, settings = native(**chosen)
-    found, expected = assembled.make("scene", run, settings)["made"], build(run, settings)
-    expected = {name: expected[name] for name in found}
-    assert_close(found.pop("times"), expected["times"], TIMES, "times")
+    result, expected = assembled.make("scene", run, settings)["made"], build(run, settings)
+    expected = {name: expected[name] for name in result}
+    assert_close(result.pop("times"), expected["times"], TIMES, "times")
     # The phase of a rotation is known for some time.
     known = np.array(expected.pop("times")) <= min(run.phase_known_until, np.inf)
     size = (-1, settings.n, settings.d)
-    ours, theirs = (unpacked(each.pop("frames"), "<f4", size) for each in (found, expected))
+    ours, theirs = (unpacked(each.pop("frames"), "<f4", size) for each in (result, expected))
     assert ours.shape == theirs.shape
     np.testing.assert_allclose(ours[known], theirs[known], atol=FRAMES)
-    ours, theirs = (unpacked(each.pop("labels"), "<u2", size[:2]) for each in (found, expected))
+    ours, theirs = (unpacked(each.pop("labels"), "<u2", size[:2]) for each in (result, expected))
     np.testing.assert_array_equal(ours, theirs)
     if run.radii is not None:
-        ours, theirs = (unpacked(x.pop("log_radii"), "<f4", size[:2]) for x in (found, expected))
+        ours, theirs = (unpacked(x.pop("log_radii"), "<f4", size[:2]) for x in (result, expected))
         np.testing.assert_allclose(ours, theirs, rtol=FRAMES, atol=FRAMES)
-    assert_close(found, expected, MERGES)
-    return found
+    assert_close(result, expected, MERGES)
+    return result
 
 
 @pytest.mark.parametrize("chosen", GRID, ids=str)
@@ -125,12 +125,12 @@ def test_all_kinds_of_endings_are_compared():
 def test_stairs(assembled):
     for chosen in (LIFE, GRID[-2]):
         run, settings = native(**chosen)
-        found = assembled.make("stairs", run, settings)["made"]
+        result = assembled.make("stairs", run, settings)["made"]
         tree = merge_tree(put_back(run, settings.held), default_radius(run.model))
-        told = forecast(run, tree)
-        assert_close(found["seen"], sorted(event.time for event in tree.events), MERGES)
-        times = None if told is None else sorted(merge["t"] for merge in told["merges"])
-        assert_close(found["forecast"], times, MERGES)
+        predicted = forecast(run, tree)
+        assert_close(result["seen"], sorted(event.time for event in tree.events), MERGES)
+        times = None if predicted is None else sorted(merge["t"] for merge in predicted["merges"])
+        assert_close(result["forecast"], times, MERGES)
 
 
 def test_wrong_constants_are_noticed(browser):
@@ -154,10 +154,10 @@ def test_wrong_constants_are_noticed(browser):
 
 
 def test_a_module_that_imports_nothing(page, assembled):
-    found = page.evaluate(
+    result = page.evaluate(
         "() => WebAssembly.Module.imports(new WebAssembly.Module(moduleOfScenes)).length"
     )
-    assert found == 0
+    assert result == 0
 
 
 def test_the_same_memory_again_and_again(page, assembled):

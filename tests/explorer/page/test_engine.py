@@ -68,9 +68,9 @@ def test_a_long_run_under_full_attention(browsed, d):
     """Its steps depend on eigenvalues that are 0 in the end, but for rounding: they may differ."""
     x0 = pk.sphere.uniform(16, d, seed=1)
     solver = Solver(pk.Attention(d=d, beta=4.0, mask="full"), Options(1e20))
-    found = browsed.run(lowered(solver, x0))
-    end = found["tokens"].reshape(-1, 16, d)[-1]
-    assert (found["times"][-1], found["clock"][0]) == (1e20, 1e20)
+    result = browsed.run(lowered(solver, x0))
+    end = result["tokens"].reshape(-1, 16, d)[-1]
+    assert (result["times"][-1], result["clock"][0]) == (1e20, 1e20)
     expected = pk.simulate(solver.model, x0, 1e20).final
     np.testing.assert_allclose(end, expected, atol=10 * solver.options.tol)
 
@@ -99,7 +99,7 @@ def test_engines_import_nothing_and_are_bounded(browsed):
     for method in ("explicit", "implicit"):
         for d in (2, 3):
             name = browsed.load(method, d)
-            found = browsed.page.evaluate(
+            result = browsed.page.evaluate(
                 """(name) => {
                   const module = new WebAssembly.Module(modules[name]);
                   return [WebAssembly.Module.imports(module),
@@ -112,7 +112,7 @@ def test_engines_import_nothing_and_are_bounded(browsed):
             more = ["excess_harmonic", "interpolate", "memory"]
             more += ["eigenvalues"] if method == "implicit" else []
             runtime = ["clear", "failure", "reserve", "used"]
-            assert found == [[], sorted([*functions, *more, *runtime])]
+            assert result == [[], sorted([*functions, *more, *runtime])]
 
 
 _SENTENCE = """([name, problem]) => {
@@ -177,7 +177,7 @@ def test_any_moment_of_a_step(browsed):
         x0 = pk.sphere.uniform(case.n, case.d, seed=case.seed)
         run = pk.simulate(pk.Attention(d=3, beta=9.0), x0, T, method=method)
         i, theta = len(run.times) // 2, 0.3
-        found = browsed.page.evaluate(
+        result = browsed.page.evaluate(
             """([name, theta, start, end, dense]) => [
               ...new Engine(new WebAssembly.Module(modules[name]), shared)
                 .interpolate(theta, start, end, dense, 3)]""",
@@ -188,4 +188,4 @@ def test_any_moment_of_a_step(browsed):
             ],
         )
         t = run.times[i - 1] + theta * (run.times[i] - run.times[i - 1])
-        np.testing.assert_allclose(np.reshape(found, (12, 3)), run.at(t), atol=1e-13)
+        np.testing.assert_allclose(np.reshape(result, (12, 3)), run.at(t), atol=1e-13)

@@ -88,8 +88,8 @@ async def visit(profile):
 
 
 def test_the_same_bits(browser, tmp_path):
-    found = wait_for(visit(tmp_path))
+    result = wait_for(visit(tmp_path))
     page = browser.new_page()
-    assert found == [page.evaluate(each) for each in SCRIPTS]
+    assert result == [page.evaluate(each) for each in SCRIPTS]
     page.close()
-    assert all(steps > 20 for steps, _ in found)
+    assert all(steps > 20 for steps, _ in result)

@@ -42,9 +42,9 @@ PLAIN = [  # one head whose β grows
 ]
 
 
-def name(given):
+def name(case):
     usual = settings().to_dict()
-    return ", ".join(f"{k}={v}" for k, v in given.to_dict().items() if v != usual[k])
+    return ", ".join(f"{k}={v}" for k, v in case.to_dict().items() if v != usual[k])
 
 
 @pytest.fixture(scope="module")
@@ -54,20 +54,20 @@ def planned(browser):
     context.close()
 
 
-def same(found, expected, where="", atol=1e-13):
+def same(result, expected, where="", atol=1e-13):
     """Whether two nests of lists and numbers are the same up to rounding."""
     if isinstance(expected, dict):
         for key, value in expected.items():
-            same(found[key], value, f"{where}.{key}", atol)
+            same(result[key], value, f"{where}.{key}", atol)
     elif isinstance(expected, list) and expected and isinstance(expected[0], dict):
-        assert len(found) == len(expected), where
-        for i, (one, other) in enumerate(zip(found, expected, strict=True)):
+        assert len(result) == len(expected), where
+        for i, (one, other) in enumerate(zip(result, expected, strict=True)):
             same(one, other, f"{where}[{i}]", atol)
     elif expected is None or isinstance(expected, (str, bool)):
-        assert found == expected or (expected is None and found == "Infinity"), where
+        assert result == expected or (expected is None and result == "Infinity"), where
     else:
         np.testing.assert_allclose(
-            np.array(found, float), np.array(expected, float), rtol=1e-11, atol=atol, err_msg=where
+            np.array(result, float), np.array(expected, float), rtol=1e-11, atol=atol, err_msg=where
         )
 
 
@@ -91,34 +91,34 @@ def comparable(problem):
     return problem
 
 
-@pytest.mark.parametrize("given", ALL, ids=name)
-def test_the_same_problem(planned, given):
-    plan = planned.plan(given)
-    solver, run = native(given)
-    chosen = solver.plan(given.n)
+@pytest.mark.parametrize("case", ALL, ids=name)
+def test_the_same_problem(planned, case):
+    plan = planned.plan(case)
+    solver, run = native(case)
+    chosen = solver.plan(case.n)
     assert (plan["method"], plan["reason"]) == (chosen.method, chosen.reason)
     assert plan["engine"] == run.stats.engine
-    assert plan["radius"] == pytest.approx(default_radius(given.model), rel=1e-12)
+    assert plan["radius"] == pytest.approx(default_radius(case.model), rel=1e-12)
     same(plan["frame"]["spin"], chosen.frame.spin.ravel().tolist(), "spin")
     signs = np.sign(
-        np.sum(np.reshape(plan["frame"]["basis"], (given.d,) * 2) * chosen.frame.basis, 0)
+        np.sum(np.reshape(plan["frame"]["basis"], (case.d,) * 2) * chosen.frame.basis, 0)
     )
     if (signs == 1).all():
-        problem = lowered(solver, given.start, given.seed)
+        problem = lowered(solver, case.start, case.seed)
         same(comparable(plan["problem"]), comparable(problem))
-    assert given.d == 2 or (signs == 1).all()
+    assert case.d == 2 or (signs == 1).all()
 
 
-@pytest.mark.parametrize("given", [*ALL, *PLAIN], ids=name)
-def test_the_same_end(planned, given):
-    found = planned.follow(given)
-    _, run = native(given)
-    assert (found["time"], found["method"]) == (given.T, run.stats.method)
-    kinks = given.mlp and given.gain  # which make steps depend on rounding
+@pytest.mark.parametrize("case", [*ALL, *PLAIN], ids=name)
+def test_the_same_end(planned, case):
+    result = planned.follow(case)
+    _, run = native(case)
+    assert (result["time"], result["method"]) == (case.T, run.stats.method)
+    kinks = case.mlp and case.gain  # which make steps depend on rounding
     if not kinks:
-        assert (found["steps"], found["rejected"]) == (run.stats.steps, run.stats.rejected)
+        assert (result["steps"], result["rejected"]) == (run.stats.steps, run.stats.rejected)
     if not run.spin.any():
-        np.testing.assert_allclose(found["tokens"], run.final, atol=1e-5 if kinks else 1e-11)
+        np.testing.assert_allclose(result["tokens"], run.final, atol=1e-5 if kinks else 1e-11)
 
 
 def test_frozen_tokens_beside_parts_are_refused(planned):

@@ -11,7 +11,7 @@ import struct
 import numpy as np
 import pytest
 from support.lowered import lowered
-from support.wasm import PARTS, Browsed, Given, Offered, differences
+from support.wasm import PARTS, Browsed, Named, Offered, differences
 
 import parkade as pk
 from parkade.solve.options import Options
@@ -27,7 +27,7 @@ def offered(t_end, n=16, d=2, **settings):
 def smooth(activation, t_end):
     mlp = pk.MLP.random(3, 8, seed=1, activation=activation)
     model = pk.Transformer([pk.Head(d=3, beta=4.0)], mlp=mlp)
-    return Given(n=12, d=3, beta=4.0, t_end=t_end, name=activation, given=model)
+    return Named(n=12, d=3, beta=4.0, t_end=t_end, name=activation, layer=model)
 
 
 FEW = [
@@ -92,7 +92,7 @@ def test_a_wrong_constant_is_noticed(browser):
 
 @pytest.mark.parametrize("method", ["explicit", "implicit", "splitting"])
 def test_engines_import_nothing(browsed, method):
-    found = browsed.page.evaluate(
+    result = browsed.page.evaluate(
         """(name) => {
           const module = new WebAssembly.Module(modules[name]);
           return [WebAssembly.Module.imports(module),
@@ -103,7 +103,7 @@ def test_engines_import_nothing(browsed, method):
     functions = ["begin_field", "advance_field", "interpolate", "memory"]
     functions += [] if method == "splitting" else ["resume_field"]
     functions += ["eigenvalues"] if method == "implicit" else []
-    assert found == [[], sorted([*functions, "clear", "failure", "reserve", "used"])]
+    assert result == [[], sorted([*functions, "clear", "failure", "reserve", "used"])]
 
 
 @pytest.mark.parametrize(("method", "T"), [("explicit", 10.0), ("implicit", 1e6)])
@@ -113,7 +113,7 @@ def test_any_moment_of_a_step(browsed, method, T):
     run = pk.simulate(model, pk.sphere.uniform(12, 3, seed=1), T, method=method)
     i, theta = len(run.times) // 2, 0.3
     states = np.concatenate([run.tokens, np.log(run.radii)[..., None]], axis=-1)
-    found = browsed.page.evaluate(
+    result = browsed.page.evaluate(
         """([name, theta, start, end, dense]) => [
           ...new Engine(new WebAssembly.Module(modules[name]), shared)
             .interpolate(theta, start, end, dense, 3, 4)]""",
@@ -123,7 +123,7 @@ def test_any_moment_of_a_step(browsed, method, T):
             *(part.ravel().tolist() for part in (*states[i - 1 : i + 1], run.dense[i - 1])),
         ],
     )
-    state = np.reshape(found, (12, 4))
+    state = np.reshape(result, (12, 4))
     t = run.times[i - 1] + theta * (run.times[i] - run.times[i - 1])
     np.testing.assert_allclose(state[:, :3], run.at(t), atol=1e-13)
     np.testing.assert_allclose(np.exp(state[:, 3]), run.radii_at(t), rtol=1e-12)

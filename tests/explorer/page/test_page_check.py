@@ -66,37 +66,37 @@ def texts(browser):
     page.close()
 
 
-def by_python(given):
+def by_python(values):
     try:
-        Settings.read(given)
+        Settings.read(values)
     except InputError as error:
         return error_data(error)
     return None
 
 
-CHECK = """(given) => {
-  try { $check.readSettings(given, known); return null; }
+CHECK = """(values) => {
+  try { $check.readSettings(values, known); return null; }
   catch (error) { if (!error.answer) throw error; return error.answer; }
 }"""
 
 
 def test_wrong_settings_get_the_same_sentences(scripts):
-    found = scripts.evaluate(f"(all) => all.map({CHECK})", HOSTILE)
-    assert sum(one is not None for one in found) > 60
+    result = scripts.evaluate(f"(all) => all.map({CHECK})", HOSTILE)
+    assert sum(one is not None for one in result) > 60
     sent = scripts.evaluate("(all) => JSON.stringify(all)", HOSTILE)  # as a server would get it
-    for given, mine in zip(json.loads(sent), found, strict=True):
-        assert mine == by_python(given), given
+    for values, mine in zip(json.loads(sent), result, strict=True):
+        assert mine == by_python(values), values
 
 
 def test_matrices_are_those_of_python(scripts):
     for text, d in [("I", 2), ("2", 3), ("1,1,-1/2", 3), ("0,-1;1,.5", 2), ("1/3", 2)]:
         matrices = scripts.evaluate(
-            "(given) => $check.readSettings(given, known).matrices", {"d": d, "V": text}
+            "(values) => $check.readSettings(values, known).matrices", {"d": d, "V": text}
         )
         expected = Settings(d=d, V=text).model.generator
         np.testing.assert_array_equal(np.reshape(matrices["V"], (d, d)), expected)
     drawn = scripts.evaluate(
-        "(given) => $check.readSettings(given, known).matrices.V", {"V": "random:12"}
+        "(values) => $check.readSettings(values, known).matrices.V", {"V": "random:12"}
     )
     assert drawn == {"random": 12}
 
@@ -107,14 +107,14 @@ def test_numbers_are_written_as_by_python(texts):
     ties = [0.125, 2.5, 3.5, 1.015625, 0.01171875, 1000000.5, 999999.5, 1e5, 1e6, 1e22, 0.0001]
     for digits in (3, 6, 15):
         numbers = [*some.tolist(), *ties, 0.0, 1e-5, 123456.0, 1e60, 5e-324]
-        found = texts.evaluate(
+        result = texts.evaluate(
             "([all, digits]) => all.map((x) => $python.general(x, digits))", [numbers, digits]
         )
-        assert found == [f"{x:.{digits}g}" for x in numbers]
+        assert result == [f"{x:.{digits}g}" for x in numbers]
     values = [1, 1.5, 1e16, 1e15 + 0.5, 1e21, 1.25e-5, -0.0001, 12345.678, "x", None, [True]]
-    found = texts.evaluate("(all) => all.map($python.brief)", values)
+    result = texts.evaluate("(all) => all.map($python.brief)", values)
     assert (
-        found
+        result
         == [check.brief(json.loads(json.dumps(value))) for value in values[:2]]
         + [
             "10000000000000000",  # JSON has it without a fraction
@@ -134,21 +134,21 @@ NAMED = [
 
 
 def test_texts_are_those_of_python(texts):
-    for given in NAMED:
-        settings = Settings(**given)
+    for values in NAMED:
+        settings = Settings(**values)
         times = np.array([0.0, settings.T])
         start = settings.start
         run = Path(times, np.stack([start, start]), settings.model)
-        found = texts.evaluate(
+        result = texts.evaluate(
             "([settings, frozen]) => [$texts.labelOf(settings, known.fields), "
             "$texts.fileName(settings), $texts.factsOf(settings, known.fields, frozen)]",
             [settings.to_dict(), 0],
         )
-        assert found[0] == describe.label(run, settings.model, settings)
-        assert found[1] == describe.file_name(run, settings.model, settings)
+        assert result[0] == describe.label(run, settings.model, settings)
+        assert result[1] == describe.file_name(run, settings.model, settings)
         facts = describe.facts(run, settings.model, settings, None)
-        assert list(found[2]) == list(facts)
-        assert found[2] == pytest.approx(facts)
+        assert list(result[2]) == list(facts)
+        assert result[2] == pytest.approx(facts)
 
 
 def test_every_formula_is_that_of_python(texts):
@@ -167,11 +167,11 @@ def test_every_formula_is_that_of_python(texts):
     chosen = [allowed[i] for i in rng.permutation(len(allowed))[:80]]
     chosen += [{}, {"mask": "full"}, {"mlp": 4, "gain": 0.0}, {"noise": 1e-50}]
     some = [Settings(d=2, reach=5, slope=0.25, T=10.0, **one) for one in chosen]
-    found = texts.evaluate(
+    result = texts.evaluate(
         "(all) => all.map((one) => $texts.formulaOf(one, known.fields, known.formula))",
         [one.to_dict() for one in some],
     )
-    for settings, mine in zip(some, found, strict=True):
+    for settings, mine in zip(some, result, strict=True):
         assert mine == equation(settings.model, settings.growth > 0), settings
 
 
@@ -215,7 +215,7 @@ def test_runs_without_end_are_judged_as_by_python(series, pieces, scripts):
         if steps in spans:
             judge.begin(steps, tuple(spans[steps]))
         expected.append([judge.judge(steps, t).partition(";")[0], judge.room(steps)])
-    found = scripts.evaluate(
+    result = scripts.evaluate(
         """([method, end, tol, effort, marks, spans]) => {
           const pace = new $pace.Pace(method, end, tol, effort, shared.pace);
           return marks.map(([steps, t]) => {
@@ -225,7 +225,7 @@ def test_runs_without_end_are_judged_as_by_python(series, pieces, scripts):
         }""",
         [method, t_end, tol, effort, marks, spans],
     )
-    assert found == expected
+    assert result == expected
 
 
 def test_some_series_are_stopped_and_some_are_not():

@@ -54,9 +54,9 @@ def compare(mine, settings):
     theirs, name = scene(settings), str(settings)
     np.testing.assert_array_equal(labels(mine), labels(theirs), name)
     np.testing.assert_allclose(frames(mine), frames(theirs), atol=1e-6, err_msg=name)
-    for found in (mine, theirs):
-        del found["frames"], found["labels"]
-        del found["stats"]["seconds"]
+    for result in (mine, theirs):
+        del result["frames"], result["labels"]
+        del result["stats"]["seconds"]
     close(mine, json.loads(json.dumps(theirs)), name)
 
 
@@ -263,8 +263,8 @@ def test_two_hundred_changes(alive):
 def altered(text, name, change):
     """A live page with another content of what it carries."""
 
-    def other(found):
-        data = change(gzip.decompress(base64.b64decode(found[1])))
+    def other(result):
+        data = change(gzip.decompress(base64.b64decode(result[1])))
         return f'data-carried="{name}">{base64.b64encode(gzip.compress(data)).decode()}<'
 
     return re.sub(rf'data-carried="{name}">([^<]*)<', other, text, count=1)

@@ -113,23 +113,23 @@ def test_the_same_random_numbers(planned, d):
         expected = pk.sphere.uniform(n, d, seed)
         np.testing.assert_array_equal(drawn(planned, "draw", n, d, seed), expected)
         for name in "QKV":
-            found = drawn(planned, "matrix", d, d, seed, ord(name))
-            np.testing.assert_array_equal(found, matrices.seeded(name, seed, d))
+            result = drawn(planned, "matrix", d, d, seed, ord(name))
+            np.testing.assert_array_equal(result, matrices.seeded(name, seed, d))
     many = drawn(planned, "draw", 100_000, d, 11)
     np.testing.assert_array_equal(many, pk.sphere.uniform(100_000, d, 11))
 
 
 def test_the_same_plans(planned):
     """The start, centres, radii, method, reason, frame, sums and arrays."""
-    found = planned.plans(GRID)
+    result = planned.plans(GRID)
     wrong = {
         str(one): names
-        for one, plan in zip(GRID, found, strict=True)
+        for one, plan in zip(GRID, result, strict=True)
         if (names := unlike(one, plan))
     }
     assert wrong == {}
-    assert {plan["sums"] for plan in found} == {"direct", "harmonic"}
-    assert len({plan["reason"] for plan in found}) == 7  # all verdicts there are
+    assert {plan["sums"] for plan in result} == {"direct", "harmonic"}
+    assert len({plan["reason"] for plan in result}) == 7  # all verdicts there are
 
 
 def test_a_wrong_constant_is_noticed(browser):
@@ -141,8 +141,8 @@ def test_a_wrong_constant_is_noticed(browser):
         return module.replace(right, wrong)
 
     some = [Setting(n=200, T=T) for T in (500.0, 1e3, 2e3, 4e3)]
-    found = Planned(context.new_page(), change).plans(some)
-    assert any(unlike(one, plan) for one, plan in zip(some, found, strict=True))
+    result = Planned(context.new_page(), change).plans(some)
+    assert any(unlike(one, plan) for one, plan in zip(some, result, strict=True))
     context.close()
 
 
@@ -163,15 +163,15 @@ def test_the_same_runs(planned, setting):
     """Planned and computed in the page: the same steps and tokens, and as far to be trusted."""
     solver, x0 = setting.solver(**({"sums": "direct"} if setting.Q != 1.0 else {}))
     native = solver.run(x0, Hooks(alone=False))
-    found = planned.run(setting)
+    result = planned.run(setting)
     plan = solver.plan(len(x0))
-    assert (found["steps"], found["rejected"]) == (native.stats.steps, native.stats.rejected)
-    basis = np.reshape(found["plan"]["frame"]["basis"], (setting.d, setting.d))
-    end = np.reshape(found["end"], (-1, setting.d)) @ basis.T
+    assert (result["steps"], result["rejected"]) == (native.stats.steps, native.stats.rejected)
+    basis = np.reshape(result["plan"]["frame"]["basis"], (setting.d, setting.d))
+    end = np.reshape(result["end"], (-1, setting.d)) @ basis.T
     still = native.final if not plan.frame.spin.any() else _stopped(native)
     np.testing.assert_allclose(end, still, atol=1e-12)
-    assert float(found["trusted"]) == pytest.approx(native.trusted_until, rel=1e-6)
-    phase = float(found["plan"]["phase_known_until"])
+    assert float(result["trusted"]) == pytest.approx(native.trusted_until, rel=1e-6)
+    phase = float(result["plan"]["phase_known_until"])
     assert phase == pytest.approx(known_until(setting), rel=1e-12)
 
 
@@ -185,12 +185,12 @@ def test_direct_sums_instead_of_harmonic_ones(planned):
     setting = Setting(n=300, d=2, beta=16.0, T=5.0, V=-1.0)
     (plan,) = planned.plans([setting])
     assert plan["sums"] == "harmonic"
-    found = planned.run(setting, direct=True)["plan"]
+    result = planned.run(setting, direct=True)["plan"]
     expected = lowered(*setting.solver(sums="direct"))
-    assert (found["sums"], found["engine"]) == ("direct", "direct sums, tiles")
-    assert found["problem"]["table"] is None
+    assert (result["sums"], result["engine"]) == ("direct", "direct sums, tiles")
+    assert result["problem"]["table"] is None
     for name in ("accuracy", "floor"):
-        assert found["problem"][name] == pytest.approx(expected[name], rel=1e-13)
+        assert result["problem"][name] == pytest.approx(expected[name], rel=1e-13)
 
 
 def test_implicit_steps_instead_of_explicit_ones(planned):
@@ -247,7 +247,7 @@ def test_no_token_is_left(planned):
 
 
 def test_the_module_imports_nothing(planned):
-    found = planned.page.evaluate(
+    result = planned.page.evaluate(
         """(text) => {
           const module = compiled(text);
           return [WebAssembly.Module.imports(module),
@@ -257,4 +257,4 @@ def test_the_module_imports_nothing(planned):
     )
     functions = ["choose", "draw", "matrix", "measure", "park"]
     runtime = ["clear", "failure", "memory", "reserve", "used"]
-    assert found == [[], sorted([*functions, *runtime])]
+    assert result == [[], sorted([*functions, *runtime])]

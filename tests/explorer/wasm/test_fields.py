@@ -61,9 +61,9 @@ def test_singular_values_are_those_of_lapack(name, monkeypatch):
     (svd,), matrix = interpreted(monkeypatch, "numerics.svd"), MATRICES[name]
     columns, turned = matrix.copy(), np.empty((matrix.shape[1],) * 2)
     svd.orthogonalize(columns, turned)
-    found = sorted((svd.length_of_column(columns, j) for j in range(len(turned))), reverse=True)
+    result = sorted((svd.length_of_column(columns, j) for j in range(len(turned))), reverse=True)
     expected = np.linalg.svd(matrix, compute_uv=False)
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15 * expected[0])
+    np.testing.assert_allclose(result, expected, rtol=1e-13, atol=1e-15 * expected[0])
     np.testing.assert_allclose(columns @ turned.T, matrix, atol=1e-15 * max(1.0, expected[0]))
     np.testing.assert_allclose(turned @ turned.T, np.eye(len(turned)), atol=1e-15)
 

@@ -1,4 +1,4 @@
-"""What an engine in a page is given, and what pages do not compute."""
+"""The input of an engine in a page, and models that pages do not compute."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def problem(model, t_end=10.0, **options):
 def test_a_problem_is_in_its_frame():
     """The value matrix and the tokens are in V's Schur basis, in which V is diagonal here."""
     V = np.array([[1.0, 0.3], [0.3, 0.5]])
-    found = problem(pk.Attention(d=2, V=V, beta=2.0), 1e6, method="implicit")
-    value, tokens = np.reshape(found["value"], (2, 2)), np.reshape(found["tokens"], (8, 2))
+    result = problem(pk.Attention(d=2, V=V, beta=2.0), 1e6, method="implicit")
+    value, tokens = np.reshape(result["value"], (2, 2)), np.reshape(result["tokens"], (8, 2))
     np.testing.assert_allclose(np.sort(np.diag(value)), np.linalg.eigvalsh(V), atol=1e-15)
     assert value[0, 1] == value[1, 0] == 0.0
     x0 = pk.sphere.uniform(8, 2, seed=1)
     along = np.einsum("kc,ce,ke->k", x0, V, x0)
     np.testing.assert_allclose(np.einsum("kc,ce,ke->k", tokens, value, tokens), along, atol=1e-15)
-    np.testing.assert_allclose(found["query"], 2.0 / np.log(2) * np.eye(2).ravel(), atol=1e-15)
+    np.testing.assert_allclose(result["query"], 2.0 / np.log(2) * np.eye(2).ravel(), atol=1e-15)
 
 
 def test_there_is_an_engine_for_each_dimension_and_method():

@@ -41,9 +41,9 @@ def test_a_logarithm_for_the_tails(part):
     log1p = part("numerics.draws")._log1p
     rng = np.random.default_rng(1)
     x = -np.concatenate([rng.random(2000), rng.random(500) * 10.0 ** -rng.integers(1, 20, 500)])
-    found, expected = np.array([(log1p(v), math.log1p(v)) for v in x]).T
-    assert (np.abs(found - expected) <= np.spacing(np.abs(expected))).all()
-    assert (found == expected).mean() > 0.995
+    result, expected = np.array([(log1p(v), math.log1p(v)) for v in x]).T
+    assert (np.abs(result - expected) <= np.spacing(np.abs(expected))).all()
+    assert (result == expected).mean() > 0.995
 
 
 def test_numbers_with_twice_the_digits(part):
@@ -55,13 +55,13 @@ def test_numbers_with_twice_the_digits(part):
 
     for a, b, c, e in rng.normal(size=(200, 4)):
         one, other = precise.plus((a, 0.0), (1e-17 * b, 0.0)), precise.times((c, 0.0), e)
-        for found, expected in (
+        for result, expected in (
             (precise.plus(one, other), exact(one) + exact(other)),
             (precise.minus(one, other), exact(one) - exact(other)),
             (precise.product(one, other), exact(one) * exact(other)),
             (precise.ratio(one, other), exact(one) / exact(other)),
         ):
-            assert abs(exact(found) - expected) <= Fraction(2) ** -100 * abs(expected)
+            assert abs(exact(result) - expected) <= Fraction(2) ** -100 * abs(expected)
         assert precise.fused(a, b, c) == float(Fraction(a) * Fraction(b) + Fraction(c))
 
 
@@ -72,10 +72,10 @@ def test_coefficients(beta, tail, part):
     ours = part("numerics.coefficients")
     table = SERIES[3].table(beta, tail)
     np.testing.assert_array_equal(ours.legendre(beta, tail), table)
-    found, expected = ours.fourier(beta, tail), SERIES[2].table(beta, tail)
-    assert found.shape == expected.shape
+    result, expected = ours.fourier(beta, tail), SERIES[2].table(beta, tail)
+    assert result.shape == expected.shape
     largest = np.abs(expected).max(axis=1)
-    gap = np.abs(found - expected).max(axis=1)
+    gap = np.abs(result - expected).max(axis=1)
     assert (gap <= 1e-14 * largest * np.maximum(1.0, [1, 1, beta, beta, beta, 1])).all()
 
 
@@ -86,10 +86,10 @@ def test_coefficients_add_up(part):
     for angle in (0.0, 0.1, 1.0, 3.0):
         weight = math.exp(beta * (math.cos(angle) - 1))
         assert table[0] @ np.cos(angle * table[5]) == pytest.approx(weight, abs=1e-14)
-        found = table[1] @ np.sin(angle * table[5])
-        assert found == pytest.approx(weight * math.sin(angle), abs=1e-14)
-        found = table[2] @ np.cos(angle * table[5])
-        assert found == pytest.approx(weight * (math.cos(angle) - 1), abs=1e-14)
+        result = table[1] @ np.sin(angle * table[5])
+        assert result == pytest.approx(weight * math.sin(angle), abs=1e-14)
+        result = table[2] @ np.cos(angle * table[5])
+        assert result == pytest.approx(weight * (math.cos(angle) - 1), abs=1e-14)
 
 
 def some_matrices():
@@ -168,16 +168,16 @@ def test_frames(part):
             expected = native.rest_frame(head)
             if long:
                 expected = native.long_run_frame(head, frozen=not turns)
-            found = frame_of(V.copy(), head.product, long, turns)
+            result = frame_of(V.copy(), head.product, long, turns)
             for name in ("rotates", "attracts", "drifts"):
-                assert getattr(found, name) == getattr(expected, name), (V, name)
+                assert getattr(result, name) == getattr(expected, name), (V, name)
             slack = 1e-6 if expected.drifts else 1e-11
-            assert found.leading == pytest.approx(expected.leading, abs=slack * scale)
-            np.testing.assert_allclose(found.spin, expected.spin, rtol=0, atol=slack * scale)
+            assert result.leading == pytest.approx(expected.leading, abs=slack * scale)
+            np.testing.assert_allclose(result.spin, expected.spin, rtol=0, atol=slack * scale)
             for name in ("V", "B"):
-                ours, theirs = (f.basis @ getattr(f, name) @ f.basis.T for f in (found, expected))
+                ours, theirs = (f.basis @ getattr(f, name) @ f.basis.T for f in (result, expected))
                 np.testing.assert_allclose(ours, theirs, rtol=0, atol=slack * scale)
-    assert not found.B[:2, :2].any()  # of the last one: leading eigenvalues are neighbours
+    assert not result.B[:2, :2].any()  # of the last one: leading eigenvalues are neighbours
 
 
 def test_products_are_rounded_as_in_blas(part):
@@ -188,10 +188,10 @@ def test_products_are_rounded_as_in_blas(part):
     for d in (2, 3):
         for _ in range(50):
             turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
-            found = np.empty((d, d))
-            product(1.0, turn, turn, found)
-            np.testing.assert_allclose(found, turn.T @ turn, rtol=0, atol=1e-15)
-            same.append(np.array_equal(found, Head(turn, turn, 1.0).product))
+            result = np.empty((d, d))
+            product(1.0, turn, turn, result)
+            np.testing.assert_allclose(result, turn.T @ turn, rtol=0, atol=1e-15)
+            same.append(np.array_equal(result, Head(turn, turn, 1.0).product))
     assert np.mean(same) > 0.9  # kernels of BLAS differ
 
 

@@ -83,8 +83,8 @@ def test_frames_and_merges(part):
         events = merges.MergeEvents(np.empty(n), *whole)
         assert merges.merges(ours, 0.05, 8, events) == len(tree.events) > 3
         for i, event in enumerate(tree.events):
-            found = events.absorbed[i], events.into[i], events.sizes[i]
-            assert found == (event.absorbed, event.into, event.size)
+            result = events.absorbed[i], events.into[i], events.sizes[i]
+            assert result == (event.absorbed, event.into, event.size)
             assert events.times[i] == pytest.approx(event.time, rel=1e-12)
         arrived = np.empty(n)
         merges.arrivals(events, len(tree.events), arrived)
@@ -117,10 +117,10 @@ def test_tokens_park_as_with_a_tree_of_places(part, monkeypatch):
         (150, 3, 400.0, 0.005),
     ):
         x = pk.sphere.uniform(n, d, seed=n)
-        found = made.park(x, sharpness, radius)
-        assert len(found.places) < n
+        result = made.park(x, sharpness, radius)
+        assert len(result.places) < n
         expected = _park(_Problem(x, sharpness * np.eye(d), sharpness, 1.0), radius)
-        for ours, theirs in zip(found, expected, strict=True):
+        for ours, theirs in zip(result, expected, strict=True):
             np.testing.assert_array_equal(ours, theirs)
 
 
@@ -156,8 +156,8 @@ def test_final_configurations_are_those_of_lapack(part):
         scene_final.final(V.copy(), out)
         value, turning, gap = out.numbers[1:4]
         case, dim, size, own, leads = out.numbers[[0, 4, 5, 6, 7]].astype(int)
-        told = table.Numbers(value, turning, own, size, own, gap, tuple(out.turns[:leads]))
-        assert table.sentence(case, told) == expected.sentence
+        numbers = table.Numbers(value, turning, own, size, own, gap, tuple(out.turns[:leads]))
+        assert table.sentence(case, numbers) == expected.sentence
         assert dim == expected.dim
         L = out.basis[:, :dim]
         np.testing.assert_allclose(L @ L.T, expected.basis @ expected.basis.T, atol=1e-9)
@@ -171,11 +171,11 @@ def test_final_configurations_are_those_of_lapack(part):
 def test_windows_of_capture(N, part):
     window = part("scenes.capture").window
     for c, beta in ((1.9, 9.0), (4.0, 64.0), (5.7, 64.0), (7.4, 256.0), (3.0, 1.0)):
-        found, out = capture_window(N=N, c=c, beta=beta), np.empty(3)
-        assert window(c, beta, N, out) == (found.eps is not None)
-        if found.eps is not None:
-            assert found.limits is not None
-            np.testing.assert_allclose(out, [found.eps, *found.limits], rtol=1e-9)
+        result, out = capture_window(N=N, c=c, beta=beta), np.empty(3)
+        assert window(c, beta, N, out) == (result.eps is not None)
+        if result.eps is not None:
+            assert result.limits is not None
+            np.testing.assert_allclose(out, [result.eps, *result.limits], rtol=1e-9)
 
 
 def test_where_tokens_rest(part):
@@ -203,8 +203,8 @@ def test_angles_and_distances(part):
     ending = part("scenes.ending")
     V = np.diag([1.0, 1.0, -1.0])
     x, points, final = (*(pk.sphere.uniform(7, 3, seed=s) for s in (1, 2)), final_configuration(V))
-    found = ending.angles(x, final.basis, final.dim)
-    np.testing.assert_allclose(found, final.angles(x), atol=1e-15)
+    result = ending.angles(x, final.basis, final.dim)
+    np.testing.assert_allclose(result, final.angles(x), atol=1e-15)
     distances = np.array([[pk.sphere.distance(a, b) for b in points] for a in x])
     assert ending.farthest(x, points) == pytest.approx(distances.min(axis=1).max())
     gaps = [pk.sphere.distance(points[i], points[j]) for i in range(7) for j in range(i)]

@@ -72,10 +72,10 @@ MATRICES = {
 @pytest.mark.parametrize("name", MATRICES)
 def test_eigenvalues_are_those_of_lapack(name, part):
     find, matrix = part("numerics.eigenvalues").eigenvalues, MATRICES[name]
-    found = np.empty(len(matrix), dtype=complex)
-    assert find(matrix.astype(complex), found) == 0
+    result = np.empty(len(matrix), dtype=complex)
+    assert find(matrix.astype(complex), result) == 0
     expected = np.linalg.eigvals(matrix)
-    left = list(found)
+    left = list(result)
     for value in expected:  # each of ours is near one of theirs, and no two near the same
         nearest = min(left, key=lambda other: abs(other - value))
         assert abs(nearest - value) <= 1e-12 * max(1e-300, np.abs(expected).max())

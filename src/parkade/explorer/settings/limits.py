@@ -34,10 +34,10 @@ STOPPED = {
     "token_steps": "stopped at {most} steps of single tokens",
     "memory": "stopped at {most} MiB of steps",
 }
-"""How sentences about a run that reached a limit begin."""
+"""The beginnings of sentences about a run that reached a limit."""
 
 STOPPED_AT = ", at t={t} after {steps} steps; choose a smaller T or n"
-"""How such sentences go on."""
+"""The ends of such sentences."""
 
 STABLE_STEP = 3.3
 """The longest explicit step that is stable, times |V|."""

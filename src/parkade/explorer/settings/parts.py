@@ -73,12 +73,12 @@ def _split(settings: Mapping[str, Any], matrices: Mapping[str, Array]) -> list[H
     count, d = settings["heads"], settings["d"]
     m = min(settings["rank"], d)
     rng = _generator(settings, HEADS_STREAM)
-    found = []
+    heads = []
     for _ in range(count):
         directions = np.linalg.qr(rng.standard_normal((d, m)))[0].T * (d / m) ** 0.5
         Q, K = directions @ matrices["Q"], directions @ matrices["K"]
-        found.append(Head(Q, K, matrices["V"] / count, settings["beta"]))
-    return found
+        heads.append(Head(Q, K, matrices["V"] / count, settings["beta"]))
+    return heads
 
 
 def _mlp(settings: Mapping[str, Any]) -> MLP | None:
@@ -89,7 +89,7 @@ def _mlp(settings: Mapping[str, Any]) -> MLP | None:
 
 
 def position(settings: Mapping[str, Any]) -> Position | None:
-    """The position encoding, or none."""
+    """The position encoding that the settings name, or none."""
     if settings["encoding"] == "alibi":
         return Alibi(settings["slope"])
     return Rope() if settings["encoding"] == "rope" else None

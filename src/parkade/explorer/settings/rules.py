@@ -1,4 +1,4 @@
-"""What a page without a server knows of settings: how they are checked, named and put into words.
+"""The rules of settings for pages without a server: how they are checked, named and described.
 
 The sentences are those of Python. `page/compute/check.js` and `page/panels/texts.js` only fill them
 in.
@@ -88,18 +88,18 @@ def _offered(dimensions: tuple[int, ...], parts: bool) -> dict[str, tuple[Any, .
 
 def _rule(field: SettingField) -> dict[str, Any]:
     """How a setting is checked, and how captions name it."""
-    found: dict[str, Any] = {
+    rule: dict[str, Any] = {
         "expected": field.expected,
         "caption": field.caption,
         "phrase": field.phrase,
     }
     if isinstance(field, Matrix):
         low, high = field.entries
-        found["entries"] = [low, high, f"{low:g}", f"{high:g}"]
-        found["longest"] = field.longest
+        rule["entries"] = [low, high, f"{low:g}", f"{high:g}"]
+        rule["longest"] = field.longest
     if isinstance(field, Choice):
-        found["only"] = list(field.options)
-    return found
+        rule["only"] = list(field.options)
+    return rule
 
 
 def _between(dimensions: tuple[int, ...]) -> dict[str, Any] | None:
