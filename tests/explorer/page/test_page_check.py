@@ -189,7 +189,7 @@ SERIES = {
     ),
     "explicit steps of the same length": ("explicit", 1e9, 1e-6, {}, lambda k: 10.0 * k),
     "explicit steps, strict": ("explicit", 1e30, 1e-8, {}, lambda k: 100.0 + 1e-3 * k),
-    "no progress": ("explicit", 1e30, 1e-6, {}, lambda k: 7.0),
+    "hardly any progress": ("explicit", 1e30, 1e-6, {}, lambda k: 7.0 + 1e-9 * k),
     "decades": ("implicit", 1e60, 1e-6, {}, _power(1.0, 3.0 ** (1 / 8))),
     "implicit steps of the same length": ("implicit", 1e60, 1e-6, {}, float),
     "implicit steps, to a near end": ("implicit", 1e4, 1e-6, {}, lambda k: 200.0 * k),
