@@ -116,7 +116,7 @@ def field_entries(method: str) -> Entries:
 def _interpolate(method: str) -> tuple[Callable[..., Any], Any]:
     """The function that finds a state inside a step: tokens in dimension d, and ln r if any."""
     read, inside = reader(typeof(STEP_MOMENT)), METHODS[method].interpolate
-    between = njit()(interpolation.STEP_MOMENT[method])
+    between = njit()(interpolation.BETWEEN[method])
 
     def interpolate(table: Any, theta: float, dimension: int) -> None:
         start, end, dense, out = read(table, INPUT)
