@@ -27,7 +27,7 @@ X0 = pk.sphere.uniform(10, 3, seed=1)
 
 def test_a_run_that_never_settles_ends_with_one_sentence(monkeypatch):
     monkeypatch.setattr(pace, "SECONDS", 0.2)
-    with pytest.raises(pk.UnfinishedError) as told:
+    with pytest.raises(pk.UnfinishedError) as error:
         pk.simulate(RESTLESS, X0, 1e9)
     sentence = str(error.value)
     for word in ("t=1e+09", "steps it is at t=", "hours", "partial=True", "max_steps"):
@@ -108,7 +108,7 @@ def _rotated(V):
 )
 def test_the_sentence_says_what_is_known_of_the_model(V, reason, monkeypatch):
     monkeypatch.setattr(pace, "SECONDS", 0.1)
-    with pytest.raises(pk.UnfinishedError) as told:
+    with pytest.raises(pk.UnfinishedError) as error:
         pk.simulate(pk.Attention(V=V, beta=2.0), pk.sphere.uniform(6, len(V), seed=2), 1e30)
     assert reason in str(error.value)
 

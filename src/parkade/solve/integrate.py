@@ -91,7 +91,7 @@ def integrate(
             if steps >= check_at or stepper.time >= options.t_end:
                 stepper.check()
                 check_at = steps + CHECK_STEPS
-            kept.add(*taken)
+            recorder.add(*taken)
             hooks.report(passed(stepper.time) / whole)
             stopped = stopped or pace.judge(steps, stepper.time)
             if hooks.cancelled():

@@ -18,7 +18,7 @@ from parkade.model.transformer import Transformer
 
 if TYPE_CHECKING:
     from parkade.solve.planning.plan import Plan
-    from parkade.solve.record import Recorder
+    from parkade.solve.record import Record, Recorder
 
 TOL = 1e-6
 TOO_FAR = (
@@ -166,6 +166,6 @@ class LimitedRecorder:
     def _stopped(self, limit: str, most: float) -> TooLongError:
         return TooLongError(STOPPED[limit].format(most=f"{most:g}") + self._advice)
 
-    def result(self) -> Kept:
+    def result(self) -> Record:
         """All steps stored since the start."""
         return self._keep.result()
