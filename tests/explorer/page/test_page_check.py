@@ -146,7 +146,7 @@ def test_texts_are_those_of_python(texts):
         )
         assert result[0] == describe.label(run, settings.model, settings)
         assert result[1] == describe.file_name(run, settings.model, settings)
-        facts = describe.facts(run, settings.model, settings, None)
+        facts = describe.facts_of(run, settings.model, settings, None)
         assert list(result[2]) == list(facts)
         assert result[2] == pytest.approx(facts)
 
