@@ -236,7 +236,7 @@ def test_damaged_results_are_noticed(tmp_path, monkeypatch):
 
     exhibit = dataclasses.replace(FIGURES["staircase"], measure=measure)
     monkeypatch.setitem(FIGURES, "staircase", exhibit)
-    assert reproduce("staircase", tmp_path)[0].kept
+    assert reproduce("staircase", tmp_path)[0].reused
     files = [tmp_path / "staircase.json", *made.paths]
     for path in files:
         whole = path.read_bytes()
