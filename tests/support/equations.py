@@ -22,7 +22,7 @@ EVALUATIONS = 50_000  # of the velocity: all other cases of the campaigns take a
 
 
 class NoSolutionError(Exception):
-    """The flow ends before the wanted time: a length vanishes, or a velocity jumps back and forth."""
+    """The flow ends before the wanted time: a length vanishes, or a velocity jumps to and fro."""
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ class Named(Case):
         return f"{super().__str__()}, {self.name}"
 
     def model(self):
-        """The model."""
+        """The model of the run, as `simulate` takes it."""
         return self.layer
 
 

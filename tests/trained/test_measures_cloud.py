@@ -82,10 +82,10 @@ def test_sinks_are_found_and_left_out():
     assert ms.find_sinks(hidden).size == 0
     hidden[2, 3] *= 50
     assert ms.find_sinks(hidden).tolist() == [3]
-    rest = ms.kept(hidden, [3])
+    rest = ms.without_tokens(hidden, [3])
     assert np.array_equal(rest, hidden[:, [0, 1, 2, *range(4, 10)]])
     with pytest.raises(pk.InputError, match="keep at least two tokens"):
-        ms.kept(hidden, range(9))
+        ms.without_tokens(hidden, range(9))
 
 
 def test_texts_are_centred_by_the_others_alone():

@@ -160,7 +160,7 @@ def merge_tree(
         persistence=factor,
         events=tuple(events),
         trusted_until=run.trusted_until,
-        kept=None if run.dense is not None else tuple(run.times.tolist()),
+        times=None if run.dense is not None else tuple(run.times.tolist()),
         forming=settled,
     )
 

@@ -32,7 +32,7 @@ class Order(NamedTuple):
     store: str | None = None
 
 
-class Measured(NamedTuple):
+class BatchResult(NamedTuple):
     """What was measured of the runs of a batch."""
 
     batch: int
@@ -44,12 +44,12 @@ class Measured(NamedTuple):
 
 def run_batch(
     order: Order, batch: int, cancelled: Callable[[], bool] | None = None
-) -> Measured | None:
+) -> BatchResult | None:
     """Simulate and measure the runs of a batch; return the result, or write it into the store."""
     recipe = dataclasses.replace(Recipe.from_json(order.recipe), models=order.models)
     stop = cancelled or (lambda: False)
     if order.store is None:
-        return Measured(batch, simulate(recipe, batch, stop), json.dumps(versions()))
+        return BatchResult(batch, simulate(recipe, batch, stop), json.dumps(versions()))
     store = Store(order.store, recipe)
     if not store.file(batch).exists():  # another process may have been faster
         store.write(batch, simulate(recipe, batch, stop))

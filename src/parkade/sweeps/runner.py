@@ -10,7 +10,7 @@ from typing import Any
 from parkade.base import check
 from parkade.base.errors import DamagedError, ParkadeError
 from parkade.base.progress import Report, bar
-from parkade.sweeps.batch import Measured, Order, run_batch
+from parkade.sweeps.batch import BatchResult, Order, run_batch
 from parkade.sweeps.recipe import Recipe
 from parkade.sweeps.results import Results, allocate
 from parkade.sweeps.store import Store
@@ -28,7 +28,7 @@ def run_in_memory(
     arrays = allocate(recipe, recipe.variables)
     versions = set()
 
-    def collect(measured: Measured) -> None:
+    def collect(measured: BatchResult) -> None:
         members = recipe.members(measured.batch)
         for name, array in arrays.items():
             array[members.start : members.stop] = measured.arrays[name]
@@ -101,7 +101,7 @@ def _run(
     with bar(f"simulating {recipe.total} runs", show=progress, instead=report) as move:
         move(1 - left / recipe.batches)
 
-        def finished(result: Measured | None) -> None:
+        def finished(result: BatchResult | None) -> None:
             nonlocal left
             collect(result)
             left -= 1

@@ -90,7 +90,7 @@ class MergeTree:
         `start`.
     trusted_until : float
         The time after which rounding errors dominate the run; infinite if they never do.
-    kept : tuple of float or None
+    times : tuple of float or None
         The times of a run without dense output, between which nothing is known.
     forming : float
         The time in which clusters form; no plateau is counted before it.
@@ -115,7 +115,7 @@ class MergeTree:
     persistence: float
     events: tuple[Merge, ...]
     trusted_until: float = math.inf
-    kept: tuple[float, ...] | None = None
+    times: tuple[float, ...] | None = None
     forming: float = 10.0
     doubts: tuple[str, ...] = ()
 
@@ -184,8 +184,8 @@ class MergeTree:
         for i, (begin, end) in enumerate(itertools.pairwise(changes)):
             last = i == len(changes) - 2
             seen = end
-            if self.kept is not None and not last:
-                seen = max(t for t in self.kept if t < end)
+            if self.times is not None and not last:
+                seen = max(t for t in self.times if t < end)
             if seen >= self.persistence * max(begin, self.forming):
                 alive = tuple(self.leaders(begin).tolist())
                 result.append(Plateau(len(alive), begin, end, alive, open=last))

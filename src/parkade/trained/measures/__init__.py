@@ -23,7 +23,7 @@ from parkade.trained.measures.cloud import (
 from parkade.trained.measures.depth import over_depth
 from parkade.trained.measures.endings import Ending, ending
 from parkade.trained.measures.measured import Measured, sign_flip
-from parkade.trained.measures.prepare import centred, find_sinks, kept
+from parkade.trained.measures.prepare import centred, find_sinks, without_tokens
 from parkade.trained.measures.sinks import sink_scores, sink_share
 
 __all__ = [
@@ -43,7 +43,6 @@ __all__ = [
     "expected_strong",
     "find_sinks",
     "half_radius",
-    "kept",
     "mean_cosine",
     "neighbours",
     "over_depth",
@@ -52,4 +51,5 @@ __all__ = [
     "sink_scores",
     "sink_share",
     "spread_strong",
+    "without_tokens",
 ]

@@ -43,14 +43,14 @@ def find_sinks(hidden: ArrayLike, factor: float = LONG) -> NDArray[np.int64]:
     return np.flatnonzero((lengths > factor * middle).any(axis=0))
 
 
-def kept(hidden: ArrayLike, dropped: ArrayLike) -> Array:
+def without_tokens(hidden: ArrayLike, dropped: ArrayLike) -> Array:
     """Hidden states without some tokens.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from parkade.trained.measures import kept
-    >>> kept(np.ones((2, 5, 3)), [0]).shape
+    >>> from parkade.trained.measures import without_tokens
+    >>> without_tokens(np.ones((2, 5, 3)), [0]).shape
     (2, 4, 3)
     """
     x = _states(hidden)

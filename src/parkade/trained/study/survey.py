@@ -99,7 +99,7 @@ def one_thread() -> Iterator[None]:
 def clouds(states: Sequence[Array]) -> tuple[list[NDArray[np.int64]], list[Array], list[Array]]:
     """The sinks of each text, and its states without them: as they are, and centred."""
     sinks = [ms.find_sinks(x) for x in states]
-    rest = [ms.kept(x, dropped) for x, dropped in zip(states, sinks, strict=True)]
+    rest = [ms.without_tokens(x, dropped) for x, dropped in zip(states, sinks, strict=True)]
     return sinks, rest, ms.centred(rest)
 
 
