@@ -210,6 +210,13 @@ def test_looks_are_after_the_same_steps_however_many_are_taken_at_once():
     assert len(set(sentences)) == 1
 
 
+def test_steps_too_short_to_change_the_time_are_stuck():
+    watch = Pace("explicit", 2e20, 1e-6, Effort(1e-3))
+    watch.begin(0, (1e20, 2e20))
+    sentences = [watch.judge(steps, 1e20) for steps in range(256, 10_000, 256)]
+    assert "infinitely many steps" in next(filter(None, sentences))
+
+
 @pytest.mark.parametrize("kappa", [1e-3, 1e-2])
 def test_steps_that_noise_keeps_short_are_foreseen(kappa):
     """The longest step is known, so a run is refused after the first steps."""

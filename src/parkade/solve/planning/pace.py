@@ -213,6 +213,8 @@ def _unrest(V: Array | None) -> str:
 
 def _steps_left(before: int, since: float, steps: int, t: float, t_end: float) -> float:
     """The estimated number of remaining steps, from those between time `since` and t."""
+    if t <= 0.0:  # steps too short to change the time
+        return math.inf
     grown = math.log(t / since) if t > since > 0 else 0.0
     ahead = math.log(t_end / t)
     if grown >= math.log(STEADY):  # steps per decade
