@@ -78,6 +78,7 @@ class Head(Part, kind="head"):
         self.bk: Array = bias("bk", bk, len(self.K))
         for array in (self.Q, self.K, self.V, self.bq, self.bk):
             array.flags.writeable = False
+        self.biased: bool = bool(self._biases())
 
     @classmethod
     def random(
@@ -130,11 +131,6 @@ class Head(Part, kind="head"):
     def _biases(self) -> dict[str, Array]:
         """Those of bq and bk that are not zero."""
         return {name: b for name, b in (("bq", self.bq), ("bk", self.bk)) if b.any()}
-
-    @property
-    def biased(self) -> bool:
-        """Whether queries or keys have biases."""
-        return bool(self._biases())
 
     @cached_property
     def product(self) -> Array:
