@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import functools
-from importlib.resources import files
 
 import numpy as np
 
@@ -17,15 +16,14 @@ from parkade.explorer.settings.settings import Settings
 from parkade.runs.rotation import turn
 from parkade.solve.options import Options
 from parkade.solve.solver import Solver
+from support.lowered import module
 from support.wasm import page_script
 
 CHUNK = 64
 
 _BEGIN = """(text) => {
-  const { Assembly } = $assembly;
   globalThis.bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  globalThis.moduleOfScenes = bytes(text);
-  globalThis.assembly = new Assembly(new WebAssembly.Module(moduleOfScenes), shared);
+  globalThis.assembly = new $assembly.Assembly(new WebAssembly.Module(bytes(text)), shared);
 }"""
 
 _MAKE = """([what, plan, wanted, steps, chunk]) => {
@@ -93,8 +91,7 @@ class Assembled:
         self.page = page
         page.goto("about:blank")
         page.add_script_tag(content=page_script("assembly", "check"))
-        module = files("parkade.explorer").joinpath("engines/scene.wasm").read_bytes()
-        page.evaluate(_BEGIN, base64.b64encode(change(module)).decode())
+        page.evaluate(_BEGIN, base64.b64encode(change(module("scene"))).decode())
 
     def make(self, what, run, settings):
         """The `scene` or the `stairs` of a run's steps."""

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import numpy as np
+import pytest
 
 from parkade.explorer.server import serve
 from parkade.explorer.server.app import create_app
@@ -211,13 +212,32 @@ def lines(response):
     return [json.loads(line) for line in response.text.splitlines()]
 
 
+def unpacked(text, dtype, *shape):
+    """The array of packed numbers."""
+    return np.frombuffer(base64.b64decode(text), dtype).reshape(shape)
+
+
 def frames(scene):
     """The tokens of a scene, (F, n, d)."""
-    array = np.frombuffer(base64.b64decode(scene["frames"]), "<f4")
-    return array.reshape(len(scene["times"]), scene["n"], scene["d"])
+    return unpacked(scene["frames"], "<f4", len(scene["times"]), scene["n"], scene["d"])
 
 
 def labels(scene):
     """The labels of a scene, (F, n)."""
-    array = np.frombuffer(base64.b64decode(scene["labels"]), "<u2")
-    return array.reshape(len(scene["times"]), scene["n"])
+    return unpacked(scene["labels"], "<u2", len(scene["times"]), scene["n"])
+
+
+def assert_close(result, expected, rtol, atol=1e-15, path=""):
+    """Compare numbers up to tolerances, and all else exactly, in any JSON."""
+    if isinstance(expected, dict):
+        assert set(result) == set(expected), path
+        for key, value in expected.items():
+            assert_close(result[key], value, rtol, atol, f"{path}.{key}")
+    elif isinstance(expected, list):
+        assert len(result) == len(expected), path
+        for i, value in enumerate(expected):
+            assert_close(result[i], value, rtol, atol, f"{path}[{i}]")
+    elif isinstance(expected, float):
+        assert result == pytest.approx(expected, rel=rtol, abs=atol), path
+    else:
+        assert result == expected, path

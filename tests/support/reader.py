@@ -29,9 +29,6 @@ _IDLE = """() => Promise.race([
   new Promise((_, no) => { setTimeout(() => no(new Error('no scene')), %d); }),
 ])"""
 
-# As the server sends it: packed frames take less CPU than their numbers in JSON.
-_SCENE = "() => JSON.stringify(parkade.scene.toData())"
-
 # Draws the page again and tells what words are drawn on a canvas, with the box of their ink.
 _WORDS = """async name => {
   const pen = CanvasRenderingContext2D.prototype;
@@ -225,9 +222,11 @@ class Reader:
         x, y, _ = self.places()[k]
         self.point(box["x"] + x, box["y"] + y)
 
-    def follow(self, link):
-        """Give the page another link, as the bar of addresses does, without waiting."""
+    def follow(self, link, wait=True):
+        """Give the page another link, as the bar of addresses does, and wait for its scene."""
         self.page.evaluate("link => { location.hash = link; }", link)
+        if wait:
+            self.idle()
 
     def lose(self, pattern="**/api/**"):
         """Let nobody answer at these addresses, until `page.unroute_all()`."""
@@ -285,9 +284,13 @@ class Reader:
         # The page writes its link a quarter of a second after the last movement.
         return self.get("new Promise(r => setTimeout(() => r(location.hash.slice(1)), 350))")
 
+    def data(self):
+        """The scene as the server sends it: packed frames take less CPU than numbers in JSON."""
+        return json.loads(self.get("JSON.stringify(parkade.scene.toData())"))
+
     def scene(self):
         """The scene, with frames (F, n, d) and labels (F, n)."""
-        scene = json.loads(self.page.evaluate(_SCENE))
+        scene = self.data()
         unpacked = {"frames": frames(scene).astype(float), "labels": labels(scene).astype(int)}
         return scene | unpacked
 

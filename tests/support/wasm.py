@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import struct
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -119,10 +120,34 @@ def engine_script():
     return page_script("engine") + "\nconst { Engine } = $engine, { Failure } = $slots;"
 
 
+def replaced(right, wrong):
+    """A function that puts a wrong number in the place of one that a module has."""
+    old, new = (struct.pack("<d", number) for number in (right, wrong))
+
+    def change(module):
+        assert old in module
+        return module.replace(old, new)
+
+    return change
+
+
+_INTERFACE = """(text) => {
+  const module = new WebAssembly.Module(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
+  return [WebAssembly.Module.imports(module),
+    WebAssembly.Module.exports(module).map(({ name }) => name)];
+}"""
+
+
+def interface(page, module):
+    """What a WebAssembly module imports, and the names of what it exports."""
+    imports, exports = page.evaluate(_INTERFACE, base64.b64encode(module).decode())
+    return imports, set(exports)
+
+
 class Browsed:
     """A page with engines, all of which are compiled once."""
 
-    def __init__(self, page, change=lambda name, module: module):
+    def __init__(self, page, change=lambda module: module):
         self.page = page
         page.goto("about:blank")
         page.add_script_tag(content=engine_script())
@@ -133,7 +158,7 @@ class Browsed:
         """Give the page an engine, for one plain head or for transformers; return its name."""
         name = f"{method}{'field' if d is None else d}"
         if name not in self._there:
-            text = base64.b64encode(self._change(name, engine(method, d))).decode()
+            text = base64.b64encode(self._change(engine(method, d))).decode()
             self.page.evaluate(
                 "([name, text]) => { modules[name] = Uint8Array.from(atob(text), "
                 "(c) => c.charCodeAt(0)); }",

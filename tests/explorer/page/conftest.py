@@ -10,6 +10,8 @@ import pytest
 from support.explorer import explore_together
 from support.reader import PATIENCE, SLOW_SCREEN, WINDOW, Reader
 
+import parkade as pk
+
 # The first one is Chromium without windows: the same pages for half of the CPU.
 BROWSERS = "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"
 # In each new context, Chromium would load two pages for its address bar, and start a process ahead
@@ -204,6 +206,21 @@ def from_disk(browser, tabs, blank, tmp_path):
                 reader.context.close()
 
 
+@pytest.fixture
+def notebook(from_disk):
+    """Shows a small run as a notebook does, in a frame: notebook(**options) of `run.show`."""
+
+    def make(**options):
+        run = pk.simulate(pk.Attention(d=2, beta=9.0), pk.sphere.uniform(8, 2, seed=1), 10.0)
+        text = "<!doctype html><meta charset=utf-8><script>parkade = { ready: Promise.resolve(), "
+        text += f"async idle() {{}} }};</script>{run.show(**options)._repr_html_()}"
+        (frame,) = from_disk(text).page.frames[1:]
+        frame.evaluate("() => parkade.ready.then(() => parkade.idle())")
+        return frame
+
+    return make
+
+
 @pytest.fixture(scope="module")
 def left_open(browser):
     """Opens files as `from_disk` does, for all tests of a module: each must check what it needs."""
@@ -219,6 +236,14 @@ def left_open(browser):
     yield make
     for context in contexts:
         context.close()
+
+
+@pytest.fixture(scope="module")
+def new_page(browser):
+    """Makes empty pages without a network, for scripts."""
+    context = browser.new_context(offline=True)
+    yield context.new_page
+    context.close()
 
 
 @pytest.fixture(scope="package")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import struct
-
 import numpy as np
 import pytest
 from support.assembly import Assembled, native
+from support.explorer import assert_close, unpacked
+from support.lowered import module
+from support.wasm import interface, replaced
 
 from parkade.analysis.clusters import default_radius, merge_tree
 from parkade.explorer.scenes.build import build, put_back
@@ -52,52 +52,25 @@ GRID = [
 
 
 @pytest.fixture(scope="module")
-def page(browser):
-    context = browser.new_context(offline=True)
-    yield context.new_page()
-    context.close()
-
-
-@pytest.fixture(scope="module")
-def assembled(page):
-    return Assembled(page)
-
-
-def unpacked(text, dtype, *shape):
-    return np.frombuffer(base64.b64decode(text), dtype).reshape(*shape)
-
-
-def assert_close(result, expected, rtol, path=""):
-    """Compare numbers to a tolerance, and all else exactly, in any JSON."""
-    if isinstance(expected, dict):
-        assert list(result) == list(expected), path
-        for key, value in expected.items():
-            assert_close(result[key], value, rtol, f"{path}.{key}")
-    elif isinstance(expected, list):
-        assert len(result) == len(expected), path
-        for i, value in enumerate(expected):
-            assert_close(result[i], value, rtol, f"{path}[{i}]")
-    elif isinstance(expected, float):
-        assert result == pytest.approx(expected, rel=rtol, abs=1e-15), path
-    else:
-        assert result == expected, path
+def assembled(new_page):
+    return Assembled(new_page())
 
 
 def check(assembled, chosen):
     run, settings = native(**chosen)
     result, expected = assembled.make("scene", run, settings)["made"], build(run, settings)
     expected = {name: expected[name] for name in result}
-    assert_close(result.pop("times"), expected["times"], TIMES, "times")
+    assert_close(result.pop("times"), expected["times"], TIMES, path="times")
     # The phase of a rotation is known for some time.
     known = np.array(expected.pop("times")) <= min(run.phase_known_until, np.inf)
     size = (-1, settings.n, settings.d)
-    ours, theirs = (unpacked(each.pop("frames"), "<f4", size) for each in (result, expected))
+    ours, theirs = (unpacked(each.pop("frames"), "<f4", *size) for each in (result, expected))
     assert ours.shape == theirs.shape
     np.testing.assert_allclose(ours[known], theirs[known], atol=FRAMES)
-    ours, theirs = (unpacked(each.pop("labels"), "<u2", size[:2]) for each in (result, expected))
+    ours, theirs = (unpacked(each.pop("labels"), "<u2", *size[:2]) for each in (result, expected))
     np.testing.assert_array_equal(ours, theirs)
     if run.radii is not None:
-        ours, theirs = (unpacked(x.pop("log_radii"), "<f4", size[:2]) for x in (result, expected))
+        ours, theirs = (unpacked(x.pop("log_radii"), "<f4", *size[:2]) for x in (result, expected))
         np.testing.assert_allclose(ours, theirs, rtol=FRAMES, atol=FRAMES)
     assert_close(result, expected, MERGES)
     return result
@@ -133,46 +106,36 @@ def test_stairs(assembled):
         assert_close(result["forecast"], times, MERGES)
 
 
-def test_wrong_constants_are_noticed(browser):
-    context = browser.new_context(offline=True)
-    page, small = context.new_page(), LIFE | {"n": 16}
+def test_wrong_constants_are_noticed(new_page):
+    page, small = new_page(), LIFE | {"n": 16}
     check(Assembled(page), small)
     for right, wrong in (
         (0.04, 0.041),  # radians between two frames
         (1e-3, 1e-17),  # how close to a predicted point a token must be
         (100.0, 1e5),  # since when merges are compared
     ):
-        old, new = (struct.pack("<d", number) for number in (right, wrong))
-
-        def change(module, old=old, new=new):
-            assert old in module
-            return module.replace(old, new)
-
         with pytest.raises(AssertionError):
-            check(Assembled(page, change), small)
-    context.close()
+            check(Assembled(page, replaced(right, wrong)), small)
 
 
-def test_a_module_that_imports_nothing(page, assembled):
-    result = page.evaluate(
-        "() => WebAssembly.Module.imports(new WebAssembly.Module(moduleOfScenes)).length"
-    )
-    assert result == 0
+def test_a_module_that_imports_nothing(assembled):
+    imports, _ = interface(assembled.page, module("scene"))
+    assert imports == []
 
 
-def test_the_same_memory_again_and_again(page, assembled):
+def test_the_same_memory_again_and_again(assembled):
     """What scenes of changing size take is what the largest takes."""
     runs = [native(n=n, d=2, beta=9.0, T=5.0) for n in (8, 40, 24)]
     sizes = []
     for i in range(12):
         assembled.make("scene", *runs[i % 3])
-        sizes.append(page.evaluate("() => assembly.calls.memory.buffer.byteLength"))
+        sizes.append(assembled.page.evaluate("() => assembly.calls.memory.buffer.byteLength"))
     assert len(set(sizes[2:])) == 1
 
 
-def test_too_many_steps_for_memory_are_a_sentence(page, assembled):
+def test_too_many_steps_for_memory_are_a_sentence(assembled):
     """A trap is one sentence, and the next scene is right."""
-    said = page.evaluate(
+    said = assembled.page.evaluate(
         """() => {
           const n = 20000, tokens = new Float64Array(2 * n);
           const plan = { start: tokens, held: [], centers: {}, method: 'implicit',

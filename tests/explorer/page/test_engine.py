@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import os
-import struct
 
 import numpy as np
 import pytest
-from support.lowered import lowered
-from support.wasm import GRID, Browsed, Case, differences
+from support.lowered import engine, lowered
+from support.wasm import GRID, Browsed, Case, differences, interface, replaced
 
 import parkade as pk
 from parkade.solve.options import Options
@@ -34,16 +33,8 @@ ALL = bool(os.environ.get("PARKADE_PARITY"))
 
 
 @pytest.fixture(scope="module")
-def page(browser):
-    context = browser.new_context(offline=True)
-    page = context.new_page()
-    yield page
-    context.close()
-
-
-@pytest.fixture(scope="module")
-def browsed(page):
-    return Browsed(page)
+def browsed(new_page):
+    return Browsed(new_page())
 
 
 def problem(case):
@@ -75,21 +66,13 @@ def test_a_long_run_under_full_attention(browsed, d):
     np.testing.assert_allclose(end, expected, atol=10 * solver.options.tol)
 
 
-def test_a_wrong_constant_is_noticed(browser):
+def test_a_wrong_constant_is_noticed(new_page):
     """One digit of one coefficient, of the step control or of 2^x, changes what is compared."""
-    context = browser.new_context(offline=True)
     for case, right, wrong in (
         (FEW[0], 0.9, 0.91),  # the safety factor of implicit steps
         (FEW[5], 0.69314718055995, 0.693147180556),  # of 2^x
     ):
-        old, new = (struct.pack("<d", number) for number in (right, wrong))
-
-        def change(name, module, old=old, new=new):
-            assert old in module
-            return module.replace(old, new)
-
-        assert differences(Browsed(context.new_page(), change), case)
-    context.close()
+        assert differences(Browsed(new_page(), replaced(right, wrong)), case)
 
 
 _PARTS = "begin", "advance", "resume"
@@ -98,21 +81,13 @@ _PARTS = "begin", "advance", "resume"
 def test_engines_import_nothing_and_are_bounded(browsed):
     for method in ("explicit", "implicit"):
         for d in (2, 3):
-            name = browsed.load(method, d)
-            result = browsed.page.evaluate(
-                """(name) => {
-                  const module = new WebAssembly.Module(modules[name]);
-                  return [WebAssembly.Module.imports(module),
-                    WebAssembly.Module.exports(module).map((each) => each.name).sort()];
-                }""",
-                name,
-            )
             kinds = ["direct", "harmonic"] + (["full"] if method == "implicit" else [])
             functions = [f"{part}_{kind}" for kind in kinds for part in _PARTS]
             more = ["excess_harmonic", "interpolate", "memory"]
             more += ["eigenvalues"] if method == "implicit" else []
             runtime = ["clear", "failure", "reserve", "used"]
-            assert result == [[], sorted([*functions, *more, *runtime])]
+            expected = [], {*functions, *more, *runtime}
+            assert interface(browsed.page, engine(method, d)) == expected
 
 
 _SENTENCE = """([name, problem]) => {

@@ -87,9 +87,8 @@ async def visit(profile):
         return [await tab.get(each) for each in SCRIPTS]
 
 
-def test_the_same_bits(browser, tmp_path):
+def test_the_same_bits(new_page, tmp_path):
     result = wait_for(visit(tmp_path))
-    page = browser.new_page()
+    page = new_page()
     assert result == [page.evaluate(each) for each in SCRIPTS]
-    page.close()
     assert all(steps > 20 for steps, _ in result)

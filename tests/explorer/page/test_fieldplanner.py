@@ -48,10 +48,8 @@ def name(case):
 
 
 @pytest.fixture(scope="module")
-def planned(browser):
-    context = browser.new_context(offline=True)
-    yield FieldPlanned(context.new_page())
-    context.close()
+def planned(new_page):
+    return FieldPlanned(new_page())
 
 
 def same(result, expected, where="", atol=1e-13):

@@ -46,24 +46,23 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def scripts(browser):
-    """A page with the scripts that check settings and make texts."""
-    page = browser.new_page()
-    page.add_script_tag(content=page_script("check", "pace"))
+def with_script(page, script):
+    """The page with a script, and what it knows of settings."""
+    page.add_script_tag(content=script)
     page.evaluate("(known) => { globalThis.known = known; }", knowledge())
-    yield page
-    page.close()
+    return page
 
 
 @pytest.fixture(scope="module")
-def texts(browser):
+def scripts(new_page):
+    """A page with the scripts that check settings and judge runs."""
+    return with_script(new_page(), page_script("check", "pace"))
+
+
+@pytest.fixture(scope="module")
+def texts(new_page):
     """A page with the scripts that make texts."""
-    page = browser.new_page()
-    page.add_script_tag(content=bundle(PAGE / "panels" / "texts.js"))
-    page.evaluate("(known) => { globalThis.known = known; }", knowledge())
-    yield page
-    page.close()
+    return with_script(new_page(), bundle(PAGE / "panels" / "texts.js"))
 
 
 def by_python(values):
@@ -175,22 +174,12 @@ def test_every_formula_is_that_of_python(texts):
         assert mine == equation(settings.model, settings.growth > 0), settings
 
 
-def _power(first, factor):
-    return lambda k: first * factor**k
-
-
 SERIES = {
-    "explicit steps to a near end": (
-        "explicit",
-        1e6,
-        1e-6,
-        {},
-        lambda k: 10.0 * k,
-    ),
+    "explicit steps to a near end": ("explicit", 1e6, 1e-6, {}, lambda k: 10.0 * k),
     "explicit steps of the same length": ("explicit", 1e9, 1e-6, {}, lambda k: 10.0 * k),
     "explicit steps, strict": ("explicit", 1e30, 1e-8, {}, lambda k: 100.0 + 1e-3 * k),
     "hardly any progress": ("explicit", 1e30, 1e-6, {}, lambda k: 7.0 + 1e-9 * k),
-    "decades": ("implicit", 1e60, 1e-6, {}, _power(1.0, 3.0 ** (1 / 8))),
+    "decades": ("implicit", 1e60, 1e-6, {}, lambda k: (3.0 ** (1 / 8)) ** k),
     "implicit steps of the same length": ("implicit", 1e60, 1e-6, {}, float),
     "implicit steps, to a near end": ("implicit", 1e4, 1e-6, {}, lambda k: 200.0 * k),
     "slow steps": ("implicit", 1e60, 1e-6, {"seconds": 0.3}, float),

@@ -19,10 +19,8 @@ def run():
     return pk.simulate(pk.Attention(d=2, beta=36.0), pk.sphere.uniform(40, 2, seed=1), 1e6)
 
 
-def test_a_frame_has_the_picture_and_the_time_line(from_disk, tmp_path, run):
-    file = tmp_path / "small.html"
-    file.write_text(run.show(embed=True, view="t=30&token=4&color=position").text, encoding="utf-8")
-    reader = from_disk(file)
+def test_a_frame_has_the_picture_and_the_time_line(from_disk, run):
+    reader = from_disk(run.show(embed=True, view="t=30&token=4&color=position").text)
     assert reader.t == pytest.approx(30)
     assert reader.view["token"] == 3
     assert reader.view["color"] == "position"

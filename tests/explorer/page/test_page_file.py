@@ -93,14 +93,9 @@ def test_export(from_disk, exported):
     assert len(np.unique(ball @ [1, 256, 65536])) > 50
 
 
-def test_in_a_notebook(from_disk):
+def test_in_a_notebook(notebook):
     """`run.show()` is a frame that is alive, though it has no address of its own."""
-    run = pk.simulate(pk.Attention(d=2, beta=9.0), pk.sphere.uniform(8, 2, seed=1), 10.0)
-    text = "<!doctype html><meta charset=utf-8><script>parkade = { ready: Promise.resolve(), "
-    text += f"async idle() {{}} }};</script>{run.show()._repr_html_()}"
-    reader = from_disk(text)
-    (frame,) = reader.page.frames[1:]
-    frame.evaluate("() => parkade.ready.then(() => parkade.idle())")
+    frame = notebook()
     assert frame.evaluate("() => parkade.scene.n") == 8
     frame.locator("#show-trails").click()
     assert frame.locator("#show-trails").get_attribute("aria-pressed") == "false"

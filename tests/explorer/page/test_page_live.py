@@ -11,42 +11,14 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from support.explorer import frames, labels
+from support.explorer import assert_close, frames, labels
 from support.reader import SLOW_SCREEN, download
 
-import parkade as pk
 from parkade.explorer import Settings, scene
 from parkade.explorer.standalone import contents
 from parkade.explorer.standalone.export import page
 
 SETTINGS = {"n": 20, "d": 2, "beta": 16.0, "T": 1e4}
-
-
-def of(reader):
-    """The scene that a page shows, as the server would send it."""
-    return json.loads(reader.page.evaluate("() => JSON.stringify(parkade.scene.toData())"))
-
-
-def turn_to(reader, link):
-    """Change the address of an open page."""
-    reader.get(f"{{ location.hash = '{link}'; }}")
-    reader.idle()
-
-
-def close(mine, theirs, path="scene"):
-    """Compare: texts, whole numbers and structure are equal, other numbers close."""
-    if isinstance(theirs, dict):
-        assert set(mine) == set(theirs), path
-        for name in theirs:
-            close(mine[name], theirs[name], f"{path}.{name}")
-    elif isinstance(theirs, list):
-        assert len(mine) == len(theirs), path
-        for i, value in enumerate(theirs):
-            close(mine[i], value, f"{path}[{i}]")
-    elif isinstance(theirs, float):
-        assert mine == pytest.approx(theirs, rel=1e-8, abs=1e-12), path
-    else:
-        assert mine == theirs, path
 
 
 def compare(mine, settings):
@@ -57,24 +29,21 @@ def compare(mine, settings):
     for result in (mine, theirs):
         del result["frames"], result["labels"]
         del result["stats"]["seconds"]
-    close(mine, json.loads(json.dumps(theirs)), name)
+    assert_close(mine, json.loads(json.dumps(theirs)), rtol=1e-8, atol=1e-12, path=name)
 
 
-def check_all(from_disk, page, usual, changes):
+def check_all(from_disk, shown, usual, changes):
     """The scenes of a page after changes, of which it opens on the first."""
-    reader = None
+    reader = from_disk(shown, urlencode(usual | changes[0]))
     for wanted in [usual | change for change in changes]:
-        if reader is None:
-            reader = from_disk(page, urlencode(wanted))
-        else:
-            turn_to(reader, urlencode(wanted))
+        reader.follow(urlencode(wanted))
         check_scene(reader, wanted)
 
 
 def check_scene(reader, wanted):
     """The scene of these settings is there."""
-    assert reader.get("document.documentElement.dataset.state") == "ready", wanted
-    compare(of(reader), wanted)
+    assert reader.state == "ready", wanted
+    compare(reader.data(), wanted)
 
 
 @pytest.fixture(scope="module")
@@ -95,37 +64,19 @@ def opened_file(left_open, file):
 def alive(opened_file):
     """A reader of the live page as the test before left it, on its own scene again."""
     opened_file.begin(opened_file.origin)
-    turn_to(opened_file, "t=10000")
+    opened_file.follow("t=10000")
     yield opened_file
     opened_file.check_file()
-
-
-@pytest.fixture(scope="module")
-def parts(tmp_path_factory):
-    """A live page of a small run with two heads: it computes all parts of a transformer."""
-    target = tmp_path_factory.mktemp("parts") / "page.html"
-    shown = page(scene(SETTINGS | {"heads": 2, "T": 10.0}), live=True)
-    assert len(shown) < 1_000_000
-    target.write_text(shown, encoding="utf-8")
-    return target
-
-
-@pytest.fixture(scope="module")
-def globe(tmp_path_factory):
-    """A live page of a small run on the sphere."""
-    target = tmp_path_factory.mktemp("globe") / "page.html"
-    target.write_text(page(scene(GLOBE), live=True), encoding="utf-8")
-    return target
 
 
 def test_it_opens_on_its_own_scene(from_disk, file):
     reader = from_disk(file, "t=3")
     assert reader.get("document.documentElement.dataset.mode") == "live"
-    assert reader.get("document.documentElement.dataset.state") == "ready"
-    mine = of(reader)  # numbers are packed as Python does, to the last bit
+    assert reader.state == "ready"
+    mine = reader.data()  # numbers are packed as Python does, to the last bit
     assert mine == json.loads(json.dumps(scene(SETTINGS))) | {"stats": mine["stats"]}
-    assert reader.get("parkade.t") == pytest.approx(3)
-    assert reader.on("beta").input_value() == "16"
+    assert reader.t == pytest.approx(3)
+    assert reader.value("beta") == "16"
     # What pages do not compute is not offered.
     assert reader.on("download-npz").is_hidden()
     for name in ("norm", "heads", "mlp", "noise", "growth", "d", "mask-window"):
@@ -159,84 +110,79 @@ GLOBE = {"n": 16, "d": 3, "T": 50.0}
 
 def test_scenes_are_those_of_the_server(alive):
     for wanted in [SETTINGS | change for change in CHANGES]:
-        turn_to(alive, urlencode(wanted))
+        alive.follow(urlencode(wanted))
         check_scene(alive, wanted)
 
 
-def test_scenes_of_transformers_are_those_of_the_server(from_disk, parts):
-    check_all(from_disk, parts, SETTINGS | {"heads": 1}, PARTS)
+def test_scenes_of_transformers_are_those_of_the_server(from_disk):
+    """In a page of a run with two heads, which computes all parts of a transformer."""
+    shown = page(scene(SETTINGS | {"heads": 2, "T": 10.0}), live=True)
+    assert len(shown) < 1_000_000
+    check_all(from_disk, shown, SETTINGS | {"heads": 1}, PARTS)
 
 
-def test_scenes_on_the_sphere(from_disk, globe):
-    check_all(from_disk, globe, GLOBE, [{"beta": 16.0}, {"V": "1,1,-1", "seed": 3}])
+def test_scenes_on_the_sphere(from_disk):
+    shown = page(scene(GLOBE), live=True)
+    check_all(from_disk, shown, GLOBE, [{"beta": 16.0}, {"V": "1,1,-1", "seed": 3}])
 
 
 def test_a_slider_changes_the_scene(alive):
-    reader = alive
-    reader.type("beta", 4)
-    assert of(reader)["settings"] == Settings.read(SETTINGS | {"beta": 4.0}).to_dict()
-    assert reader.link.startswith("beta=4")
-    compare(of(reader), SETTINGS | {"beta": 4.0})
-    reader.on("undo").click()
-    reader.idle()
-    assert of(reader)["settings"]["beta"] == 16
-    reader.on("beside").select_option("mask")
-    reader.idle()
-    assert reader.get("parkade.beside.mask") == "full"
+    alive.type("beta", 4)
+    assert alive.data()["settings"] == Settings.read(SETTINGS | {"beta": 4.0}).to_dict()
+    assert alive.link.startswith("beta=4")
+    compare(alive.data(), SETTINGS | {"beta": 4.0})
+    alive.click("undo")
+    assert alive.data()["settings"]["beta"] == 16
+    alive.select("beside", "mask")
+    assert alive.get("parkade.beside.mask") == "full"
 
 
 def test_what_is_wrong_is_told_at_its_control(alive):
-    reader = alive
     for name, value, sentence in [
         ("n", "0", "n must be a whole number from 1 to 2000, got 0"),
         ("beta", "much", "beta must be a number from 0 to 10⁶, got 'much'"),
         ("T", "NaN", "T must be a number from 0.001 to 10⁶⁰, got 'NaN'"),
     ]:
-        before = reader.on(name).input_value()
-        reader.type(name, value)
-        assert reader.text(f"{name}-error") == sentence
-        assert reader.get("document.documentElement.dataset.state") == "error"
-        reader.type(name, before)
-        assert reader.on(f"{name}-error").is_hidden()
-        assert reader.get("document.documentElement.dataset.state") == "ready"
-    turn_to(reader, "d=8&heads=2&mask=window&V=x,y")
-    assert "V must be a number" in reader.text("V-error")
-    turn_to(reader, "d=8&mask=window")
-    assert reader.text("d-error").startswith("this page computes d=2 only, got 8; use parkade")
-    assert "'causal' or 'full' only, got 'window'" in reader.text("mask-error")
+        before = alive.value(name)
+        alive.type(name, value)
+        assert alive.text(f"{name}-error") == sentence
+        assert alive.state == "error"
+        alive.type(name, before)
+        assert alive.on(f"{name}-error").is_hidden()
+        assert alive.state == "ready"
+    alive.follow("d=8&heads=2&mask=window&V=x,y")
+    assert "V must be a number" in alive.text("V-error")
+    alive.follow("d=8&mask=window")
+    assert alive.text("d-error").startswith("this page computes d=2 only, got 8; use parkade")
+    assert "'causal' or 'full' only, got 'window'" in alive.text("mask-error")
 
 
 def test_runs_without_end_are_stopped_with_a_sentence(alive):
-    reader = alive
-    turn_to(reader, "n=16&V=1,-1;1,1&Q=1,2;0,1&T=1e30")
-    assert reader.text("T-error").startswith("T=10³⁰ would take about 4.3·10²⁹ steps of 16 tokens")
-    assert reader.get("document.documentElement.dataset.state") == "error"
-    reader.on("go-back").click()
-    reader.idle()
-    assert reader.get("document.documentElement.dataset.state") == "ready"
+    alive.follow("n=16&V=1,-1;1,1&Q=1,2;0,1&T=1e30")
+    assert alive.text("T-error").startswith("T=10³⁰ would take about 4.3·10²⁹ steps of 16 tokens")
+    assert alive.state == "error"
+    alive.click("go-back")
+    assert alive.state == "ready"
 
 
 def test_progress_and_cancel(alive):
-    reader = alive
-    reader.on("n").fill("2000")
-    reader.on("n").blur()
-    expect(reader.on("progress")).to_be_visible()
-    expect(reader.on("progress-text")).to_contain_text("%")
-    reader.on("cancel").click()
-    reader.idle()
-    assert reader.get("document.documentElement.dataset.state") == "stale"
-    assert of(reader)["n"] == 20
+    alive.on("n").fill("2000")
+    alive.on("n").blur()
+    expect(alive.on("progress")).to_be_visible()
+    expect(alive.on("progress-text")).to_contain_text("%")
+    alive.click("cancel")
+    assert alive.state == "stale"
+    assert alive.data()["n"] == 20
     # The Worker is free again.
-    reader.type("n", 10)
-    assert of(reader)["n"] == 10
+    alive.type("n", 10)
+    assert alive.data()["n"] == 10
 
 
 def test_two_hundred_changes(alive):
     """None is lost, the last one is shown, and memory does not grow."""
-    reader = alive
-    turn_to(reader, "n=12&T=50")
+    alive.follow("n=12&T=50")
     usual = "window.usual = requestAnimationFrame;"
-    reader.get(f"{{ {usual} {SLOW_SCREEN} }}")
+    alive.get(f"{{ {usual} {SLOW_SCREEN} }}")
     slide = """async ([first, last]) => {
       const slider = document.getElementById('beta-slider');
       for (let i = first; i < last; i++) {
@@ -249,15 +195,15 @@ def test_two_hundred_changes(alive):
       await parkade.idle();
       return parkade.memory;
     }"""
-    early = reader.page.evaluate(slide, [0, 100])
-    late = reader.page.evaluate(slide, [100, 200])
-    reader.get("{ requestAnimationFrame = usual; }")
+    early = alive.page.evaluate(slide, [0, 100])
+    late = alive.page.evaluate(slide, [100, 200])
+    alive.get("{ requestAnimationFrame = usual; }")
     # Another β may take a few pages of 64 KiB more; hundred leaks would take more than that.
     assert 0 < max(late) <= max(early) + 4 * 2**16
-    assert reader.get("document.documentElement.dataset.state") == "ready"
-    assert of(reader)["settings"]["beta"] == reader.settings["beta"]
-    assert reader.settings["beta"] == float(reader.on("beta").input_value())
-    compare(of(reader), reader.settings)
+    assert alive.state == "ready"
+    assert alive.data()["settings"]["beta"] == alive.settings["beta"]
+    assert alive.settings["beta"] == float(alive.value("beta"))
+    compare(alive.data(), alive.settings)
 
 
 def altered(text, name, change):
@@ -279,24 +225,21 @@ def altered(text, name, change):
     ],
     ids=str,
 )
-def test_limits_are_told_and_the_page_lives_on(from_disk, file, tmp_path, limits, sentence):
+def test_limits_are_told_and_the_page_lives_on(from_disk, file, limits, sentence):
     def less(data):
         known = json.loads(data)
         known["limits"].update(limits)
         return json.dumps(known).encode()
 
-    target = tmp_path / "less.html"
-    text = altered(file.read_text(encoding="utf-8"), "knowledge.json", less)
-    target.write_text(text, encoding="utf-8")
-    reader = from_disk(target)
-    turn_to(reader, "n=40&beta=64&T=1e8")
+    reader = from_disk(altered(file.read_text(encoding="utf-8"), "knowledge.json", less))
+    reader.follow("n=40&beta=64&T=1e8")
     said = reader.text("form-error")
     assert said.startswith(sentence)
     assert said.endswith("choose a smaller T or n, or use parkade explore")
     assert reader.text("message") == said
     if "seconds" not in limits:
         reader.type("T", 1)
-        assert reader.get("document.documentElement.dataset.state") == "ready"
+        assert reader.state == "ready"
         assert reader.on("message").is_hidden()
 
 
@@ -304,33 +247,29 @@ def test_limits_are_told_and_the_page_lives_on(from_disk, file, tmp_path, limits
     ("module", "sentence"),
     [("scene", "this is a bug in parkade ("), (None, "The engine could not be loaded (")],
 )
-def test_an_engine_that_fails_is_told(from_disk, file, tmp_path, module, sentence):
+def test_an_engine_that_fails_is_told(from_disk, file, module, sentence):
     """Another module in its place, or none: one sentence, and the picture stays."""
-    target = tmp_path / "broken.html"
     text = file.read_text(encoding="utf-8")
     instead = b"nothing" if module is None else contents.carried((2,))[f"engines/{module}.wasm"]
-    target.write_text(altered(text, "engines/implicit2.wasm", lambda _: instead), encoding="utf-8")
-    reader = from_disk(target)
+    reader = from_disk(altered(text, "engines/implicit2.wasm", lambda _: instead))
     reader.type("beta", 20)
     assert reader.text("form-error").startswith(sentence)
-    assert of(reader)["beta"] == 16
-    reader.on("go-back").click()
-    reader.idle()
-    assert reader.get("document.documentElement.dataset.state") == "ready"
+    assert reader.data()["beta"] == 16
+    reader.click("go-back")
+    assert reader.state == "ready"
 
 
 def test_it_writes_itself(alive, from_disk, tmp_path):
-    reader = alive
-    reader.type("beta", 9)
-    reader.go(5.0)
-    name, data = download(reader, "live")
+    alive.type("beta", 9)
+    alive.go(5.0)
+    name, data = download(alive, "live")
     assert name == "parkade-n20-d2-beta9-T10000-seed1.html"
     (tmp_path / name).write_bytes(data)
     again = from_disk(tmp_path / name)
-    assert of(again)["settings"]["beta"] == 9
-    assert again.get("parkade.t") == pytest.approx(5)
+    assert again.data()["settings"]["beta"] == 9
+    assert again.t == pytest.approx(5)
     again.type("beta", 16)
-    compare(of(again), SETTINGS)
+    compare(again.data(), SETTINGS)
 
 
 def test_the_explorer_makes_one(turned, from_disk, tmp_path):
@@ -339,20 +278,14 @@ def test_the_explorer_makes_one(turned, from_disk, tmp_path):
     assert name == "parkade-n12-d3-beta9-T100-seed1.html"
     (tmp_path / name).write_bytes(data)
     reader = from_disk(tmp_path / name)
-    assert reader.get("parkade.t") == pytest.approx(2)
+    assert reader.t == pytest.approx(2)
     reader.type("beta", 16)
-    compare(of(reader), {"n": 12, "d": 3, "beta": 16.0, "T": 100.0})
+    compare(reader.data(), {"n": 12, "d": 3, "beta": 16.0, "T": 100.0})
 
 
-def test_in_a_notebook(from_disk, tmp_path):
+def test_in_a_notebook(notebook):
     """In the sandbox of a notebook it computes, too."""
-    run = pk.simulate(pk.Attention(d=2, beta=9.0), pk.sphere.uniform(8, 2, seed=1), 10.0)
-    text = "<!doctype html><meta charset=utf-8><script>parkade = { ready: Promise.resolve(), "
-    text += f"async idle() {{}} }};</script>{run.show(live=True, embed=True)._repr_html_()}"
-    (tmp_path / "notebook.html").write_text(text, encoding="utf-8")
-    reader = from_disk(tmp_path / "notebook.html")
-    (frame,) = reader.page.frames[1:]
-    frame.evaluate("() => parkade.ready.then(() => parkade.idle())")
+    frame = notebook(live=True, embed=True)
     frame.locator("#beta").fill("30")
     frame.locator("#beta").blur()
     frame.evaluate("() => parkade.idle()")
@@ -392,8 +325,7 @@ def test_a_browser_that_cannot_unpack_says_so(browser, file):
 
 def test_nothing_else_is_allowed(alive):
     """No foreign script, no eval, no network: the policy refuses them."""
-    reader = alive
-    tried = reader.page.evaluate(
+    tried = alive.page.evaluate(
         """async () => {
           const blocked = [];
           document.addEventListener(
@@ -415,15 +347,14 @@ def test_nothing_else_is_allowed(alive):
     )
     assert tried[1] is None
     assert {"script-src-elem", "connect-src", "img-src", "worker-src"} <= set(tried[0])
-    reader.forgive("Content Security Policy")
-    reader.forgive("x.example", certain=False)
-    reader.asked = [url for url in reader.asked if "x.example" not in url]
-    reader.wrong = []
+    alive.forgive("Content Security Policy")
+    alive.forgive("x.example", certain=False)
+    alive.asked = [url for url in alive.asked if "x.example" not in url]
+    alive.wrong = []
 
 
 def test_texts_are_not_run(alive):
-    reader = alive
-    said = reader.page.evaluate(
+    said = alive.page.evaluate(
         """() => new Promise((done) => {
           const frame = document.createElement('button');
           frame.setAttribute('onclick', 'window.foreign = true');
@@ -434,4 +365,4 @@ def test_texts_are_not_run(alive):
         })"""
     )
     assert said == "nothing"
-    reader.forgive("Content Security Policy")
+    alive.forgive("Content Security Policy")

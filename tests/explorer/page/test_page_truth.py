@@ -47,7 +47,7 @@ def test_cancelled(turned, small, tmp_path):
     reader = turned(small)
     picture, frames = reader.picture(), reader.scene()["frames"]
     check_mark(reader, "ready", stale=False)
-    reader.follow(ENDLESS_LINK)
+    reader.follow(ENDLESS_LINK, wait=False)
     expect(reader.on("progress")).to_be_visible()
     check_mark(reader, "computing", stale=True)
     reader.on("cancel").click()
@@ -95,7 +95,7 @@ def test_while_a_slider_moves(turned, small):
     check_mark(reader, "ready", stale=False)
     beta = reader.settings["beta"]
     assert reader.get("parkade.scene.beta") == beta != 16
-    reader.follow(ENDLESS_LINK)
+    reader.follow(ENDLESS_LINK, wait=False)
     expect(reader.on("progress")).to_be_visible()
     for i in range(3):  # a new run takes the place of the one before, and the bar stays
         runs = asked(reader)

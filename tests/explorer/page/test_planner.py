@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import dataclasses
 import os
-import struct
 
 import numpy as np
 import pytest
 from support.lowered import lowered, module
 from support.planner import Planned, Setting, known_until, unlike
+from support.wasm import interface, replaced
 
 import parkade as pk
 from parkade.explorer.scenes.compute import solver_within
@@ -77,15 +77,8 @@ GRID = [one for one in _grid() if len(one.held) < one.n]
 
 
 @pytest.fixture(scope="module")
-def page(browser):
-    context = browser.new_context(offline=True)
-    yield context.new_page()
-    context.close()
-
-
-@pytest.fixture(scope="module")
-def planned(page):
-    return Planned(page)
+def planned(new_page):
+    return Planned(new_page())
 
 
 _DRAWN = """([name, n, d, ...rest]) => {
@@ -132,18 +125,10 @@ def test_the_same_plans(planned):
     assert len({plan["reason"] for plan in result}) == 7  # all verdicts there are
 
 
-def test_a_wrong_constant_is_noticed(browser):
-    context = browser.new_context(offline=True)
-    right, wrong = (struct.pack("<d", number) for number in (0.31, 0.031))
-
-    def change(module):
-        assert right in module
-        return module.replace(right, wrong)
-
+def test_a_wrong_constant_is_noticed(new_page):
     some = [Setting(n=200, T=T) for T in (500.0, 1e3, 2e3, 4e3)]
-    result = Planned(context.new_page(), change).plans(some)
+    result = Planned(new_page(), replaced(0.31, 0.031)).plans(some)
     assert any(unlike(one, plan) for one, plan in zip(some, result, strict=True))
-    context.close()
 
 
 RUNS = [
@@ -247,14 +232,6 @@ def test_no_token_is_left(planned):
 
 
 def test_the_module_imports_nothing(planned):
-    result = planned.page.evaluate(
-        """(text) => {
-          const module = compiled(text);
-          return [WebAssembly.Module.imports(module),
-            WebAssembly.Module.exports(module).map((each) => each.name).sort()];
-        }""",
-        base64.b64encode(module("plan")).decode(),
-    )
     functions = ["choose", "draw", "matrix", "measure", "park"]
     runtime = ["clear", "failure", "memory", "reserve", "used"]
-    assert result == [[], sorted([*functions, *runtime])]
+    assert interface(planned.page, module("plan")) == ([], {*functions, *runtime})

@@ -1,9 +1,8 @@
 """Scenes of texts: words, layers as a clock, attention of each head."""
 
-import base64
-
 import numpy as np
 import pytest
+from support.explorer import unpacked
 
 import parkade as pk
 from parkade.explorer.scenes.build import build
@@ -27,8 +26,8 @@ def test_a_scene_has_words_a_clock_and_attention():
     assert scene["words"] == list("abcde")
     assert (scene["label"], scene["unit"], scene["mask"]) == ("five letters", "layer", "causal")
     assert scene["facts"]["layers"] == "3"
-    roots = np.frombuffer(base64.b64decode(scene["attention"]["roots"]), np.uint8)
-    stored = (roots.reshape(3, scene["attention"]["heads"], 5, 5) / 255) ** 2
+    attention = scene["attention"]
+    stored = (unpacked(attention["roots"], np.uint8, 3, attention["heads"], 5, 5) / 255) ** 2
     assert np.abs(stored - a).max() < 1 / 255
     assert "words" not in build(text_path())
 

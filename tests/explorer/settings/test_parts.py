@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import json
 
 import numpy as np
 import pytest
+from support.explorer import unpacked
 
 import parkade as pk
 from parkade.explorer import Limits, Settings, scene
@@ -30,10 +30,6 @@ CASES = {
     "frozen": {"norm": "pre", "frozen": "renyi", "n": 20, "c": 4.0},
     "all": {"norm": "peri", "heads": 2, "mlp": 4, "mask": "window", "encoding": "alibi"},
 }
-
-
-def unpacked(text, dtype, *shape):
-    return np.frombuffer(base64.b64decode(text), dtype).reshape(shape)
 
 
 @pytest.mark.parametrize("name", CASES)
