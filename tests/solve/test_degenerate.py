@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.hard import exact_first
 
 import parkade as pk
 from parkade.engine.flow.velocity import velocity
@@ -102,7 +103,7 @@ def test_no_force_is_taken_for_rounding_where_scores_are_huge():
     model = pk.Attention(V=V, beta=1e4, K=1e10)
     for method in ("explicit", "implicit"):
         run = pk.simulate(model, x0, 40.0, method=method)
-        assert pk.sphere.distance(run.final[0], exact_first_token(V, x0[0], 40.0)) < 1e-5
+        assert pk.sphere.distance(run.final[0], exact_first(V, x0[0], 40.0)) < 1e-5
 
 
 def test_tokens_held_in_their_place_are_always_trusted():
@@ -145,17 +146,6 @@ def test_forces_that_cancel_are_summed_directly():
 # --- powers of time ----------------------------------------------------------------------
 
 
-def exact_first_token(V, x, t):
-    """e^{tV}x for V = λI + N with N nilpotent, as a unit vector."""
-    d = len(V)
-    N = V - V[0, 0] * np.eye(d)
-    term = total = np.array(x)
-    for j in range(1, d):
-        term = t / j * (N @ term)
-        total = total + term
-    return total / np.linalg.norm(total)
-
-
 @doubtful
 @pytest.mark.parametrize("leading", [0.0, 1.0])
 @pytest.mark.parametrize(("size", "d"), [(2, 2), (3, 3), (4, 5)])
@@ -166,7 +156,7 @@ def test_a_jordan_block_takes_the_first_token_to_its_end_and_not_beyond(leading,
     for seed in (1, 2):
         x0 = pk.sphere.uniform(6, d, seed=seed)
         run = pk.simulate(pk.Attention(V=V, beta=1.0), x0, t, times="final")
-        expected = exact_first_token(V, x0[0], t)
+        expected = exact_first(V, x0[0], t)
         assert pk.sphere.distance(run.final[0], expected) < 1e-7
         if leading:  # the distance to the end itself is right, not only small
             assert run.final[0, 1] == pytest.approx(expected[1], rel=1e-5)

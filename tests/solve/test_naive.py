@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from support.common import random_model, slope, worst
+from support.drift import Drift
 
 import parkade as pk
 
@@ -97,22 +98,12 @@ def test_a_flow_that_is_not_causal_couples_all_tokens():
 def test_frozen_tokens():
     x0, frozen = pk.sphere.uniform(6, 2, seed=1), pk.sphere.from_angles([0.0, 2.0])
     head = pk.Head(d=2, beta=9.0)
-    with_part = pk.Transformer([head], parts=[NoForce()])
+    with_part = pk.Transformer([head], parts=[Drift((0.0, 1.0), 0.0)])
     options = {"frozen": frozen, "frozen_weights": [1.0, 3.0]}
     naive = pk.simulate(with_part, x0, 20.0, **options)
     assert worst(naive.final, pk.simulate(pk.Transformer([head]), x0, 20.0, **options).final) < 1e-5
     with pytest.raises(pk.InputError, match="a Flow takes no frozen tokens"):
         pk.simulate(as_flow(pk.Transformer([head])), x0, 20.0, **options)
-
-
-class NoForce(pk.Part, kind="no force"):
-    rate = 0.0
-
-    def force(self, tokens, around):
-        return 0 * tokens
-
-    def data(self):
-        return {}
 
 
 def test_flows_are_saved_by_name(tmp_path):

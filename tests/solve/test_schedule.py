@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy.integrate import quad, solve_ivp
+from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 from support.common import random_model, slope, worst
+from support.transformers import TwoTokens
 
 import parkade as pk
 
@@ -74,27 +75,12 @@ def test_pieces_with_the_same_beta_are_one_run(model, n, t_end):
 # --- two tokens: a closed form -----------------------------------------------------------
 
 
-def duration(beta, start, end):
-    """How long the second of two tokens on the circle takes from one angle to another.
-
-    dφ/dt = −sin φ / (1 + e^{β(1−cos φ)}), because the first one, at 0, rests.
-    """
-
-    def seconds(u):  # with φ = e^u
-        return (
-            (1 + math.exp(2 * beta * math.sin(math.exp(u) / 2) ** 2))
-            * math.exp(u)
-            / math.sin(math.exp(u))
-        )
-
-    return quad(seconds, math.log(end), math.log(start), epsabs=0, epsrel=1e-11, limit=500)[0]
-
-
 def test_the_closed_form_is_the_velocity():
     for phi, beta in ((0.3, 2.0), (2.8, 9.0)):
+        weight = TwoTokens("post", beta, phi).weight(phi)
         v = pk.Attention(d=2, beta=beta).velocity(pk.sphere.from_angles([0.0, phi]))[1]
         speed = v @ [-math.sin(phi), math.cos(phi)]
-        assert speed == pytest.approx(-math.sin(phi) / (1 + math.exp(beta * (1 - math.cos(phi)))))
+        assert speed == pytest.approx(-weight * math.sin(phi))
 
 
 @pytest.mark.parametrize(
@@ -111,10 +97,12 @@ def test_two_tokens_pass_given_angles_at_the_knots(method, times):
     The larger β, the smaller the angles, or else the last moments would decide everything.
     """
     angles = 3.0 - np.cumsum([0.0, 0.25, 0.1, 0.05, 0.03, 0.02])[: len(times)]
-    beta = [
-        brentq(lambda b, i=i: math.log(duration(b, *angles[i : i + 2]) / np.diff(times)[i]), 0, 150)
-        for i in range(len(times) - 1)
-    ]
+
+    def too_long(beta, start, end, duration):
+        return math.log(TwoTokens("post", beta, start).time(end) / duration)
+
+    pieces = zip(angles, angles[1:], np.diff(times), strict=False)
+    beta = [brentq(too_long, 0, 150, args=piece) for piece in pieces]
     run = pk.simulate(
         pk.Attention(d=2),
         pk.sphere.from_angles([0.0, angles[0]]),

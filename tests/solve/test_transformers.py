@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 from support.common import slope, worst
-from support.steps import implicit_step
+from support.drift import Drift
+from support.steps import equal_steps, implicit_step
 from support.transformers import (
     NORMS,
     TwoTokens,
@@ -42,7 +43,7 @@ def test_all_solvers_agree(seed):
     state = random_state(model, 6, seed)
     radii = np.exp(state[:, model.d]) if model.radii else None
     t_end = 4.0 / model.rate
-    exact = by_dop853(model, state, t_end)
+    exact = by_dop853(model, state, [t_end])[0]
     methods = ("explicit", "implicit") if model.triangular else ("explicit",)
     for method in methods:
         run = pk.simulate(model, state[:, : model.d], t_end, radii=radii, method=method, tol=1e-9)
@@ -55,19 +56,12 @@ def test_all_solvers_agree(seed):
 @pytest.mark.parametrize("method", ["explicit", "implicit"])
 def test_kernels_take_the_steps_of_the_naive_integrators(method):
     """A part without a kernel sends the same model to the naive integrators."""
-
-    class Nothing(pk.Part, kind="nothing"):
-        rate = 0.0
-
-        def data(self):
-            return {}
-
-        def force(self, tokens, around):
-            return 0 * tokens
-
     heads = [pk.Head(d=3, beta=4.0), pk.Head.random(3, 2, seed=1, beta=2.0)]
     options = {"norm": "peri", "mlp": pk.MLP.random(3, seed=2, activation="silu")}
-    fast, slow = (pk.Transformer(heads, parts=parts, **options) for parts in ([], [Nothing()]))
+    fast, slow = (
+        pk.Transformer(heads, parts=parts, **options)
+        for parts in ([], [Drift((0.0, 0.0, 1.0), 0.0)])
+    )
     runs = [pk.simulate(model, X0, 5.0, method=method) for model in (fast, slow)]
     assert [run.stats.sums for run in runs] == ["direct", "naive"]
     assert abs(runs[0].stats.steps - runs[1].stats.steps) <= 2
@@ -80,12 +74,9 @@ def test_kernels_take_the_steps_of_the_naive_integrators(method):
 @pytest.mark.parametrize("norm", ["peri", "sqrt"])
 def test_order(norm, method, order):
     """With steps of equal size; √(t + 1) makes the flow depend on time."""
-    from parkade.engine.steps.clock import STEP
-    from parkade.engine.steps.integrator import Goal, Steps
     from parkade.engine.steps.methods import METHODS
     from parkade.solve.lowering.frame import transformer_frame
     from parkade.solve.lowering.lower import prepare_field
-    from parkade.solve.lowering.workspace import field_workspace
 
     model = pk.Transformer(
         [pk.Head(d=3, beta=3.0), pk.Head.random(3, seed=4)],
@@ -93,16 +84,11 @@ def test_order(norm, method, order):
         norm=norm,
     )
     state = random_state(model, 5, 6)
-    exact, engine = by_dop853(model, state, 1.0, 1e-13), METHODS[method]
+    (exact,) = by_dop853(model, state, [1.0], 1e-13)
     field = prepare_field(model, transformer_frame(model, long=False))
-    errors, counts = [], np.array([16, 32, 64])
-    for count in counts:
-        x, work = state.copy(), field_workspace(engine, field, *state.shape)
-        work.clock[STEP] = 1.0 / count
-        dense = np.empty((count, engine.dense, *state.shape))
-        steps = Steps(np.empty(count), np.empty((count, *state.shape)), dense)
-        assert engine.advance(field, (0,), x, work, Goal(1.0, 1e-6, fixed=True), steps) == count
-        errors.append(worst(x, exact))
+    counts = np.array([16, 32, 64])
+    ends = [equal_steps(METHODS[method], field, state, 1.0, count).tokens[-1] for count in counts]
+    errors = [worst(end, exact) for end in ends]
     assert slope(1 / counts, errors) == pytest.approx(order, abs=0.5)
 
 

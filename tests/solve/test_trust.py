@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-import mpmath as mp
 import numpy as np
 import pytest
+from support.hard import exact_first
 
 import parkade as pk
 from parkade.solve.lowering.frame import long_run_frame
@@ -89,12 +89,6 @@ def test_other_engines_notice_it_too(kind, method):
     assert expected < 40
 
 
-def exact_first_token(V, x, t):
-    with mp.workdps(60):
-        y = mp.expm(mp.matrix(V.tolist()) * t, method="taylor") * mp.matrix(x.tolist())
-        return pk.sphere.normalize(np.array([float(c / mp.norm(y)) for c in y]))
-
-
 @pytest.mark.parametrize("method", ["explicit", "implicit"])
 @pytest.mark.parametrize("seed", range(8))
 def test_a_first_token_on_a_computed_eigenvector(seed, method):
@@ -110,7 +104,7 @@ def test_a_first_token_on_a_computed_eigenvector(seed, method):
     with pytest.warns(pk.TrustWarning):
         run = pk.simulate(pk.Attention(V=V, beta=2.0), x0, t_end, method=method)
     for t in (0.5 * run.trusted_until, run.trusted_until):
-        expected = exact_first_token(V, x0[0], t)
+        expected = exact_first(V, x0[0], t)
         assert pk.sphere.distance(run.at(t)[0], expected) < 10 * TOL
 
 
@@ -191,7 +185,7 @@ def test_jordan_blocks_are_trusted_until_rounding_has_split_them(size, seed):
         run = pk.simulate(pk.Attention(V=V), x0, 1e4, method="implicit")
     t = run.trusted_until
     assert t > 10.0
-    assert pk.sphere.distance(run.at(t)[0], exact_first_token(V, x0[0], t)) < 10 * TOL
+    assert pk.sphere.distance(run.at(t)[0], exact_first(V, x0[0], t)) < 10 * TOL
 
 
 @pytest.mark.parametrize(("coupling", "trusted"), [(1e-9, np.inf), (1e-12, 1e6), (1e-13, 1e7)])

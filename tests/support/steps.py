@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from parkade.engine.field.field import Field
-from parkade.engine.steps import clock, field_stages
+from parkade.engine.steps import clock
 from parkade.engine.steps.explicit import EXPLICIT
 from parkade.engine.steps.implicit import IMPLICIT
 from parkade.engine.steps.integrator import Goal, Steps
 from parkade.engine.steps.tableau import RODAS4P
 from parkade.engine.system import SMALL_D, unrolled
+from parkade.solve.lowering.workspace import field_workspace
 
 
 def implicit_step(system, x, diagonal, t=0.0):
@@ -22,16 +23,10 @@ def implicit_step(system, x, diagonal, t=0.0):
 
     Velocities that are mostly rounding errors are kept as they are.
     """
-    n, columns = x.shape
-    if isinstance(system, Field):
-        work = field_stages.workspace(system, n, columns)
-    else:
-        stores = system.table is None
-        work = IMPLICIT.workspace(n, columns, causal=system.causal, stores=stores)
+    work, steps = memory(IMPLICIT, system, x), room(IMPLICIT, 1, x)
     work.clock[clock.TIME], work.clock[clock.STEP] = t, 1.0 / (RODAS4P.gamma * diagonal)
-    goal, room = Goal(np.inf, 1.0, fixed=True), _room(IMPLICIT, 1, x)
-    system = system._replace(floor=0.0)
-    assert IMPLICIT.advance(system, _dims(system, x), x.copy(), work, goal, room) == 1
+    goal, system = Goal(np.inf, 1.0, fixed=True), system._replace(floor=0.0)
+    assert IMPLICIT.advance(system, _dims(system, x), x.copy(), work, goal, steps) == 1
     return work
 
 
@@ -57,17 +52,34 @@ def right_sides(chart, u, diagonal, drift=0.0):
 
 def velocity_inside(system, x):
     """The velocity as an explicit step computes it: on one core, within the compiled engine."""
-    work = EXPLICIT.workspace(*x.shape, causal=system.causal)
-    room = _room(EXPLICIT, 0, x)
-    assert EXPLICIT.advance(system, _dims(system, x), x.copy(), work, Goal(1.0, 1.0), room) == 0
+    work, steps = memory(EXPLICIT, system, x), room(EXPLICIT, 0, x)
+    assert EXPLICIT.advance(system, _dims(system, x), x.copy(), work, Goal(1.0, 1.0), steps) == 0
     return work.stages[0]
+
+
+def equal_steps(engine, system, x, t_end, count):
+    """The results of `count` equal steps from `x` to t_end."""
+    work, steps = memory(engine, system, x), room(engine, count, x)
+    work.clock[clock.STEP] = t_end / count
+    goal = Goal(t_end, 1e-6, fixed=True)
+    assert engine.advance(system, _dims(system, x), x.copy(), work, goal, steps) == count
+    np.testing.assert_allclose(steps.times, np.linspace(0, t_end, count + 1)[1:], rtol=1e-14)
+    return steps
+
+
+def memory(engine, system, x):
+    """The workspace of a run of an engine from `x`; direct sums store all weights."""
+    if isinstance(system, Field):
+        return field_workspace(engine, system, *x.shape)
+    return engine.workspace(*x.shape, causal=system.causal, stores=system.table is None)
 
 
 def _dims(system, x):
     return unrolled(SMALL_D if isinstance(system, Field) else x.shape[1])
 
 
-def _room(engine, count, x):
+def room(engine, count, x):
+    """Empty arrays for the results of some steps of an engine."""
     return Steps(
         np.empty(count), np.empty((count, *x.shape)), np.empty((count, engine.dense, *x.shape))
     )

@@ -88,29 +88,32 @@ class TwoTokens:
     def time(self, angle):
         """When the angle is reached."""
 
-        def clock(phi):
+        def clock(log_phi):  # an angle may be exponentially small
+            phi = math.exp(log_phi)
             r = math.exp(self.log_radius(phi)) if self.norm in ("pre", "peri") else 1.0
             size = self.size(phi) if self.norm in ("peri", "ngpt") else 1.0
-            return r * size / (self.alpha * self.weight(phi) * math.sin(phi))
+            return r * size * phi / (self.alpha * self.weight(phi) * math.sin(phi))
 
-        passed = quad(clock, angle, self.start, epsabs=1e-12, epsrel=1e-12, limit=200)[0]
+        ends = math.log(angle), math.log(self.start)
+        passed = quad(clock, *ends, epsabs=1e-13, epsrel=1e-12, limit=500)[0]
         # For the root, ∫ dt/√(t+1) = 2 (√(t+1) − 1).
         return (1 + passed / 2) ** 2 - 1 if self.norm == "sqrt" else passed
 
 
-def by_dop853(model, state, t_end, tol=1e-11):
-    """The state at the end by SciPy's solver, with the naive change."""
+def by_dop853(model, state, times, tol=1e-11):
+    """The states at some times by SciPy's solver, with the naive change."""
     shape = state.shape
 
-    def rate(t, y):
-        y = y.reshape(shape).copy()
-        y[:, : model.d] /= np.linalg.norm(y[:, : model.d], axis=1, keepdims=True)
-        return np.asarray(model.change(y, t=t)).ravel()
+    def on_the_sphere(states):
+        states[..., : model.d] = pk.sphere.normalize(states[..., : model.d])
+        return states
 
-    end = solve_ivp(rate, (0, t_end), state.ravel(), method="DOP853", rtol=tol, atol=tol)
-    final = end.y[:, -1].reshape(shape)
-    final[:, : model.d] /= np.linalg.norm(final[:, : model.d], axis=1, keepdims=True)
-    return final
+    def rate(t, y):
+        return np.asarray(model.change(on_the_sphere(y.reshape(shape).copy()), t=t)).ravel()
+
+    span = 0, times[-1]
+    result = solve_ivp(rate, span, state.ravel(), "DOP853", times, rtol=tol, atol=tol)
+    return on_the_sphere(result.y.T.reshape(-1, *shape).copy())
 
 
 def assembled(model):

@@ -2,22 +2,14 @@ import math
 import warnings
 from contextlib import nullcontext
 
-import mpmath
 import numpy as np
 import pytest
 from scipy.linalg import block_diag
 from support.common import random_rotation
+from support.hard import exact_first
 
 import parkade as pk
 from parkade.theory import first_token
-
-
-def exact(V, x, t):
-    """e^{tV}x/|e^{tV}x| with enough digits that nothing cancels."""
-    with mpmath.workdps(60 + int(abs(t))):
-        y = mpmath.expm(mpmath.matrix(V.tolist()) * mpmath.mpf(float(t)), method="taylor")
-        y = y * mpmath.matrix(x.tolist())
-        return np.array([float(c / mpmath.norm(y)) for c in y])
 
 
 def jordan(k):
@@ -44,7 +36,7 @@ def test_against_many_digits(D, skew):
     x = pk.sphere.uniform(1, 3, seed=3)[0]
     times = [-3.0, 0.0, 0.1, 2.0, 30.0]
     path = first_token(V, x, times)
-    expected = np.array([exact(V, x, t) for t in times])
+    expected = np.array([exact_first(V, x, t) for t in times])
     assert np.abs(path - expected).max() < 1e-12
     assert np.allclose(np.linalg.norm(path, axis=1), 1, atol=1e-15)
 
@@ -85,18 +77,6 @@ def test_late_times_are_those_of_equal_eigenvalues_in_any_basis(k, t):
     assert np.abs(path[0] - W @ pk.sphere.normalize(z)).max() < 1e-12
 
 
-def squared(V, x, t):
-    """e^{tV}x/|e^{tV}x| by scaling and squaring with 200 digits, for large |t|·‖V‖."""
-    with mpmath.workdps(200):
-        halvings = max(0, math.ceil(math.log2(abs(t) * np.linalg.norm(V)))) + 5
-        power = mpmath.expm(mpmath.matrix(V.tolist()) * mpmath.mpf(t) / 2**halvings)
-        for _ in range(halvings):
-            power = power * power
-            power /= max(abs(entry) for entry in power)
-        y = power * mpmath.matrix(x.tolist())
-        return np.array([float(c / mpmath.norm(y)) for c in y])
-
-
 W = random_rotation(3, 5)
 TINY = np.diag([1.0, 1.0 - 1e-4, 1.0 + 2e-4]) + np.triu(np.ones((3, 3)), 1)
 NEARLY = {
@@ -120,7 +100,7 @@ def test_nearly_defective_matrices(case):
     V, x, t = NEARLY[case]
     V = np.array(V, dtype=float) if np.ndim(V) == 2 else np.diag(V).astype(float)
     x = pk.sphere.normalize(np.array(x, dtype=float))
-    assert np.abs(first_token(V, x, [t])[0] - squared(V, x, t)).max() < 1e-9
+    assert np.abs(first_token(V, x, [t])[0] - exact_first(V, x, t)).max() < 1e-9
 
 
 def test_a_path_that_cannot_be_known_is_warned_of():
@@ -156,7 +136,7 @@ def test_a_weak_block_is_right_or_warned_of(seed):
         path = first_token(V, x, [t])[0]
     assert all(issubclass(one.category, pk.TrustWarning) for one in caught)
     # A coupling of 2dε‖V‖ is taken for a rounding error, and there is nothing to say.
-    right = [squared(V, x, t)] + ([still] if w < 2e-15 else [])
+    right = [exact_first(V, x, t)] + ([still] if w < 2e-15 else [])
     assert caught or min(np.abs(path - one).max() for one in right) <= 1e-6
     if t * (1 + w * t) ** (len(V) - 1) < 1e8:  # rounding errors of V move it by less than 1e-7
         assert not caught
@@ -168,7 +148,7 @@ def test_weak_blocks_of_triangular_matrices_are_exact(w, lower):
     V = np.array([[1, w], [0, 1]])
     V, x = V.T if lower else V, np.array([0.6, 0.8])
     for t in [1.0, 1 / w, 1e30]:
-        assert np.abs(first_token(V, x, [t])[0] - squared(V, x, t)).max() < 1e-12
+        assert np.abs(first_token(V, x, [t])[0] - exact_first(V, x, t)).max() < 1e-12
 
 
 def test_what_moves_by_3e_7_is_right():
@@ -177,7 +157,7 @@ def test_what_moves_by_3e_7_is_right():
     V = turn @ np.array([[1, 3e-10], [0, 1]]) @ turn.T
     x = pk.sphere.from_angles([2.5])[0]
     t = 1 / 3e-10
-    assert np.abs(first_token(V, x, [t])[0] - squared(V, x, t)).max() < 1e-6
+    assert np.abs(first_token(V, x, [t])[0] - exact_first(V, x, t)).max() < 1e-6
 
 
 @pytest.mark.parametrize("skew", [False, True])
@@ -208,7 +188,7 @@ def test_a_close_eigenvalue_beside_equal_ones_is_warned_of():
 def test_a_late_turn_is_that_of_these_numbers():
     V = random_rotation(2, 3) @ np.array([[0.5, -1], [1.3, 0.4]]) @ random_rotation(2, 3).T
     x = np.array([0.6, 0.8])
-    assert np.abs(first_token(V, x, [1e12])[0] - squared(V, x, 1e12)).max() < 1e-12
+    assert np.abs(first_token(V, x, [1e12])[0] - exact_first(V, x, 1e12)).max() < 1e-12
 
 
 def test_it_is_the_simulated_first_token():

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.integrate import quad, solve_ivp
 from scipy.linalg import expm
 from scipy.optimize import brentq
 from support.common import EPS, random_model, random_rotation, slope, worst
+from support.steps import equal_steps
+from support.transformers import TwoTokens, by_dop853
 
 import parkade as pk
-from parkade.engine.steps.clock import STEP
 from parkade.engine.steps.explicit import EXPLICIT
-from parkade.engine.steps.integrator import Goal, Steps
-from parkade.engine.system import unrolled
 from parkade.solve.lowering.lower import prepare
 
 TOLERANCES = [1e-4, 1e-6, 1e-8, 1e-10]
@@ -35,32 +33,10 @@ def one_token(V, x0, t):
 def two_tokens(beta, x0, t):
     """V = I on the circle: the first token rests, the angle to the second by quadrature."""
     first, second = pk.sphere.angles(x0)
-    phi0 = second - first
-
-    def slowness(phi):  # −dt/dφ
-        return (1 + np.exp(beta * (1 - np.cos(phi)))) / np.sin(phi)
-
-    def passed(log_phi):  # in log φ: the angle ends exponentially small
-        def integrand(u):
-            return slowness(np.exp(u)) * np.exp(u)
-
-        return quad(integrand, log_phi, np.log(phi0), epsabs=1e-13, epsrel=1e-13)[0]
-
-    log_phi = brentq(lambda u: passed(u) - t, np.log(phi0) - t, np.log(phi0), xtol=1e-14)
+    two, start = TwoTokens("post", beta, second - first), np.log(second - first)
+    # In log φ: the angle ends exponentially small.
+    log_phi = brentq(lambda u: two.time(np.exp(u)) - t, start - t, start, xtol=1e-14)
     return pk.sphere.from_angles([first, first + np.exp(log_phi)])
-
-
-def fixed_steps(model, x0, t_end, steps):
-    """`steps` equal steps to t_end: their dense output and ends, (steps, …)."""
-    system, dims = prepare(model), unrolled(model.d)
-    x, work, goal = x0.copy(), EXPLICIT.workspace(*x0.shape, causal=True), Goal(t_end, 1e-6, True)
-    work.clock[STEP] = t_end / steps
-    times, tokens = np.empty(steps), np.empty((steps, *x0.shape))
-    dense = np.empty((steps, EXPLICIT.dense, *x0.shape))
-    count = EXPLICIT.advance(system, dims, x, work, goal, Steps(times, tokens, dense))
-    assert count == steps
-    np.testing.assert_allclose(times, np.linspace(0, t_end, steps + 1)[1:], rtol=1e-14)
-    return tokens, dense
 
 
 # Model, start, exact solution, horizon, and the largest step at which the order shows.
@@ -86,7 +62,8 @@ EXACT = {
 def test_global_error_is_of_order_five(case):
     model, x0, exact, t_end, largest = EXACT[case]
     steps = round(t_end / largest) * 2 ** np.arange(4)
-    errors = [worst(fixed_steps(model, x0, t_end, n)[0][-1], exact(x0, t_end)) for n in steps]
+    ends = [equal_steps(EXPLICIT, prepare(model), x0, t_end, n).tokens[-1] for n in steps]
+    errors = [worst(end, exact(x0, t_end)) for end in ends]
     assert min(errors) > 100 * EPS  # a slope of rounding errors would mean nothing
     assert slope(t_end / steps, errors) == pytest.approx(5, abs=0.3)
 
@@ -99,9 +76,8 @@ def test_dense_output_has_order_four(case, theta):
     sizes = largest / 2.0 ** np.arange(1, 5)
     errors = []
     for h in sizes:
-        tokens, dense = fixed_steps(model, x0, h, 1)
-        inside = np.empty_like(x0)
-        EXPLICIT.interpolate(theta, x0, tokens[0], dense[0], inside)
+        step, inside = equal_steps(EXPLICIT, prepare(model), x0, h, 1), np.empty_like(x0)
+        EXPLICIT.interpolate(theta, x0, step.tokens[0], step.dense[0], inside)
         errors.append(worst(inside, exact(x0, theta * h)))
     assert min(errors) > 10 * EPS
     assert slope(sizes, errors) > 4.7
@@ -134,19 +110,9 @@ def test_two_tokens_follow_the_quadrature(beta, tol):
 def reference(request):
     """64 tokens under random Q, K, V, and SciPy's DOP853 on the naive twin."""
     d = request.param
-    model = random_model(d, beta=4.0, seed=1)
-    x0 = pk.sphere.uniform(64, d, seed=3)
-    times = np.array([0.7, 2.1, 5.0])
-    solution = solve_ivp(
-        lambda t, y: model.velocity(y.reshape(64, d)).ravel(),
-        (0, 5.0),
-        x0.ravel(),
-        method="DOP853",
-        t_eval=times,
-        rtol=1e-12,
-        atol=1e-13,
-    )
-    return model, x0, times, solution.y.T.reshape(3, 64, d)
+    model, x0 = random_model(d, beta=4.0, seed=1), pk.sphere.uniform(64, d, seed=3)
+    times = [0.7, 2.1, 5.0]
+    return model, x0, times, by_dop853(model, x0, times, 1e-12)
 
 
 @pytest.mark.parametrize("tol", TOLERANCES)

@@ -4,34 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 from scipy.linalg import expm
-from support.common import random_model, random_rotation
+from support.common import random_model, random_rotation, slope, worst
 from support.marks import seeds
+from support.steps import equal_steps
+from support.transformers import TwoTokens, by_dop853
 
 import parkade as pk
-from parkade.engine.steps.clock import STEP
 from parkade.engine.steps.implicit import IMPLICIT
-from parkade.engine.steps.integrator import Goal, Steps
-from parkade.engine.system import unrolled
 from parkade.solve.lowering.lower import prepare
 from parkade.solve.options import Hooks, Options
 from parkade.solve.solver import Solver
-
-
-def fixed_steps(model, x0, t_end, count):
-    """Tokens after `count` equal steps, and in the middle of the last one."""
-    n, d = x0.shape
-    system, dims = prepare(model), unrolled(d)
-    x, work = x0.copy(), IMPLICIT.workspace(n, d, causal=model.mask == "causal")
-    goal, dense = Goal(t_end, 1e-6, True), np.empty((count, IMPLICIT.dense, n, d))
-    work.clock[STEP] = t_end / count
-    steps = Steps(np.empty(count), np.empty((count, n, d)), dense)
-    assert IMPLICIT.advance(system, dims, x, work, goal, steps) == count
-    before = x0 if count == 1 else steps.tokens[-2]
-    middle = np.empty_like(before)
-    IMPLICIT.interpolate(0.4, before, steps.tokens[-1], dense[-1], middle)
-    return x, middle
 
 
 @pytest.mark.parametrize("mask", ["causal", "full"])
@@ -39,37 +22,29 @@ def test_order_is_four(mask):
     model, x0 = random_model(3, seed=4, mask=mask), pk.sphere.uniform(6, 3, seed=3)
     exact = pk.simulate(model, x0, 1.0, tol=1e-13, method="explicit").final
     counts = np.array([16, 32, 64, 128])
-    errors = [np.abs(fixed_steps(model, x0, 1.0, c)[0] - exact).max() for c in counts]
-    slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
-    assert slope == pytest.approx(4, abs=0.3), errors
+    ends = [equal_steps(IMPLICIT, prepare(model), x0, 1.0, count).tokens[-1] for count in counts]
+    errors = [worst(end, exact) for end in ends]
+    assert slope(1 / counts, errors) == pytest.approx(4, abs=0.3), errors
 
 
 def test_dense_output_has_order_three_or_more():
     model, x0 = pk.Attention(d=3, beta=4.0), pk.sphere.uniform(10, 3, seed=1)
     reference = pk.simulate(model, x0, 2.0, tol=1e-13, method="explicit")
-    steps = np.array([0.2, 0.1, 0.05, 0.025])
-    errors = [np.abs(fixed_steps(model, x0, h, 1)[1] - reference.at(0.4 * h)).max() for h in steps]
+    sizes, errors = np.array([0.2, 0.1, 0.05, 0.025]), []
+    for h in sizes:
+        step, inside = equal_steps(IMPLICIT, prepare(model), x0, h, 1), np.empty_like(x0)
+        IMPLICIT.interpolate(0.4, x0, step.tokens[0], step.dense[0], inside)
+        errors.append(worst(inside, reference.at(0.4 * h)))
     # One step: a continuous extension of order p has a local error of h^{p+1}.
-    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] > 3.7, errors
+    assert slope(sizes, errors) > 3.7, errors
 
 
 @pytest.fixture(scope="module")
 def dop853():
     """A model, a start, three times, and where the tokens are then."""
-    d, n = 3, 24
-    model, x0 = random_model(d, seed=5), pk.sphere.uniform(n, d, seed=6)
-    times = np.array([0.5, 3.0, 20.0])
-    solution = solve_ivp(
-        # Off the sphere the field is f(x/|x|), or rounding would grow where V is negative.
-        lambda t, y: model.velocity(pk.sphere.normalize(y.reshape(n, d))).ravel(),
-        (0, 20),
-        x0.ravel(),
-        method="DOP853",
-        rtol=1e-12,
-        atol=1e-13,
-        t_eval=times,
-    )
-    return model, x0, times, solution.y.T.reshape(-1, n, d)
+    model, x0 = random_model(3, seed=5), pk.sphere.uniform(24, 3, seed=6)
+    times = [0.5, 3.0, 20.0]
+    return model, x0, times, by_dop853(model, x0, times, 1e-12)
 
 
 @pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-8])
@@ -117,30 +92,17 @@ def test_circle_reaches_the_first_token_by_the_same_merges(seed):
 
 
 def test_two_tokens_meet_when_quadrature_says():
-    # φ' = −w sin φ/(1 + w), w = e^{β(cos φ − 1)}: at β = 100 from φ = 2 this takes 1e59.
-    beta, start, end = 100.0, 2.0, 1.0
-
-    def rate(phi):
-        w = np.exp(beta * (np.cos(phi) - 1))
-        return (1 + w) / (w * np.sin(phi))
-
-    # The integrand falls by e^{β sin φ}: substitute its logarithm's scale by many panels.
-    nodes, weights = np.polynomial.legendre.leggauss(40)
-    edges = np.linspace(end, start, 401)
-    mid, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
-    t = np.sum(half[:, None] * weights * rate(mid[:, None] + half[:, None] * nodes))
-    x0 = pk.sphere.from_angles([0.0, start])
-    run = pk.simulate(pk.Attention(d=2, beta=beta), x0, 10 * t, tol=1e-8)
+    # At β = 100 from φ = 2 this takes 1e59.
+    two, end = TwoTokens("post", 100.0, 2.0), 1.0
+    t = two.time(end)
+    run = pk.simulate(
+        pk.Attention(d=2, beta=100.0), pk.sphere.from_angles([0.0, 2.0]), 10 * t, tol=1e-8
+    )
     assert t > 1e58
     assert pk.sphere.distance(*run.at(t * 0.999)) > end
     assert pk.sphere.distance(*run.at(t * 1.001)) < end
     # Half-way in time the token has hardly left: compare the distance, which is smooth there.
-    half_way = pk.sphere.distance(*run.at(t / 2))
-    remaining = t / 2
-    edges = np.linspace(half_way, start, 101)
-    mid, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
-    passed = np.sum(half[:, None] * weights * rate(mid[:, None] + half[:, None] * nodes))
-    assert passed == pytest.approx(remaining, rel=1e-5)
+    assert two.time(pk.sphere.distance(*run.at(t / 2))) == pytest.approx(t / 2, rel=1e-5)
 
 
 def test_an_almost_antipodal_token_leaves_and_an_exact_one_does_not_stall():

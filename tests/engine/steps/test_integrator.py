@@ -8,19 +8,14 @@ import sys
 import numpy as np
 import pytest
 from support.common import random_model
+from support.steps import memory, room
 
 import parkade as pk
 from parkade.engine.steps import clock
-from parkade.engine.steps.integrator import Goal, Steps
+from parkade.engine.steps.integrator import Goal
 from parkade.engine.steps.methods import METHODS
 from parkade.engine.system import unrolled
 from parkade.solve.lowering.lower import prepare
-
-
-def room(integrator, count, n, d):
-    """Empty arrays for a few steps."""
-    dense = np.empty((count, integrator.dense, n, d))
-    return Steps(np.empty(count), np.empty((count, n, d)), dense)
 
 
 def test_methods_go_by_their_names():
@@ -40,8 +35,8 @@ def test_a_run_by_hand_is_that_of_simulate(name, mask):
     model = pk.Attention(d, beta=9.0, mask=mask)  # V = I, so that its frame is the usual one
     expected = pk.simulate(model, pk.sphere.uniform(n, d, seed=1), 2.0, method=name, sums="direct")
     system, dims, x = prepare(model), unrolled(d), expected.tokens[0].copy()
-    work, goal = integrator.workspace(n, d, causal=mask == "causal"), Goal(2.0, 1e-6)
-    steps = room(integrator, 1000, n, d)
+    work, goal = memory(integrator, system, x), Goal(2.0, 1e-6)
+    steps = room(integrator, 1000, x)
     count = integrator.advance(system, dims, x, work, goal, steps)
     assert count == expected.stats.steps
     assert work.clock[clock.TIME] == 2.0
@@ -58,8 +53,8 @@ def test_all_cores_give_the_same_bits():
     system, x0 = prepare(random_model(d, seed=2)), pk.sphere.uniform(n, d, seed=2)
     runs = []
     for advance in (integrator.advance, integrator.advance_on_all_cores):
-        x, work, goal = x0.copy(), integrator.workspace(n, d, causal=True), Goal(1.0, 1e-6)
-        steps = room(integrator, 3, n, d)
+        x, work, goal = x0.copy(), memory(integrator, system, x0), Goal(1.0, 1e-6)
+        steps = room(integrator, 3, x)
         assert advance(system, unrolled(d), x, work, goal, steps) == 3
         runs.append(steps)
     for one, other in zip(*runs, strict=True):

@@ -7,25 +7,24 @@ import functools
 import numpy as np
 import pytest
 from support.harmonics import place, systems, values
+from support.steps import memory, room
 
 import parkade as pk
 from parkade.engine.compile import threads
 from parkade.engine.steps.clock import STEP
 from parkade.engine.steps.implicit import IMPLICIT
-from parkade.engine.steps.integrator import Goal, Steps
+from parkade.engine.steps.integrator import Goal
 from parkade.engine.steps.stages import BLOCK
 from parkade.engine.sums.running import GROUP
 from parkade.engine.system import unrolled
 
 
-def steps(advance, system, x0, count, stores=False):
+def steps(advance, system, x0, count):
     """The results of `advance` for a few steps from x0."""
-    n, d = x0.shape
-    x, work = x0.copy(), IMPLICIT.workspace(n, d, causal=True, stores=stores)
-    goal, dense = Goal(10.0, 1e-6), np.empty((count, IMPLICIT.dense, n, d))
+    work, taken = memory(IMPLICIT, system, x0), room(IMPLICIT, count, x0)
     work.clock[STEP] = 0.05
-    taken = Steps(np.empty(count), np.empty((count, n, d)), dense)
-    assert advance(system, unrolled(d), x, work, goal, taken) == count
+    dims, goal = unrolled(x0.shape[1]), Goal(10.0, 1e-6)
+    assert advance(system, dims, x0.copy(), work, goal, taken) == count
     return taken
 
 
@@ -58,7 +57,7 @@ def test_what_is_carried_from_block_to_block_is_right(d):
     n = BLOCK + 300
     x = place("clustered", n, d)
     direct, fast = systems(pk.Attention(beta=9.0, V=values("diag", d)), n)
-    _, expected, _ = steps(IMPLICIT.advance, direct, x, 1, stores=True)
+    _, expected, _ = steps(IMPLICIT.advance, direct, x, 1)
     _, result, _ = steps(IMPLICIT.advance, fast, x, 1)
     assert np.abs(result - expected).max() < 1e-9
     assert np.abs(result[-1, BLOCK:] - x[BLOCK:]).max() > 1e-3  # they do move
