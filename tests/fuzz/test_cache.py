@@ -9,37 +9,27 @@ import sys
 
 import numpy as np
 import pytest
+from support.damage import DAMAGES, flip
 
 from parkade.engine.compile import cache, jit
 
 CASES = int(os.environ.get("PARKADE_FUZZ", "60"))
 
 
-def flip(rng, path, other):
-    data = bytearray(path.read_bytes())
-    for _ in range(rng.integers(1, 4)):
-        data[rng.integers(len(data))] ^= 1 << rng.integers(8)
-    path.write_bytes(data)
+def inside(kind):
+    """Damage of this kind to the bytes of the first file."""
 
+    def damage(rng, path, other):
+        data = bytearray(path.read_bytes())
+        kind(data, rng)
+        path.write_bytes(data)
 
-def truncate(rng, path, other):
-    os.truncate(path, rng.integers(path.stat().st_size))
+    damage.__name__ = kind.__name__
+    return damage
 
 
 def empty(rng, path, other):
     os.truncate(path, 0)
-
-
-def grow(rng, path, other):
-    with path.open("ab") as file:
-        file.write(rng.bytes(rng.integers(1, 100)))
-
-
-def zero(rng, path, other):
-    data = bytearray(path.read_bytes())
-    begin, length = rng.integers(len(data)), rng.integers(1, 4096)
-    data[begin : begin + length] = bytes(len(data[begin : begin + length]))
-    path.write_bytes(data)
 
 
 def delete(rng, path, other):
@@ -67,25 +57,15 @@ def dangling_link(rng, path, other):
     path.symlink_to("nowhere")
 
 
-DAMAGES = (
-    flip,
-    truncate,
-    empty,
-    grow,
-    zero,
-    delete,
-    swap,
-    copy,
-    replace_by_directory,
+KINDS = (
+    *map(inside, [*DAMAGES, flip, flip]), empty, delete, swap, copy, replace_by_directory,
     dangling_link,
-)
+)  # fmt: skip
 
 
 def case(number):
     """Random numbers and a kind of damage, most often a flip."""
-    rng = np.random.default_rng((5, number))
-    kinds = (*DAMAGES, flip, flip)
-    return rng, kinds[number % len(kinds)]
+    return np.random.default_rng((5, number)), KINDS[number % len(KINDS)]
 
 
 def test_damage_is_found(tmp_path):

@@ -11,6 +11,7 @@ import json
 
 import numpy as np
 import pytest
+from support.damage import outcome
 from support.marks import many
 
 import parkade as pk
@@ -152,21 +153,20 @@ def hostile(case):
     return story, data
 
 
+def use(folder):
+    """Encode and decode some texts with the tokenizer of a folder."""
+    made = tokens.of_folder(folder)
+    for text in TEXTS:
+        ids = made.encode(text)
+        assert all(type(i) is int and i >= 0 for i in ids)
+        assert isinstance(made.decode(ids), str)
+        assert all(isinstance(made.word(i), str) for i in ids[:9])
+
+
 def tried(folder, data, story):
-    """Whether a tokenizer works, and else the sentence; what else happens is an error."""
+    """Try a tokenizer: the sentence by which it is refused, or none."""
     (folder / "tokenizer.json").write_bytes(data)
-    try:
-        made = tokens.of_folder(folder)
-        for text in TEXTS:
-            ids = made.encode(text)
-            assert all(type(i) is int and i >= 0 for i in ids), story
-            assert isinstance(made.decode(ids), str), story
-            assert all(isinstance(made.word(i), str) for i in ids[:9]), story
-    except pk.InputError as error:
-        sentence = str(error)
-    else:
-        return ""
-    assert "\n" not in sentence, story
+    _, sentence = outcome(story, use, folder, refusal=pk.InputError)
     assert len(sentence) < 1000, story
     return sentence
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -83,11 +82,10 @@ def check(number):
     return ""
 
 
+@pytest.mark.filterwarnings("ignore::parkade.TrustWarning")
 @pytest.mark.parametrize("first", range(0, CASES, GROUP))
 def test_transformers(first):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pk.TrustWarning)
-        wrong = {i: said for i in range(first, min(CASES, first + GROUP)) if (said := check(i))}
+    wrong = {i: said for i in range(first, min(CASES, first + GROUP)) if (said := check(i))}
     assert not wrong
 
 
