@@ -22,16 +22,21 @@ KNOTS = pk.Schedule([0, 2, 5, 5.5], [4, 1, 9, 0])
 # --- a constant β ------------------------------------------------------------------------
 
 
+MODELS = [
+    (pk.Attention(d=2, beta=16.0), 30, 50.0),
+    (pk.Attention(d=2, beta=16.0), 30, 1e30),
+    (pk.Attention(d=2, beta=9.0), 300, 1e6),  # harmonic sums
+    (pk.Attention(V=[[1, -1], [1, 1]], beta=4.0), 20, 1e5),  # in a rotating frame
+    (pk.Transformer([pk.Head(d=2, beta=4.0), pk.Head(V=[1, 0], beta=4.0)]), 8, 1e4),  # naive
+]
+
+
 @pytest.mark.parametrize(
     ("model", "n", "t_end"),
     [
-        (pk.Attention(d=2, beta=16.0), 30, 50.0),
-        (pk.Attention(d=2, beta=16.0), 30, 1e30),
-        (pk.Attention(d=2, beta=9.0), 300, 1e6),  # harmonic sums
+        *MODELS,
         (pk.Attention(d=3, beta=9.0, mask="full"), 20, 1e4),
-        (pk.Attention(V=[[1, -1], [1, 1]], beta=4.0), 20, 1e5),  # in a rotating frame
         (random_model(9, beta=2.0, seed=1), 20, 1e4),  # with BLAS
-        (pk.Transformer([pk.Head(d=2, beta=4.0), pk.Head(V=[1, 0], beta=4.0)]), 8, 1e4),  # naive
     ],
 )
 def test_one_piece_has_the_bits_of_a_plain_run(model, n, t_end):
@@ -49,13 +54,9 @@ def test_one_piece_has_the_bits_of_a_plain_run(model, n, t_end):
 @pytest.mark.parametrize(
     ("model", "n", "t_end"),
     [
-        (pk.Attention(d=2, beta=16.0), 30, 50.0),
-        (pk.Attention(d=2, beta=16.0), 30, 1e30),
-        (pk.Attention(d=2, beta=9.0), 300, 1e6),
-        (pk.Attention(V=[[1, -1], [1, 1]], beta=4.0), 20, 1e5),
+        *MODELS,
         (pk.Attention(V=[[1, 1], [0, 1]], beta=4.0), 20, 1e8),  # defective: like 1/t
         (pk.Attention(V=[1, 1, -1], beta=9.0), 20, 1e20),
-        (pk.Transformer([pk.Head(d=2, beta=4.0), pk.Head(V=[1, 0], beta=4.0)]), 8, 1e4),
     ],
 )
 def test_pieces_with_the_same_beta_are_one_run(model, n, t_end):

@@ -291,11 +291,6 @@ def test_an_antipodal_pair_does_not_move(mask):
     assert np.array_equal(run.final, x0)
 
 
-def test_zero_value_matrix_moves_nothing():
-    run = pk.simulate(pk.Attention(3, V=0.0), X0, 1e3)
-    assert worst(run.final, X0) <= 4 * EPS
-
-
 def test_one_token_alone_rests_under_the_identity():
     x0 = pk.sphere.uniform(1, 3, seed=4)
     assert np.array_equal(pk.simulate(pk.Attention(3), x0, 1e6).final, x0)

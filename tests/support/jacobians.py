@@ -1,4 +1,4 @@
-"""Tangent bases and inverted blocks, for tests of the Jacobian."""
+"""Tangent bases, inverted blocks and differences, for tests of the Jacobian."""
 
 from __future__ import annotations
 
@@ -22,3 +22,8 @@ def inverse_columns(blocks, shift):
     out = np.empty((count, size, -(-size // simd.WIDTH) * simd.WIDTH))
     small_matrices.invert(blocks, shift, out)
     return out
+
+
+def fourth_order(function, h):
+    """The derivative at zero by differences of fourth order."""
+    return (8 * (function(h) - function(-h)) - function(2 * h) + function(-2 * h)) / (12 * h)

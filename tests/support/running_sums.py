@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 from parkade.engine.compile.jit import interpreted
 from parkade.engine.sums.basis import DIMENSIONS
 from parkade.engine.sums.running import CHUNK, Chunk, Running
-from parkade.engine.sums.series import SERIES
+from support.harmonics import series_table
 
 N = 300
-
-
-@functools.cache
-def table(d, beta, tail):
-    """A table of `SERIES`, once for all tests."""
-    return SERIES[d].table(beta, tail)
+CONFIGURATIONS = ["random", "cluster", "near a pole", "poles", "antipodal", "equator"]
 
 
 def unit(v):
@@ -70,7 +63,7 @@ class Sums:
 
     def __init__(self, d, beta, tail=1e-15):
         self.d, self.engine = d, DIMENSIONS[d]
-        self.running = nothing_yet(d, table(d, beta, tail))
+        self.running = nothing_yet(d, series_table(d, beta, tail))
         self.table, self.state = self.running.table, self.running.state
 
     def add(self, x, mass, lo=0, hi=None):

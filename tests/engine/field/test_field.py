@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.common import worst
+from support.jacobians import fourth_order
 from support.steps import implicit_step, right_sides, solutions, velocity_inside
 from support.transformers import random_state, random_transformer
 
@@ -164,11 +165,6 @@ class Chart:
         """The Jacobian by differences of fourth order."""
         units = np.eye(self.basis[..., 0, :].size)
         return np.array([fourth_order(lambda s, e=e: self.flow(s * e, t), h) for e in units]).T
-
-
-def fourth_order(function, h):
-    """The derivative at zero by differences of fourth order."""
-    return (8 * (function(h) - function(-h)) - function(2 * h) + function(-2 * h)) / (12 * h)
 
 
 def assert_solves(model, state, t=0.0, h=1e-4):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.jacobians import tangent_bases
+from support.common import random_model
+from support.jacobians import fourth_order, tangent_bases
 from support.steps import implicit_step, right_sides, solutions
 
 import parkade as pk
@@ -12,11 +13,6 @@ from parkade.solve.lowering.lower import prepare
 
 SHIFTS = np.array([2.0, 4.0, 8.0])
 """In units of the norm of J: shorter steps would show less of J, longer ones go too far."""
-
-
-def random_model(d: int, seed: int, mask: str = "causal", beta: float = 3.0) -> pk.Attention:
-    Q, K, V = np.random.default_rng(seed).normal(size=(3, d, d))
-    return pk.Attention(beta=beta, Q=Q, K=K, V=V, mask=mask)  # type: ignore[arg-type]
 
 
 def chart_field(model, x, frozen=None, weights=None):
@@ -35,14 +31,10 @@ def chart_field(model, x, frozen=None, weights=None):
     return field
 
 
-def finite_differences(field, size, h=1e-5):
-    columns = []
-    for i in range(size):
-        z = np.zeros(size)
-        z[i] = h
-        # Fourth order: the error is about h^4 plus rounding over h, so 1e-10 here.
-        columns.append((8 * (field(z) - field(-z)) - field(2 * z) + field(-2 * z)) / (12 * h))
-    return np.array(columns).T
+def finite_differences(field, size):
+    """The Jacobian at zero; the error is about h^4 plus rounding over h, so 1e-10."""
+    units = np.eye(size)
+    return np.array([fourth_order(lambda s, e=e: field(s * e), 1e-5) for e in units]).T
 
 
 def assert_solves(work, field, jacobian, x, shift):
@@ -63,7 +55,7 @@ def assert_solves(work, field, jacobian, x, shift):
 @pytest.mark.parametrize("d", [2, 3, 5, 9])
 def test_causal_jacobian_against_finite_differences(d, plain):
     n = 7
-    model, x = random_model(d, d), pk.sphere.uniform(n, d, seed=d)
+    model, x = random_model(d, 3.0, seed=d), pk.sphere.uniform(n, d, seed=d)
     if plain:  # matrix products are left out where V or KᵀQ is a multiple of I
         model = pk.Attention(d, beta=3.0, Q=2.0, V=-1.5)
     field = chart_field(model, x)
@@ -78,7 +70,7 @@ def test_causal_jacobian_against_finite_differences(d, plain):
 @pytest.mark.parametrize("mask", ["causal", "full"])
 def test_jacobian_with_frozen_tokens_and_as_one_matrix(mask):
     n, d = 6, 3
-    model, x = random_model(d, 1, mask), pk.sphere.uniform(n, d, seed=1)
+    model, x = random_model(d, 3.0, 1, mask), pk.sphere.uniform(n, d, seed=1)
     frozen, weights = pk.sphere.uniform(3, d, seed=2), np.array([1.0, 2.5, 4.0])
     field = chart_field(model, x, frozen, weights)
     jacobian = finite_differences(field, n * (d - 1))
@@ -92,7 +84,7 @@ def test_jacobian_with_frozen_tokens_and_as_one_matrix(mask):
 
 def test_scores_too_large_for_exp_are_shifted():
     d, n = 3, 20
-    model, x = random_model(d, 4, beta=1e4), pk.sphere.uniform(n, d, seed=4)
+    model, x = random_model(d, 1e4, seed=4), pk.sphere.uniform(n, d, seed=4)
     lin = implicit_step(prepare(model), x, 1.0).lin
     assert np.isfinite(lin.weights).all()
     np.testing.assert_allclose(lin.velocity, model.velocity(x), atol=1e-9)

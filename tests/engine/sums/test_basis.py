@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.common import EPS
-from support.running_sums import N, Sums, direct, errors, tokens, unit
+from support.marks import both
+from support.running_sums import CONFIGURATIONS, N, Sums, direct, errors, tokens, unit
 
 from parkade.engine.compile.jit import interpreted, njit
 from parkade.engine.sums import basis, fourier, legendre
@@ -16,9 +17,6 @@ from parkade.engine.sums.running import CHUNK, FOLD, Chunk
 from parkade.engine.sums.series import SERIES
 
 BETAS = [0.01, 1.0, 9.0, 64.0, 256.0]
-CONFIGURATIONS = ["random", "cluster", "near a pole", "poles", "antipodal", "equator"]
-
-both = pytest.mark.parametrize("d", [2, 3])
 
 
 @both

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import mpmath
 import numpy as np
 import pytest
 from support.common import EPS
+from support.hard import exact_velocity
 from support.harmonics import ACCURACY, lone_pair, place, series_table, systems, values
 from support.marks import betas, both, masks
 
@@ -14,19 +14,6 @@ from parkade.engine.flow.velocity import velocity
 from parkade.engine.sums import harmonic, pairwise
 from parkade.engine.system import unrolled
 from parkade.solve.lowering.lower import prepare
-
-
-def exact_velocity(model, x, k):
-    """The definition with V = I for one token among those before it, in 200 digits."""
-    with mpmath.workdps(200):
-        rows = [[mpmath.mpf(float(c)) for c in row] for row in x[: k + 1]]
-        rows = [[c / mpmath.norm(row) for c in row] for row in rows]
-        own = rows[-1]
-        query = [mpmath.fdot(row, own) for row in (model.beta * model.product).tolist()]
-        weights = [mpmath.exp(mpmath.fdot(query, row)) for row in rows]
-        pull = [mpmath.fdot(weights, column) for column in zip(*rows, strict=True)]
-        along, total = mpmath.fdot(pull, own), mpmath.fsum(weights)
-        return np.array([float((p - along * c) / total) for p, c in zip(pull, own, strict=True)])
 
 
 def tilted(d, angle):
@@ -50,11 +37,11 @@ def tilted(d, angle):
 def test_a_lone_token_has_its_force_to_all_digits(tilt, beta, angle, large, small, pull, d):
     x, model = lone_pair(d, angle), pk.Attention(d, beta, Q=tilted(d, 0.1) if tilt else 1.0)
     fast = velocity(systems(model, len(x))[1], x)
-    exact = exact_velocity(model, x, len(x) - 2)
+    exact = exact_velocity(model, x[:-1])
     assert small < np.linalg.norm(exact) < large
     # Scores of up to 2β, each good to a few EPS.
     assert np.linalg.norm(fast[-2] - exact) <= 1e-12 * np.linalg.norm(exact)
-    follower = exact_velocity(model, x, len(x) - 1)
+    follower = exact_velocity(model, x)
     assert np.linalg.norm(follower) > pull
     assert np.linalg.norm(fast[-1] - follower) <= ACCURACY
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import mpmath
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.common import EPS, random_model, random_rotation, worst
+from support.hard import exact_velocity
 from support.steps import velocity_inside
 
 import parkade as pk
@@ -93,25 +93,6 @@ def test_shifted_sums_stay_finite(d):
 # --- forces far below rounding -----------------------------------------------------------
 
 
-def exact_velocity_of_last(model, tokens, frozen=(), weights=()):
-    """The definition for the last token, in 700 digits: enough for forces of e^-1400."""
-    with mpmath.workdps(700):
-        x = [mpmath.matrix([mpmath.mpf(float(c)) for c in row]) for row in [*tokens, *frozen]]
-        x = [row / mpmath.norm(row) for row in x]
-        last = x[len(tokens) - 1]
-        a = mpmath.matrix(model.K.T.tolist()) * mpmath.matrix(model.Q.tolist()) * last
-        factors = [mpmath.mpf(1)] * len(tokens) + [mpmath.mpf(float(w)) for w in weights]
-        p = [
-            f * mpmath.exp(model.beta * mpmath.fdot(a, y)) for f, y in zip(factors, x, strict=True)
-        ]
-        pull = mpmath.matrix(model.d, 1)
-        for w, y in zip(p, x, strict=True):
-            pull += w / mpmath.fsum(p) * y
-        pull = mpmath.matrix(model.V.tolist()) * pull
-        pull -= mpmath.fdot(last, pull) * last
-        return np.array([float(c) for c in pull])
-
-
 def lone_leader(d, angle, n=20, seed=4):
     """n−1 tokens within 0.05 of a pole, and a last one at `angle` from it."""
     rng = np.random.default_rng(seed)
@@ -130,7 +111,7 @@ def lone_leader(d, angle, n=20, seed=4):
 def test_tiny_forces_keep_their_relative_precision(d, beta, angle, size):
     model = pk.Attention(d, beta)
     x = lone_leader(d, angle)
-    exact = exact_velocity_of_last(model, x)
+    exact = exact_velocity(model, x)
     assert np.linalg.norm(exact) < size
     fast = velocity(prepare(model), x)[-1]
     # Scores are 2β at most and good to a few EPS each; d adds to the number of roundings.
@@ -142,7 +123,7 @@ def test_tiny_forces_of_frozen_tokens_keep_their_relative_precision(d):
     model = pk.Attention(d, 300.0)
     x = lone_leader(d, 0.97)
     frozen, weights = x[:-1], np.linspace(1, 9, len(x) - 1)
-    exact = exact_velocity_of_last(model, x[-1:], frozen, weights)
+    exact = exact_velocity(model, x[-1:], frozen, weights)
     fast = velocity(prepare(model, frozen, weights), x[-1:])[-1]
     assert np.linalg.norm(fast - exact) <= 8 * d * 300 * EPS * np.linalg.norm(exact)
 

@@ -8,7 +8,7 @@ from support.common import EPS
 from support.harmonics import any_queries, systems
 from support.marks import both
 from support.query_sums import At, no_queries
-from support.running_sums import N, errors, tokens, unit
+from support.running_sums import CONFIGURATIONS, N, errors, tokens, unit
 
 from parkade.engine.compile.simd import MAX_SCORE
 from parkade.engine.sums import harmonic, queries
@@ -16,7 +16,6 @@ from parkade.engine.sums.running import CHUNK, Chunk
 from parkade.engine.system import LOG2E, unrolled
 
 LENGTHS = [0.02, 1.0, 9.0, 64.0]
-CONFIGURATIONS = ["random", "cluster", "near a pole", "poles", "antipodal", "equator"]
 
 
 def asked(system, x):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import mpmath
 import numpy as np
-import pytest
 from support.common import EPS
+from support.marks import both
 from support.running_sums import Sums, unit
 
 from parkade.engine.sums.running import close_group, fold
-
-both = pytest.mark.parametrize("d", [2, 3])
 
 
 @both
