@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import numpy as np
 
@@ -38,3 +39,11 @@ def slope(steps, errors):
 def without_patience(said):
     """The output without the line about compiling that slow machines print."""
     return re.sub(r"^parkade: compiling .*\n", "", said, flags=re.MULTILINE)
+
+
+def until(true, seconds=300):
+    """Wait until a function returns true."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come true"
+        time.sleep(0.01)

@@ -13,7 +13,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -187,14 +186,6 @@ def post(path, length, *headers):
     """The head of a request with a body of JSON of some bytes."""
     usual = ["Host: 127.0.0.1", "Content-Type: application/json", f"Content-Length: {length}"]
     return "\r\n".join([f"POST {path} HTTP/1.1", *usual, *headers, "\r\n"])
-
-
-def until(true, seconds=LONG):
-    """Wait until a function returns true."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come true"
-        time.sleep(0.01)
 
 
 def refused(response, status, sentence, field=None):

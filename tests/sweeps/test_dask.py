@@ -6,23 +6,14 @@ import importlib.util
 import json
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
+from support.common import until
 
 # Not importorskip: each worker of pytest would import it, and only processes of tests need it.
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None, reason="needs parkade[cluster]"
 )
-
-
-def wait_for(path: Path) -> None:
-    for _ in range(3000):
-        if path.exists() and path.read_text().strip():
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"{path} did not come")
 
 
 @pytest.fixture
@@ -49,11 +40,6 @@ main()
 """
 
 
-def sweep(file: Path, address: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", SWEEP, "sweep", str(file), "--scheduler", address]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
 def test_a_scheduler_that_dies_is_one_sentence(file, tmp_path):
     contact = tmp_path / "scheduler.json"
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0"]
@@ -61,9 +47,12 @@ def test_a_scheduler_that_dies_is_one_sentence(file, tmp_path):
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, **quiet) as scheduler:
         try:
-            wait_for(contact)
+            until(lambda: contact.exists() and contact.read_text().strip())
             # There are no workers, so the batches wait.
-            running = sweep(file, json.loads(contact.read_text())["address"])
+            address = json.loads(contact.read_text())["address"]
+            command = [sys.executable, "-c", SWEEP, "sweep", str(file), "--scheduler", address]
+            pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+            running = subprocess.Popen(command, **pipes, text=True)
             assert running.stdout.readline() == "waiting\n"
         finally:
             scheduler.kill()

@@ -7,7 +7,7 @@ import pytest
 
 import parkade as pk
 from parkade.base.errors import InputError
-from parkade.sweeps import request
+from parkade.sweeps.recipe import Recipe
 
 SMALL = {"d": 2, "beta": 4.0, "n": 6, "runs": 4, "t_end": 0.5, "times": [0.0, 0.25, 0.5]}
 
@@ -30,16 +30,11 @@ def test_noise_is_an_axis_and_workers_do_not_matter(tmp_path):
 
 
 def test_a_run_of_an_ensemble_can_be_repeated():
-    parameters = {name: value for name, value in SMALL.items() if name in ("d", "beta", "n")}
-    settings = {
-        "runs": 4, "t_end": 0.5, "seed": 0, "times": [0.5], "measure": "final", "radius": None,
-        "tol": None, "batch": None, "sums": "auto",
-    }  # fmt: skip
-    recipe = request.make(None, {**parameters, "noise": 4.0}, settings)
+    result = pk.ensemble(**SMALL | {"times": [0.5]}, noise=4.0, measure="final")
+    recipe = Recipe.from_json(result.attrs["recipe"])
     assert recipe.tol == 1e-3
     one = recipe.simulation(2)
     run = pk.simulate(one.model, one.tokens, 0.5, seed=one.seed, times=[0.0, 0.5])
-    result = pk.ensemble(**SMALL | {"times": [0.5]}, noise=4.0, measure="final")
     np.testing.assert_array_equal(result.final.isel(run=2), run.final)
 
 

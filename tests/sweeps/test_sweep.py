@@ -25,10 +25,9 @@ times = {from = 0.5, to = 5, count = 3}
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.toml").write_text(SMALL)
-    return tmp_path
+def here(here):
+    (here / "small.toml").write_text(SMALL)
+    return here
 
 
 def invoke(*args):

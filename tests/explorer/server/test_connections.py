@@ -14,7 +14,8 @@ import weakref
 
 import httpx
 import pytest
-from support.explorer import connected, explore, port_of, post, received, serving, until
+from support.common import until
+from support.explorer import connected, explore, port_of, post, received, serving
 
 from parkade.base.progress import tell
 from parkade.explorer.server import app, connections, recent

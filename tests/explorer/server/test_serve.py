@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+from support.common import until
 from support.explorer import (
     ENDLESS,
     LONG,
@@ -27,7 +28,6 @@ from support.explorer import (
     post,
     received,
     serving,
-    until,
     wait_for,
 )
 
