@@ -34,15 +34,8 @@ def bar(
     if instead is not None or not show:
         yield instead or (_reminder() if remind else lambda fraction: None)
         return
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     console = Console(stderr=True)
     if console.is_jupyter:  # where rich needs ipywidgets, and warns at every step without them
@@ -53,14 +46,14 @@ def bar(
             end()
         return
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("ETA"),
-        TimeRemainingColumn(),
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        rich.TaskProgressColumn(),
+        rich.TimeElapsedColumn(),
+        rich.TextColumn("ETA"),
+        rich.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
+    with rich.Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(label, total=1.0)
         yield lambda fraction: progress.update(task, completed=fraction)
 

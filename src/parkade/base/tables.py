@@ -106,19 +106,15 @@ def _fit(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[in
 
 def _lines(columns: Sequence[Column], widths: Sequence[int], row: Sequence[str]) -> list[str]:
     """The lines of one row: several if a cell is folded."""
-    cells = tuple(zip(columns, widths, row, strict=True))
-    if not any(column.share and len(cell) > w for column, w, cell in cells):
-        return [_line(columns, widths, row)]
     folded = [
-        textwrap.wrap(cell, w, break_on_hyphens=False) if column.share else [cell]
-        for column, w, cell in cells
-    ]
-    return [_line(columns, widths, part) for part in itertools.zip_longest(*folded, fillvalue="")]
-
-
-def _line(columns: Sequence[Column], widths: Sequence[int], row: Sequence[str]) -> str:
-    cells = (
-        cell.rjust(w) if column.right else cell.ljust(w)
+        textwrap.wrap(cell, w, break_on_hyphens=False) if column.share and len(cell) > w else [cell]
         for column, w, cell in zip(columns, widths, row, strict=True)
-    )
-    return GAP.join(cells).rstrip()
+    ]
+    lines = []
+    for part in itertools.zip_longest(*folded, fillvalue=""):
+        cells = (
+            cell.rjust(w) if column.right else cell.ljust(w)
+            for column, w, cell in zip(columns, widths, part, strict=True)
+        )
+        lines.append(GAP.join(cells).rstrip())
+    return lines

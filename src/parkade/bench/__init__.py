@@ -35,10 +35,6 @@ def measure(
         Smaller systems and fewer repetitions: a check that it works, not a measurement.
     progress : bool
         Show a progress bar on standard error.
-
-    Returns
-    -------
-    list of Result
     """
     chosen = [check.choice("the case", name, tuple(CASES)) for name in names or CASES]
     results = []

@@ -7,22 +7,16 @@ functions, so that `parkade --help` is fast.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from parkade.cli import (
-    bench,
-    explore,
-    export,
-    reproduce,
-    simulate,
-    sweep,
-    timeline,
-    trained,
-    verify,
-    warmup,
-)
+COMMANDS = (
+    "simulate", "timeline", "explore", "export", "sweep", "reproduce", "verify", "trained", "bench",
+    "warmup",
+)  # fmt: skip
+"""Names of the modules, in the order of the help."""
 
 _TITLE = "Why tokens cluster in transformers: causal self-attention on a sphere."
 
@@ -43,10 +37,9 @@ def _help(text: str | None, examples: Sequence[str], file: str = "") -> str:
     return "\n\n".join(parts)
 
 
-for module in (
-    simulate, timeline, explore, export, sweep, reproduce, verify, trained, bench, warmup
-):  # fmt: skip
-    command = getattr(module, module.__name__.rpartition(".")[2])
+for name in COMMANDS:
+    module = import_module(f"parkade.cli.{name}")
+    command = getattr(module, name)
     text = _help(command.__doc__, module.EXAMPLES, getattr(module, "FILE", ""))
     app.command(cls=getattr(module, "COMMAND", None), help=text)(command)
 

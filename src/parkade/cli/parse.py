@@ -147,16 +147,16 @@ def times(text: str) -> Array | Literal["steps", "final"]:
     if text == "final":
         return "final"
     kind, *fields = text.split(":")
-    if kind not in ("lin", "log"):
-        try:
-            return np.array([float(part) for part in text.split(",")])
-        except ValueError:
-            raise _bad_times(text) from None
     try:
+        if kind not in ("lin", "log"):
+            return np.array([float(part) for part in text.split(",")])
         start, stop = (float(field) for field in fields[:2])
         (count_text,) = fields[2:]
     except ValueError:
-        raise _bad_times(text) from None
+        raise InputError(
+            "--times must be steps, final, numbers separated by commas, lin:START:STOP:COUNT "
+            f"or log:START:STOP:COUNT, got {check.brief(text)}"
+        ) from None
     count = check.positive_int("COUNT of --times", text_to.whole("COUNT of --times", count_text))
     check.fits_in_memory(8.0 * count, f"a list of {count} times", "use fewer")
     start, stop = check.number("START of --times", start), check.number("STOP of --times", stop)
@@ -165,10 +165,3 @@ def times(text: str) -> Array | Literal["steps", "final"]:
     if start <= 0 or stop <= 0:
         raise InputError(f"--times log:START:STOP:COUNT needs START > 0 and STOP > 0, got {text}")
     return np.geomspace(start, stop, count)
-
-
-def _bad_times(text: str) -> InputError:
-    return InputError(
-        "--times must be steps, final, numbers separated by commas, lin:START:STOP:COUNT "
-        f"or log:START:STOP:COUNT, got {check.brief(text)}"
-    )

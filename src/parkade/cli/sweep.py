@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from parkade.base.numbers import counted
+from parkade.base.tables import Column, text_table
 from parkade.cli.guard import guarded, interruptible
 
 if TYPE_CHECKING:
@@ -113,16 +115,14 @@ def sweep(
         from parkade import plots
 
         plots.save(plots.phase_diagram(results.to_xarray()).figure, plot)  # type: ignore[arg-type]  # no SubFigure
-    facts = {**_status(batches), "batches_made": made, "seconds": seconds}
-    if as_json:
-        print(json.dumps({**facts, "plot": str(plot) if plot else None}, ensure_ascii=False))
-        return
-    _print_grid(batches)
-    print(f"done     {made} of {recipe.batches} batches now, in {seconds:.1f} s")
-    print(f"store    {batches.path}")
-    if plot is not None:
-        print(f"plot     {plot}")
-    print(f'read it  parkade.load_ensemble("{batches.path}")')
+    rows = [
+        ("done", f"{made} of {recipe.batches} batches now, in {seconds:.1f} s"),
+        ("store", str(batches.path)),
+        ("plot", str(plot or "")),
+        ("read it", f'parkade.load_ensemble("{batches.path}")'),
+    ]
+    facts = {"batches_made": made, "seconds": seconds, "plot": str(plot) if plot else None}
+    _print(batches, as_json, facts, rows)
 
 
 def read_recipe(path: Path) -> Recipe:
@@ -230,53 +230,36 @@ def _check_plot(path: Path, recipe: Recipe) -> None:
         )
 
 
-def _status(store: Store) -> dict[str, Any]:
-    recipe = store.recipe
-    return {
-        "store": str(store.path),
-        "simulations": recipe.total,
-        "batches": recipe.batches,
-        "batches_done": len(store.done()),
-        "recipe": json.loads(recipe.to_json()),
-    }
-
-
 def _print_status(store: Store, different: list[str], as_json: bool) -> None:
+    """Print how much is done, and how the ensemble differs from that of the file."""
     from parkade.sweeps.versions import mixture
 
-    facts = {**_status(store), "differences": different, "mixed": mixture(store.made())}
-    if as_json:
-        print(json.dumps(facts, ensure_ascii=False))
-        return
-    _print_grid(store)
-    done, total = facts["batches_done"], facts["batches"]
-    print(f"done     {done} of {total} batches ({100 * done / total:.0f} %)\nstore    {store.path}")
-    if facts["mixed"]:
-        print(f"mixed    {facts['mixed']}")
-    if different:
-        print(f"differs  from the file: {'; '.join(different)}")
+    mixed = mixture(store.made())
+    done, total = len(store.done()), store.recipe.batches
+    rows = [
+        ("done", f"{done} of {total} batches ({100 * done / total:.0f} %)"),
+        ("store", str(store.path)),
+        ("mixed", mixed or ""),
+        ("differs", f"from the file: {'; '.join(different)}" if different else ""),
+    ]
+    _print(store, as_json, {"differences": different, "mixed": mixed}, rows)
 
 
 def _check(store: Store, as_json: bool) -> None:
     """Print which files are bad. If any are, exit with an error."""
     from parkade.base.errors import ParkadeError
-    from parkade.base.numbers import counted
     from parkade.sweeps.versions import mixture
 
     findings = store.check()
     mixed = mixture(findings.made)
     bad = {name: str(error) for name, error in findings.bad.items()}
-    if as_json:
-        facts = {**_status(store), "bad": bad, "mixed": mixed}
-        print(json.dumps(facts, ensure_ascii=False))
-    else:
-        _print_grid(store)
-        print(f"checked  {len(store.done())} of {store.recipe.batches} batches")
-        if mixed:
-            print(f"mixed    {mixed}")
-        for name, reason in bad.items():
-            print(f"bad      {name}: {reason}")
-        print(f"store    {store.path}")
+    rows = [
+        ("checked", f"{len(store.done())} of {store.recipe.batches} batches"),
+        ("mixed", mixed or ""),
+        *(("bad", f"{name}: {reason}") for name, reason in bad.items()),
+        ("store", str(store.path)),
+    ]
+    _print(store, as_json, {"bad": bad, "mixed": mixed}, rows)
     if bad:
         raise ParkadeError(
             f"{store.path} has {counted(len(bad), 'bad file')}; run the same "
@@ -284,16 +267,30 @@ def _check(store: Store, as_json: bool) -> None:
         )
 
 
-def _print_grid(store: Store) -> None:
-    from parkade.base.numbers import counted
+def _print(store: Store, as_json: bool, facts: dict[str, Any], rows: list[tuple[str, str]]) -> None:
+    """Print an ensemble with these facts as JSON, or with those of the rows that say something."""
     from parkade.sweeps import radii
 
     recipe = store.recipe
+    if as_json:
+        about = {
+            "store": str(store.path),
+            "simulations": recipe.total,
+            "batches": recipe.batches,
+            "batches_done": len(store.done()),
+            "recipe": json.loads(recipe.to_json()),
+        }
+        print(json.dumps({**about, **facts}, ensure_ascii=False))
+        return
     swept = {name: axis for name, axis in recipe.axes.items() if axis.swept}
     lengths = " × ".join(f"{len(axis.values)} {name}" for name, axis in swept.items())
-    print(f"grid     {lengths or 'one point'}")
     simulations = counted(recipe.total, "simulation")
-    print(f"runs     {recipe.runs} at each point, {simulations} to t={recipe.t_end:g}")
-    print(f"measure  {', '.join(recipe.measure)}")
+    shown = [
+        ("grid", lengths or "one point"),
+        ("runs", f"{recipe.runs} at each point, {simulations} to t={recipe.t_end:g}"),
+        ("measure", ", ".join(recipe.measure)),
+    ]
     if radii.needed(recipe.variables):
-        print(f"radius   {radii.as_text(recipe)} (of clusters)")
+        shown.append(("radius", f"{radii.as_text(recipe)} (of clusters)"))
+    shown += [row for row in rows if row[1]]
+    print(text_table([Column(), Column()], shown))

@@ -112,17 +112,12 @@ def _text(results: StudyResults, written: Sequence[Path]) -> str:
     from parkade.base.numbers import counted
     from parkade.experiments.trained import results as tables
 
-    model, survey = results.model, results.survey
-    kind = "causal" if model.causal else "encoder"
-    loss = "" if survey.losses is None else f"; loss {survey.losses.mean():.2f} nats a token"
+    model, texts = tables.in_words(results)
     parts = [
-        f"{model.name}: {model.family}, {kind}, {counted(model.layers, 'layer')} of "
-        f"{counted(model.head_count, 'head')}, d = {model.d}\n{counted(survey.texts, 'text')}, "
-        f"{sum(map(len, survey.words))} tokens{loss}; "
-        f"{counted(sum(map(len, survey.sinks)), 'sink')}",
+        f"{results.model.name}: {model}\n{texts}",
         _table(tables.heads_rows(results.heads)),
-        _table(tables.depth_rows(survey)),
-        _table(tables.capture_rows(survey)),
+        _table(tables.depth_rows(results.survey)),
+        _table(tables.capture_rows(results.survey)),
     ]
     if results.ablations:
         parts.append(_table(tables.ablation_rows(results.ablations)))

@@ -89,7 +89,8 @@ def reproduce(
         for i, exhibit in enumerate(exhibits):
             setup = Setup(quick, seed, report, runs, folder).part(i, len(exhibits))
             made.append(_make(exhibit, setup, folder, alone=names is not None))
-            _write_page(folder)
+            stored = [r for name in FIGURES if (r := records.find_record(folder, name)) is not None]
+            write(folder / "index.html", page(folder, stored))
             setup.report(1.0)
     return made
 
@@ -107,8 +108,3 @@ def _make(exhibit: Exhibit, setup: Setup, folder: Path, *, alone: bool) -> Repro
         record = records.write_record(exhibit.perform(small), enough[0], folder)
     paths = records.record_paths(folder, record)
     return Reproduced(exhibit.name, paths, record["seconds"], reused)
-
-
-def _write_page(folder: Path) -> None:
-    stored = [r for name in FIGURES if (r := records.find_record(folder, name)) is not None]
-    write(folder / "index.html", page(folder, stored))

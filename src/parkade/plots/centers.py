@@ -27,10 +27,6 @@ def centers(run: Path, delta: float, t: float | None = None, ax: Axes | None = N
     ax : matplotlib Axes, optional
         Axes to draw on; a new figure, with a legend, by default.
 
-    Returns
-    -------
-    matplotlib Axes
-
     Examples
     --------
     >>> import parkade as pk

@@ -37,10 +37,6 @@ def circle(run: Path, t: float | None = None, ax: Axes | None = None) -> Axes:
     ax : matplotlib Axes, optional
         Axes to draw on; a new figure, with a legend, by default.
 
-    Returns
-    -------
-    matplotlib Axes
-
     Examples
     --------
     >>> import parkade as pk
@@ -79,10 +75,6 @@ def angles(run: Path, ax: Axes | None = None) -> Axes:
     run : Path
     ax : matplotlib Axes, optional
         Axes to draw on; a new figure by default.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------

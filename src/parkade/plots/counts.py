@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from parkade.analysis import clusters
+from parkade.base.numbers import counted
 from parkade.plots import style
 from parkade.plots.caption import caption
 from parkade.runs.path import Path, need_path
@@ -53,7 +54,7 @@ def count_by_radius(run: Path, ax: Axes | None = None, *, t: float | None = None
     radii = np.array([least, *steps[steps > least], math.pi])
     ax.step(radii, clusters.count_by_radius(tokens, radii).counts, where="post", color=style.BLUE)
     number = clusters.count_by_radius(tokens, usual).counts[0]
-    label = f"{number} cluster{'' if number == 1 else 's'} within {usual:.3g}, the default"
+    label = f"{counted(number, 'cluster')} within {usual:.3g}, the default"
     ax.axvline(usual, color=style.GREY, linestyle="dashed", linewidth=0.9, label=label)
     ax.set(xscale="log", yscale="log", xlabel="radius", ylabel="clusters by links")
     ax.set_xlim(least, math.pi)

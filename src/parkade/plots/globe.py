@@ -45,10 +45,6 @@ def sphere(
     azimuth, elevation : float
         The viewing direction in degrees: from the x axis towards y, and up towards z.
 
-    Returns
-    -------
-    matplotlib Axes
-
     Examples
     --------
     >>> import parkade as pk

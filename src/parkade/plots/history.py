@@ -38,10 +38,6 @@ def merge_tree(run: Path | MergeTree, ax: Axes | None = None) -> Axes:
     ax : matplotlib Axes, optional
         Axes to draw on; a new figure by default.
 
-    Returns
-    -------
-    matplotlib Axes
-
     Examples
     --------
     >>> import parkade as pk
@@ -100,10 +96,6 @@ def angle_life(run: Path, ax: Axes | None = None, tree: MergeTree | None = None)
         Axes to draw on; a new figure by default.
     tree : MergeTree, optional
         The run's merge tree, if made with a custom radius.
-
-    Returns
-    -------
-    matplotlib Axes
 
     Examples
     --------

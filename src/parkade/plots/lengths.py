@@ -24,10 +24,6 @@ def lengths(run: Path, ax: Axes | None = None) -> Axes:
     ax : matplotlib Axes, optional
         Axes to draw on; a new figure by default.
 
-    Returns
-    -------
-    matplotlib Axes
-
     Examples
     --------
     >>> import parkade as pk

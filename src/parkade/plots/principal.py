@@ -28,10 +28,6 @@ def principal_axes(run: Path, ax: Axes | None = None) -> Axes:
     ax : matplotlib Axes, optional
         Axes to draw on; a new figure, with a legend, by default.
 
-    Returns
-    -------
-    matplotlib Axes
-
     Examples
     --------
     >>> import parkade as pk

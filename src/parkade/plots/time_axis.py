@@ -7,6 +7,7 @@ import math
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
+from parkade.base.numbers import counted
 from parkade.plots import style
 from parkade.theory.merge_tree import MergeTree, Plateau
 
@@ -40,9 +41,7 @@ def label_plateaus(ax: Axes, shown: list[Plateau], left: float, end: float, top:
         if any(abs(count - other) < gap for other in taken):
             continue
         taken.append(count)
-        noun = "cluster" if count == 1 else "clusters"
-        short = f"{count} {noun}"
-        full = short
+        full = short = counted(count, "cluster")
         if not plateau.open:
             full += f" for {style.number(float(f'{plateau.lifetime:.1e}'))}"
         elif count > 1:

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -187,25 +188,21 @@ def _cluster_radius(value: Any) -> float:
     return radius
 
 
-def _matrix(name: str) -> Callable[[Any], Any]:
-    return lambda value: laws.matrix(name, value)
-
-
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "model": _model,
     "beta": check.beta,
-    "n": lambda value: check.positive_int("n", value),
+    "n": partial(check.positive_int, "n"),
     "d": check.dimension,
-    **{name: _matrix(name) for name in MATRICES},
+    **{name: partial(laws.matrix, name) for name in MATRICES},
     "mask": lambda value: str(masks.read(value)),
     "norm": _norm,
-    "heads": lambda value: check.positive_int("heads", value),
-    "d_head": lambda value: check.positive_int("d_head", value),
+    "heads": partial(check.positive_int, "heads"),
+    "d_head": partial(check.positive_int, "d_head"),
     "mlp": _width,
     "noise": _noise,
     "start": laws.start,
-    "c": lambda value: check.positive("c", value),
-    "delta": lambda value: check.positive("delta", value),
+    "c": partial(check.positive, "c"),
+    "delta": partial(check.positive, "delta"),
     "cluster_radius": _cluster_radius,
 }
 

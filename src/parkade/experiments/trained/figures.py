@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parkade.experiments.experiment import Figure
-from parkade.experiments.trained.results import KINDS, WORDS, StudyResults
+from parkade.experiments.trained.results import WORDS, StudyResults
 from parkade.plots import style
 from parkade.trained.measures.measured import Measured
 
@@ -26,7 +26,7 @@ NULLS = {
 }
 """Colours and dashes of nulls."""
 
-_COLORS = dict(zip(KINDS, (style.BLUE, style.GREEN, style.VERMILLION, style.GREY), strict=True))
+_COLORS = dict(zip(WORDS, (style.BLUE, style.GREEN, style.VERMILLION, style.GREY), strict=True))
 
 
 def band(ax: Axes, one: Measured, *, color: str = style.BLUE, label: str = "text") -> None:
@@ -62,11 +62,11 @@ def heads(results: StudyResults, figure: Figure) -> None:
         where.set_yticks(range(len(balance)))
     where.xaxis.set_major_locator(MaxNLocator(integer=True))
     lead = values[..., 0] / np.abs(values).max(axis=-1)
-    for name in KINDS:
+    for name, words in WORDS.items():
         chosen = lead[data["kind"].values == name]
         if chosen.size:
             spectra.scatter(chosen.real, chosen.imag, s=7, color=_COLORS[name], alpha=0.7,
-                            linewidths=0, label=f"{WORDS[name]} ({chosen.size})")  # fmt: skip
+                            linewidths=0, label=f"{words} ({chosen.size})")  # fmt: skip
     spectra.axhline(0, color=style.PALE, linewidth=0.6, zorder=0)
     spectra.axvline(0, color=style.PALE, linewidth=0.6, zorder=0)
     spectra.set(xlabel="Re λ₁/max|λ|", ylabel="Im λ₁/max|λ|", ylim=(-0.05, 1.2))

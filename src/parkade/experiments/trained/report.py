@@ -102,16 +102,10 @@ def _section(results: StudyResults, folder: Path, name: str, picture: Picture) -
 
 
 def _intro(results: StudyResults) -> str:
-    model, survey = results.model, results.survey
-    kind = "causal" if model.causal else "encoder"
-    sinks = sum(len(one) for one in survey.sinks)
-    loss = "" if survey.losses is None else f", loss {survey.losses.mean():.2f} nats a token"
-    tokens = sum(len(words) for words in survey.words)
+    model, texts = tables.in_words(results)
     return (
-        f"<p>{html.escape(model.family)}, {kind}, {model.layers} layers of {model.head_count} "
-        f"heads, d = {model.d}. {survey.texts} texts, {tokens} tokens{loss}; "
-        f"{sinks} sink{'s' * (sinks != 1)}. Every number stands beside its null, "
-        "the same measure where what is tested is absent.</p>"
+        f"<p>{html.escape(model)}. {texts}. Every number stands beside its null, the same measure "
+        "where what is tested is absent.</p>"
         '<p><a href="explorer.html">The tokens of a text in the explorer</a> · '
         '<a href="report.json">all numbers</a></p>'
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import parkade
 from parkade.base import check
+from parkade.base.numbers import counted
 from parkade.base.progress import Report
 from parkade.trained.measures.capture import CAPTURE_RULES
 from parkade.trained.measures.measured import Measured
@@ -21,15 +22,13 @@ if TYPE_CHECKING:
 
     from parkade.trained.model import Trained
 
-KINDS = ("two points", "rotation", "two clouds", "outside")
-"""Rows of Table 1, by the leading eigenvalue: real > 0, complex, real < 0, and others."""
-
 WORDS = {
     "two points": "real, > 0",
     "rotation": "complex",
     "two clouds": "real, < 0",
     "outside": "Re ≤ 0, complex",
 }
+"""Rows of Table 1, and what the leading eigenvalue is in each."""
 
 ABLATED = 6
 """Texts that changed models read."""
@@ -129,18 +128,30 @@ def study(
     return StudyResults(model, heads, measured, changed, iterated, times, seed)
 
 
+def in_words(results: StudyResults) -> tuple[str, str]:
+    """The model, and the texts that it has read, in a phrase each."""
+    model, survey = results.model, results.survey
+    kind = "causal" if model.causal else "encoder"
+    loss = "" if survey.losses is None else f"; loss {survey.losses.mean():.2f} nats a token"
+    return (
+        f"{model.family}, {kind}, {counted(model.layers, 'layer')} of "
+        f"{counted(model.head_count, 'head')}, d = {model.d}",
+        f"{counted(survey.texts, 'text')}, {sum(map(len, survey.words))} tokens{loss}; "
+        f"{counted(sum(map(len, survey.sinks)), 'sink')}",
+    )
+
+
 def different(model: Trained, heads: xarray.Dataset) -> xarray.Dataset:
     """The heads of layers with different weights: tied layers count once."""
-    firsts = dict.fromkeys(model.shape.weights_of(i) for i in range(model.layers))
     which = [model.shape.weights_of(i) for i in range(model.layers)]
-    return heads.isel(layer=[which.index(first) for first in firsts])
+    return heads.isel(layer=[which.index(first) for first in dict.fromkeys(which)])
 
 
 def kinds(heads: xarray.Dataset) -> dict[str, tuple[float, float]]:
     """The share of heads in each row of Table 1, and of random heads of the same shape."""
     trained, drawn = heads["kind"].values, heads["random_kind"].values
     return {
-        name: (float(np.mean(trained == name)), float(np.mean(drawn == name))) for name in KINDS
+        name: (float(np.mean(trained == name)), float(np.mean(drawn == name))) for name in WORDS
     }
 
 
@@ -208,31 +219,28 @@ def depth_rows(survey: Survey) -> list[list[str]]:
 def capture_rows(survey: Survey) -> list[list[str]]:
     """A table of what predicts the company of a token at the end."""
     one = survey.captured
-    rows = [["where tokens go: named by the first layer", "error", "p against the centre"]]
-    rows.append([CAPTURE_RULES["centre"], f"{float(one.mean):.3f}", ""])
-    rows += [
-        [CAPTURE_RULES[name], f"{float(one.null_mean(name)):.3f}", f"{float(one.p(name)):.2g}"]
-        for name in one.nulls
-    ]
-    return rows
+    return [
+        ["where tokens go: named by the first layer", "error", "p against the centre"],
+        [CAPTURE_RULES["centre"], f"{float(one.mean):.3f}", ""],
+        *([CAPTURE_RULES[name], f"{float(one.null_mean(name)):.3f}", f"{float(one.p(name)):.2g}"]
+          for name in one.nulls),
+    ]  # fmt: skip
 
 
 def ablation_rows(ablations: Mapping[str, Measured]) -> list[list[str]]:
     """A table of changed models."""
-    rows = [["mean cosine, centred, last layer", "changed", "trained", "texts", "p"]]
-    rows += [
-        [name, f"{one.mean[-1]:.2f}", f"{one.null_mean('trained')[-1]:.2f}", str(one.texts),
-         f"{one.p('trained')[-1]:.2g}"]
-        for name, one in ablations.items()
+    return [
+        ["mean cosine, centred, last layer", "changed", "trained", "texts", "p"],
+        *([name, f"{one.mean[-1]:.2f}", f"{one.null_mean('trained')[-1]:.2f}", str(one.texts),
+           f"{one.p('trained')[-1]:.2g}"]
+          for name, one in ablations.items()),
     ]  # fmt: skip
-    return rows
 
 
 def iteration_rows(iterated: Sequence[Iterated], times: int) -> list[list[str]]:
     """A table of iterated layers; the last column counts clusters."""
-    rows = [["layer", "text", "tokens", f"end, after {times} times", "cos > 0.9"]]
-    rows += [
-        [str(one.layer), str(one.text + 1), str(one.tokens), one.sentence, str(one.close)]
-        for one in iterated
-    ]
-    return rows
+    return [
+        ["layer", "text", "tokens", f"end, after {times} times", "cos > 0.9"],
+        *([str(one.layer), str(one.text + 1), str(one.tokens), one.sentence, str(one.close)]
+          for one in iterated),
+    ]  # fmt: skip
