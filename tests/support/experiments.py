@@ -60,6 +60,21 @@ def changed(module, **changes):
     return fixture
 
 
+def computed_once(patch, owner, name, key):
+    """Compute a function once for each key of its arguments; every time if the key is None."""
+    known, function = {}, getattr(owner, name)
+
+    def once(*args):
+        of_call = key(*args)
+        if of_call is None:
+            return function(*args)
+        if of_call not in known:
+            known[of_call] = function(*args)
+        return known[of_call]
+
+    patch.setattr(owner, name, once)
+
+
 def with_a_sixth_of_the_tokens(series):
     """Series of lives with fewer tokens: most are in clusters before late merges begin."""
     return tuple(replace(one, n=one.n // 6) for one in series)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.experiments import computed_once
 
 import parkade as pk
 from parkade.trained import heads
@@ -17,15 +18,10 @@ def albert():
 @pytest.fixture(scope="session", autouse=True)
 def same_random_heads_once():
     """Several studies of one model draw the same random heads: the larger part of their time."""
-    known = {}
-    draw = heads._random
 
-    def draw_once(d, m, draws, rng, report):
-        key = d, m, draws, str(rng.bit_generator.state)
-        if key not in known:
-            known[key] = draw(d, m, draws, rng, report)
-        return known[key]
+    def key(d, m, draws, rng, report):
+        return d, m, draws, str(rng.bit_generator.state)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(heads, "_random", draw_once)
+        computed_once(patch, heads, "_random", key)
         yield

@@ -3,8 +3,32 @@
 import pickle
 
 import pytest
+from support.experiments import computed_once
 
 from parkade.solve.solver import Solver
+
+
+@pytest.fixture
+def verdict(quick, monkeypatch):
+    """Measures the claim of a module with some names in it changed, and returns the verdict."""
+
+    def measure(module, **changes):
+        for name, value in changes.items():
+            monkeypatch.setattr(module, name, value)
+        return module.measure(quick).verdict
+
+    return measure
+
+
+@pytest.fixture
+def distort(monkeypatch):
+    """Changes the results of a function, named by its module or class, until the test ends."""
+
+    def distort(owner, name, change):
+        true = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *args, **options: change(true(*args, **options)))
+
+    return distort
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -13,18 +37,13 @@ def same_runs_once():
 
     The same problem, start, method and seed give the same bits.
     """
-    known = {}
-    follow = Solver._follow
 
-    def follow_once(solver, plan, x0, hooks, seed):
+    def key(solver, plan, x0, hooks, seed):
         try:
-            key = pickle.dumps((solver.problem, plan.method, seed, x0.tobytes()))
+            return pickle.dumps((solver.problem, plan.method, seed, x0.tobytes()))
         except (AttributeError, pickle.PicklingError):  # a function of a test
-            return follow(solver, plan, x0, hooks, seed)
-        if key not in known:
-            known[key] = follow(solver, plan, x0, hooks, seed)
-        return known[key]
+            return None
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Solver, "_follow", follow_once)
+        computed_once(patch, Solver, "_follow", key)
         yield

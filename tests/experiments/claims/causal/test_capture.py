@@ -18,8 +18,6 @@ def test_every_token_is_captured(evidence, presentable):
     assert len(presentable(capture.CLAIM, evidence).axes) == 3
 
 
-def test_centers_too_close_are_refuted(quick, monkeypatch):
-    monkeypatch.setattr(capture, "SETTINGS", (capture.SHOWN,))
-    monkeypatch.setattr(capture, "SEPARATIONS", ())
-    monkeypatch.setattr(capture, "smallest_separation", lambda setting: 1.5)
-    assert capture.measure(quick).verdict == "contradicts"
+def test_centers_too_close_are_refuted(verdict):
+    close = {"SETTINGS": (capture.SHOWN,), "smallest_separation": lambda setting: 1.5}
+    assert verdict(capture, SEPARATIONS=(), **close) == "contradicts"

@@ -19,7 +19,7 @@ def test_strong_centers_stay_and_renyi_centers_cover(evidence, presentable):
 
 
 @pytest.mark.parametrize(
-    ("change", "verdict"),
+    ("change", "expected"),
     [
         (lambda run: run, "agrees"),
         (lambda run: run._replace(strong=run.weak, weak=run.strong), "contradicts"),
@@ -28,12 +28,9 @@ def test_strong_centers_stay_and_renyi_centers_cover(evidence, presentable):
     ],
     ids=["true", "strong centres move", "others cover more", "all cover the same"],
 )
-def test_what_is_not_so_is_seen(quick, monkeypatch, change, verdict):
-    true = centers.look
-    monkeypatch.setattr(centers, "look", lambda run, rng: change(true(run, rng)))
-    monkeypatch.setattr(centers, "END", 20.0)
-    monkeypatch.setattr(centers, "TIMES", np.array([0.0, 20.0]))
-    assert centers.measure(quick).verdict == verdict
+def test_what_is_not_so_is_seen(distort, verdict, change, expected):
+    distort(centers, "look", change)
+    assert verdict(centers, END=20.0, TIMES=np.array([0.0, 20.0])) == expected
 
 
 def test_the_sign_test():

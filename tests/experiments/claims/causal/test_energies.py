@@ -20,11 +20,9 @@ def test_tokens_descend(evidence, presentable):
 
 
 @pytest.mark.parametrize("factor", [-1.0, 1.001])
-def test_a_wrong_energy_is_refuted(quick, monkeypatch, factor):
-    true = theory.sequential_energies
-    monkeypatch.setattr(theory, "sequential_energies", lambda *a, **k: factor * true(*a, **k))
-    monkeypatch.setattr(energies, "DIMENSIONS", {2: True})
-    assert energies.measure(quick).verdict == "contradicts"
+def test_a_wrong_energy_is_refuted(distort, verdict, factor):
+    distort(theory, "sequential_energies", lambda energy: factor * energy)
+    assert verdict(energies, DIMENSIONS={2: True}) == "contradicts"
 
 
 def test_an_energy_that_rises_is_refuted(quick, monkeypatch):

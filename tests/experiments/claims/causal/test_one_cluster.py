@@ -22,9 +22,8 @@ def test_every_run_ends_at_the_first_token(evidence, presentable):
     presentable(one_cluster.CLAIM, evidence)
 
 
-def test_another_limit_is_refuted(quick, monkeypatch):
-    exact = theory.FinalConfiguration.limit
-    monkeypatch.setattr(theory.FinalConfiguration, "limit", lambda self, x: -exact(self, x))
+def test_another_limit_is_refuted(quick, distort):
+    distort(theory.FinalConfiguration, "limit", np.negative)
     result = one_cluster.measure(quick)
     assert result.verdict == "contradicts"
     assert len(result.numbers["exceptions"]) == 9

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from support.experiments import fewer, measured
+from support.experiments import computed_once, fewer, measured
 
 import parkade as pk
 from parkade import theory
@@ -13,17 +13,9 @@ from parkade.experiments.statistics import mean
 @pytest.fixture(scope="module", autouse=True)
 def three_deltas():
     """Three of the five; the same tokens are parked once."""
-    known, saturate = {}, renyi_count.saturate
-
-    def once(tokens, delta, rng):
-        key = delta, tokens.tobytes()
-        if key not in known:
-            known[key] = saturate(tokens, delta, rng)
-        return known[key]
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(renyi_count, "DELTAS", (renyi_count.FIGURE_2, 2 * math.pi / 3.5, 0.2))
-        patch.setattr(renyi_count, "saturate", once)
+        computed_once(patch, renyi_count, "saturate", lambda x, delta, rng: (delta, x.tobytes()))
         yield
 
 
@@ -41,11 +33,9 @@ def test_the_count_is_renyis(evidence, presentable):
 
 
 @pytest.mark.parametrize("factor", [0.97, 1.03])
-def test_a_count_three_percent_off_is_refuted(quick, monkeypatch, factor):
-    true = theory.expected_renyi_centers
-    monkeypatch.setattr(theory, "expected_renyi_centers", lambda delta: factor * true(delta))
-    monkeypatch.setattr(renyi_count, "DELTAS", (renyi_count.FIGURE_2,))
-    assert renyi_count.measure(quick).verdict == "contradicts"
+def test_a_count_three_percent_off_is_refuted(distort, verdict, factor):
+    distort(theory, "expected_renyi_centers", lambda count: factor * count)
+    assert verdict(renyi_count, DELTAS=(renyi_count.FIGURE_2,)) == "contradicts"
 
 
 @pytest.mark.parametrize("delta", [0.1, 1.0, 2.5])

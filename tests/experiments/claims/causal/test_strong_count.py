@@ -16,11 +16,9 @@ def test_counts_agree(evidence):
     assert evidence.false_alarm <= 1e-6
 
 
-def test_a_count_off_by_three_percent_is_contradicted(quick, monkeypatch):
-    right = theory.expected_strong_centers
-    monkeypatch.setattr(theory, "expected_strong_centers", lambda *a: 1.03 * right(*a))
-    monkeypatch.setattr(strong_count, "DIMENSIONS", {2: strong_count.DIMENSIONS[2]})
-    assert strong_count.measure(quick).verdict == "contradicts"
+def test_a_count_off_by_three_percent_is_contradicted(distort, verdict):
+    distort(theory, "expected_strong_centers", lambda count: 1.03 * count)
+    assert verdict(strong_count, DIMENSIONS={2: strong_count.DIMENSIONS[2]}) == "contradicts"
 
 
 def test_it_can_be_drawn(evidence, drawn):

@@ -21,16 +21,9 @@ def test_centers_stay(evidence, presentable):
     assert len(presentable(strong_stay.CLAIM, evidence).axes) == 2
 
 
-def test_a_longer_guarantee_is_refuted(quick, monkeypatch):
-    true = theory.strong_center_guarantee
-
-    def wrong(*args):
-        stay = true(*args)
-        return stay._replace(time=1000 * stay.time)
-
-    monkeypatch.setattr(theory, "strong_center_guarantee", wrong)
-    monkeypatch.setattr(strong_stay, "BETAS", (64.0,))
-    assert strong_stay.measure(quick).verdict == "contradicts"
+def test_a_longer_guarantee_is_refuted(distort, verdict):
+    distort(theory, "strong_center_guarantee", lambda stay: stay._replace(time=1000 * stay.time))
+    assert verdict(strong_stay, BETAS=(64.0,)) == "contradicts"
 
 
 def test_how_far_and_how_long(monkeypatch):

@@ -32,9 +32,14 @@ def test_every_row_is_seen(evidence, presentable):
     presentable(table.CLAIM, evidence)
 
 
-def test_too_early_it_is_undecided(quick, monkeypatch):
+@pytest.fixture
+def one_row(monkeypatch):
+    """One row, looked at too early."""
     monkeypatch.setattr(table, "LATE", 6000.0)
     monkeypatch.setattr(table, "TABLE_1", {"V = I": (1, 1, 1)})
+
+
+def test_too_early_it_is_undecided(quick, one_row):
     result = table.measure(quick)
     assert result.verdict == "undecided"
     assert result.numbers["rows"]["V = I"]["still on their way"] >= 1
@@ -49,9 +54,7 @@ def test_wrong_predictions_are_refuted(quick, monkeypatch):
     assert all(row["share at t = 1e9"] < 1 for row in result.numbers["rows"].values())
 
 
-def test_claim_and_figure_measure_it_once(quick, monkeypatch):
-    monkeypatch.setattr(table, "LATE", 6000.0)
-    monkeypatch.setattr(table, "TABLE_1", {"V = I": (1, 1, 1)})
+def test_claim_and_figure_measure_it_once(quick, one_row):
     assert table.measure(quick) is table.measure(quick)
     assert table.measure(dataclasses.replace(quick, seed=1)) is not table.measure(quick)
 

@@ -22,12 +22,10 @@ def test_the_overlap_follows_the_ode(evidence, presentable):
     presentable(equiangular.CLAIM, evidence)
 
 
-def test_a_wrong_ode_is_refuted(quick, monkeypatch):
-    right = equiangular.slope
-    monkeypatch.setattr(equiangular, "slope", lambda rho, case: 1.00001 * right(rho, case))
-    monkeypatch.setattr(equiangular, "CASES", equiangular.CASES[2:3])
-    monkeypatch.setattr(equiangular, "random_tokens", lambda setup: {})
-    assert equiangular.measure(quick).verdict == "contradicts"
+def test_a_wrong_ode_is_refuted(distort, verdict):
+    distort(equiangular, "slope", lambda slope: 1.00001 * slope)
+    one = {"CASES": equiangular.CASES[2:3], "random_tokens": lambda setup: {}}
+    assert verdict(equiangular, **one) == "contradicts"
 
 
 @pytest.mark.parametrize("rho", [-0.25, 0.0, 0.3])

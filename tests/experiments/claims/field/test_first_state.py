@@ -20,16 +20,17 @@ def test_the_fastest_wave_sets_the_number_of_clusters(evidence, presentable):
 
 
 @pytest.mark.parametrize("wrong", ["number", "rates"])
-def test_a_wrong_number_is_refuted(quick, monkeypatch, wrong):
-    monkeypatch.setattr(first_state, "gather", lambda beta, rng: (np.arange(9.0), np.zeros((9, 1))))
+def test_a_wrong_number_is_refuted(distort, verdict, monkeypatch, wrong):
     if wrong == "number":
         monkeypatch.setitem(first_state.CLAIMED, 7.0, 5)
     else:
-        right = first_state.rates
-        monkeypatch.setattr(first_state, "rates", lambda *a: 1.00001 * right(*a))
-    monkeypatch.setattr(first_state, "first_count", lambda times, angles, beta: 4)
-    monkeypatch.setattr(first_state, "probability", lambda *a: 1.0)
-    assert first_state.measure(quick).verdict == "contradicts"
+        distort(first_state, "rates", lambda rates: 1.00001 * rates)
+    without_runs = {
+        "gather": lambda beta, rng: (np.arange(9.0), np.zeros((9, 1))),
+        "first_count": lambda times, angles, beta: 4,
+        "probability": lambda *a: 1.0,
+    }
+    assert verdict(first_state, **without_runs) == "contradicts"
 
 
 def test_too_few_runs_with_the_claimed_number_are_unlikely():

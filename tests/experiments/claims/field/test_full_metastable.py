@@ -21,19 +21,15 @@ def test_clusters_form_and_stay_as_claimed(evidence, presentable):
     presentable(full_metastable.CLAIM, evidence)
 
 
-def test_a_lifetime_that_is_a_tenth_longer_is_refuted(quick, monkeypatch):
-    right = full_metastable.meeting_time
-    monkeypatch.setattr(full_metastable, "meeting_time", lambda *a: 1.1 * right(*a))
-    monkeypatch.setattr(full_metastable, "BETAS", (8.0, 9.0, 10.0, 11.0))
-    stairs = 1.0, 0.1, ()
-    monkeypatch.setattr(full_metastable, "staircase", lambda setup: stairs)
-    assert full_metastable.measure(quick).verdict == "contradicts"
+def test_a_lifetime_that_is_a_tenth_longer_is_refuted(distort, verdict):
+    distort(full_metastable, "meeting_time", lambda time: 1.1 * time)
+    few = {"BETAS": (8.0, 9.0, 10.0, 11.0), "staircase": lambda setup: (1.0, 0.1, ())}
+    assert verdict(full_metastable, **few) == "contradicts"
 
 
-def test_an_energy_that_rises_between_merges_is_refuted(quick, monkeypatch):
-    monkeypatch.setattr(full_metastable, "BETAS", ())
-    monkeypatch.setattr(full_metastable, "staircase", lambda setup: (0.5, 0.1, ()))
-    assert full_metastable.measure(quick).verdict == "contradicts"
+def test_an_energy_that_rises_between_merges_is_refuted(verdict):
+    rising = {"BETAS": (), "staircase": lambda setup: (0.5, 0.1, ())}
+    assert verdict(full_metastable, **rising) == "contradicts"
 
 
 def test_the_meeting_time_for_large_beta():

@@ -17,12 +17,10 @@ def test_the_three_phases(evidence, presentable):
 
 
 @pytest.mark.parametrize("part", ["limit", "cosine", "exponent"])
-def test_what_is_wrong_is_refuted(quick, monkeypatch, part):
-    monkeypatch.setattr(long_context, "SIZES", (20, 20))
-    assert long_context.measure(quick).verdict == "agrees"
-    right = getattr(long_context, part)
-    monkeypatch.setattr(long_context, part, lambda *a: 1.03 * right(*a))
-    assert long_context.measure(quick).verdict == "contradicts"
+def test_what_is_wrong_is_refuted(distort, verdict, part):
+    assert verdict(long_context, SIZES=(20, 20)) == "agrees"
+    distort(long_context, part, lambda value: 1.03 * value)
+    assert verdict(long_context) == "contradicts"
 
 
 def test_the_mean_of_both_at_the_critical_point():

@@ -16,15 +16,13 @@ def test_the_energy_rises(evidence, presentable):
     presentable(mlp_gradient.CLAIM, evidence)
 
 
-def test_a_network_that_is_no_gradient_is_refuted(quick, monkeypatch):
-    true = mlp_gradient.draw_mlp
-
-    def wrong(d, rng):
-        network, signs = true(d, rng)
+def test_a_network_that_is_no_gradient_is_refuted(distort, verdict):
+    def wrong(drawn):
+        network, signs = drawn
         return pk.MLP(network.W1, network.W2[::-1], activation="gelu"), signs
 
-    monkeypatch.setattr(mlp_gradient, "draw_mlp", wrong)
-    assert mlp_gradient.measure(quick).verdict == "contradicts"
+    distort(mlp_gradient, "draw_mlp", wrong)
+    assert verdict(mlp_gradient) == "contradicts"
 
 
 def test_falls():

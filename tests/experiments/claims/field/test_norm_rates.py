@@ -22,18 +22,14 @@ def test_every_rate_is_as_derived(evidence, presentable):
     presentable(norm_rates.CLAIM, evidence)
 
 
-def test_the_rates_of_full_attention_are_wrong_for_causal_attention(quick, monkeypatch):
-    monkeypatch.setattr(norm_rates, "EXPONENTS", {"causal": 2.0})
-    monkeypatch.setattr(norm_rates, "SCHEMES", norm_rates.SCHEMES[:1])
-    assert norm_rates.measure(quick).verdict == "contradicts"
+def test_the_rates_of_full_attention_are_wrong_for_causal_attention(verdict):
+    wrong = {"EXPONENTS": {"causal": 2.0}, "SCHEMES": norm_rates.SCHEMES[:1]}
+    assert verdict(norm_rates, **wrong) == "contradicts"
 
 
-def test_a_clock_that_is_three_percent_slow_is_refuted(quick, monkeypatch):
-    pre = norm_rates.SCHEMES[1]
-    slow = pre._replace(times=lambda c: np.exp(c * 0.97))
-    monkeypatch.setattr(norm_rates, "EXPONENTS", {"full": 2.0})
-    monkeypatch.setattr(norm_rates, "SCHEMES", (slow,))
-    assert norm_rates.measure(quick).verdict == "contradicts"
+def test_a_clock_that_is_three_percent_slow_is_refuted(verdict):
+    slow = norm_rates.SCHEMES[1]._replace(times=lambda c: np.exp(c * 0.97))
+    assert verdict(norm_rates, EXPONENTS={"full": 2.0}, SCHEMES=(slow,)) == "contradicts"
 
 
 def test_the_variance_is_one_minus_the_square_of_the_mean():

@@ -18,12 +18,9 @@ def test_first_speeds_are_as_derived(evidence, presentable):
     presentable(norm_start.CLAIM, evidence)
 
 
-def test_a_wrong_speed_of_orthogonal_tokens_is_refuted(quick, monkeypatch):
-    monkeypatch.setattr(norm_start, "NUMBERS", (16,))
-    monkeypatch.setattr(norm_start, "DIMENSIONS", (16,))
-    right = norm_start.orthogonal_speed
-    monkeypatch.setattr(norm_start, "orthogonal_speed", lambda norm, m: 1.000001 * right(norm, m))
-    assert norm_start.measure(quick).verdict == "contradicts"
+def test_a_wrong_speed_of_orthogonal_tokens_is_refuted(distort, verdict):
+    distort(norm_start, "orthogonal_speed", lambda speed: 1.000001 * speed)
+    assert verdict(norm_start, NUMBERS=(16,), DIMENSIONS=(16,)) == "contradicts"
 
 
 def test_a_wrong_speed_of_random_tokens_is_refuted(quick, monkeypatch):

@@ -42,10 +42,7 @@ def test_the_recursion_is_frozen_when_cold():
     assert random_layers.recursion(24, 0.0, 400)[-1] > 0.99
 
 
-def test_a_wrong_recursion_is_refuted(quick, monkeypatch):
+def test_a_wrong_recursion_is_refuted(verdict):
     right = random_layers.recursion
-    monkeypatch.setattr(
-        random_layers, "recursion", lambda n, beta, depth: right(n, beta + 2, depth)
-    )
-    monkeypatch.setattr(random_layers, "DIMENSIONS", (32,))
-    assert random_layers.measure(quick).verdict == "contradicts"
+    wrong = {"recursion": lambda n, beta, depth: right(n, beta + 2, depth), "DIMENSIONS": (32,)}
+    assert verdict(random_layers, **wrong) == "contradicts"

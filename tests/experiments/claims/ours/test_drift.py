@@ -22,11 +22,9 @@ def test_leaders_move_as_derived(evidence, presentable):
 
 
 @pytest.mark.parametrize("factor", [0.8, 1.25])
-def test_a_way_that_is_a_quarter_longer_or_shorter_is_refuted(quick, monkeypatch, factor):
-    true = drift.displacement
-    monkeypatch.setattr(drift, "displacement", lambda *args: factor * true(*args))
-    monkeypatch.setattr(drift, "SERIES", (LifeSeries(2, 32.0, 30, 12, 12),))
-    assert drift.measure(quick).verdict == "contradicts"
+def test_a_way_that_is_a_quarter_longer_or_shorter_is_refuted(distort, verdict, factor):
+    distort(drift, "displacement", lambda way: factor * way)
+    assert verdict(drift, SERIES=(LifeSeries(2, 32.0, 30, 12, 12),)) == "contradicts"
 
 
 @pytest.mark.parametrize("share", drift.SHARES)

@@ -23,32 +23,30 @@ def test_the_forecast_comes_true(evidence, presentable):
     assert len(presentable(forecast.CLAIM, evidence).axes) == 2
 
 
-def test_a_forecast_that_does_not_know_the_order_is_refuted(quick, monkeypatch):
+def test_a_forecast_that_does_not_know_the_order_is_refuted(verdict, monkeypatch):
     true = theory.forecast
 
     def wrong(start, beta, **options):
         return true(start[::-1], beta, **options)
 
     monkeypatch.setattr(theory, "forecast", wrong)
-    monkeypatch.setattr(
-        forecast, "SERIES", (LifeSeries(2, 24.0, 30, 6, 6), LifeSeries(3, 12.0, 30, 6, 6))
-    )
-    assert forecast.measure(quick).verdict == "contradicts"
+    few = (LifeSeries(2, 24.0, 30, 6, 6), LifeSeries(3, 12.0, 30, 6, 6))
+    assert verdict(forecast, SERIES=few) == "contradicts"
 
 
 def test_bars(evidence):
     tested = evidence.data["tested"][0]
 
-    def verdict(right, total, error):
+    def judged(right, total, error):
         ratio = np.where(np.arange(total) % 2, error, -error)
         changed = dataclasses.replace(tested, right=np.arange(total) < right, log_ratio=ratio)
         return forecast.judge(changed, LEVEL)
 
     assert tested.series.d == 2
-    assert verdict(98, 100, 0.2) == "agrees"
-    assert verdict(98, 100, 0.4) == "undecided"  # the times are beyond the bar
-    assert verdict(95, 100, 0.2) == "undecided"  # so few have a probability of 0.18
-    assert verdict(80, 100, 0.2) == "contradicts"
+    assert judged(98, 100, 0.2) == "agrees"
+    assert judged(98, 100, 0.4) == "undecided"  # the times are beyond the bar
+    assert judged(95, 100, 0.2) == "undecided"  # so few have a probability of 0.18
+    assert judged(80, 100, 0.2) == "contradicts"
 
 
 def test_a_shuffled_forecast_keeps_the_names():
