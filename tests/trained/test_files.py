@@ -30,6 +30,12 @@ def llama():
     return tiny.llama(np.random.default_rng(7))
 
 
+@pytest.fixture
+def zipped(tmp_path, llama):
+    """A folder with a zipped file of PyTorch."""
+    return written.write_folder(tmp_path / "model", *llama, form="zip")
+
+
 def refused(path, words):
     with pytest.raises(pk.InputError, match=words) as caught:
         pk.trained.load(path).read(IDS)
@@ -73,20 +79,18 @@ def marker(tmp_path):
         lambda tmp_path: np.zeros(3),
     ],
 )
-def test_pickles_that_call_are_refused(tmp_path, llama, form, make):
-    folder = written.write_folder(tmp_path / "model", *llama, form="zip")
+def test_pickles_that_call_are_refused(tmp_path, zipped, form, make):
     content = pickle.dumps(make(tmp_path), 2)
     if form == "zip":
-        write_pickle(folder, content)
+        write_pickle(zipped, content)
     else:
-        (folder / "pytorch_model.bin").write_bytes(content)
-    refused(folder, "which is not a tensor|is not a file of weights")
+        (zipped / "pytorch_model.bin").write_bytes(content)
+    refused(zipped, "which is not a tensor|is not a file of weights")
     assert not (tmp_path / "executed").exists()
 
 
-def test_pickles_by_hand_are_refused(tmp_path, llama):
+def test_pickles_by_hand_are_refused(zipped):
     """Opcodes that reach for names, attributes, state and memory in other ways."""
-    folder = written.write_folder(tmp_path / "model", *llama, form="zip")
     attacks = {
         "stack global": b"\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x04true\x85R.",
         "inst": b"(S'true'\nios\nsystem\n.",
@@ -103,13 +107,12 @@ def test_pickles_by_hand_are_refused(tmp_path, llama):
         "tensor of nothing": b"ctorch._utils\n_rebuild_tensor_v2\n(NK\x00))tR.",
     }
     for content in attacks.values():
-        write_pickle(folder, content)
-        refused(folder, "is not a file of weights|no tensor|not enough memory")
+        write_pickle(zipped, content)
+        refused(zipped, "is not a file of weights|no tensor|not enough memory")
 
 
-def test_pickles_that_take_forever_are_refused(tmp_path, llama):
+def test_pickles_that_take_forever_are_refused(zipped):
     """Tuples of tuples, where a hash or a text of the outermost has 2⁶⁰ parts."""
-    folder = written.write_folder(tmp_path / "model", *llama, form="zip")
     nested = b")" + b"q\x00h\x00\x86" * 60
     long = b"(" + (b"\x8a\xff" + b"\x7f" * 255) * 5000 + b"t"
     begin = TENSOR + b"(" + STORAGE + b"K\x00"
@@ -127,13 +130,12 @@ def test_pickles_that_take_forever_are_refused(tmp_path, llama):
         "many numbers": begin + (b"(" + b"K\x09" * 99999 + b"t") * 2 + b"tR.",
     }
     for content in attacks.values():
-        write_pickle(folder, b"\x80\x02" + content, bytes(36))
-        refused(folder, "is not a file of weights")
+        write_pickle(zipped, b"\x80\x02" + content, bytes(36))
+        refused(zipped, "is not a file of weights")
 
 
-def test_pickles_set_no_attributes(tmp_path, llama):
+def test_pickles_set_no_attributes(zipped):
     """Attributes of the reader's own functions, types and tensors, set by the opcode BUILD."""
-    folder = written.write_folder(tmp_path / "model", *llama, form="zip")
     whole = TENSOR + b"(" + STORAGE + b"K\x00K\x09\x85K\x01\x85tR"
     state = b"}X\x07\x00\x00\x00stridesJ\x00\xff\xff\xff\x85s"
     slots = b"N}X\x0c\x00\x00\x00__defaults__K\x05\x85s\x86"
@@ -145,8 +147,8 @@ def test_pickles_set_no_attributes(tmp_path, llama):
         whole + state,
         STORAGE + state,
     ):
-        write_pickle(folder, b"\x80\x02}X\x01\x00\x00\x00a" + content + b"bs.", bytes(36))
-        refused(folder, "is not a file of weights.*as a dict")
+        write_pickle(zipped, b"\x80\x02}X\x01\x00\x00\x00a" + content + b"bs.", bytes(36))
+        refused(zipped, "is not a file of weights.*as a dict")
 
 
 def test_tensors_beyond_their_numbers_are_refused(tmp_path):

@@ -28,29 +28,21 @@ def undone(norm, states):
     return pk.sphere.normalize((states - norm.bias) / norm.gain)
 
 
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
+@pytest.mark.parametrize("family", ["llama", "gpt2", "neox"])
 def test_pre_norm_layers_are_exact(tmp_path, family):
-    """Attention, then MLP: `pk.forward` gives the tokens of the model after each."""
+    """Attention, then MLP, or both as a whole: `pk.forward` gives the model's tokens after each."""
     model = made(tmp_path, family)
     reading = model.read(IDS)
-    parts = {"mlp": (reading.hidden[1], reading.middle[1]), "attention": (
-        reading.middle[1], reading.hidden[2])}  # fmt: skip
-    for left_out, (before, after) in parts.items():
-        piece = model.layer(1, **{left_out: False})
+    start, middle, end = reading.hidden[1], reading.middle[1], reading.hidden[2]
+    pieces = [(model.layer(1, mlp=False), start, middle),
+              (model.layer(1, attention=False), middle, end)]  # fmt: skip
+    if family == "neox":  # side by side
+        pieces = [(model.layer(1), start, end)]
+    for piece, before, after in pieces:
         radii = np.linalg.norm(free(model, before), axis=-1)
         path = pk.forward(piece, model.directions(before), 1, radii=radii)
-        np.testing.assert_allclose(
-            path.final * path.radii[-1][:, None], free(model, after), rtol=1e-9, atol=1e-9
-        )
-
-
-def test_parallel_layers_are_exact_as_a_whole(tmp_path):
-    model = made(tmp_path, "neox")
-    reading = model.read(IDS)
-    radii = np.linalg.norm(free(model, reading.hidden[1]), axis=-1)
-    path = pk.forward(model.layer(1), model.directions(reading.hidden[1]), 1, radii=radii)
-    after = free(model, reading.hidden[2])
-    np.testing.assert_allclose(path.final * path.radii[-1][:, None], after, rtol=1e-9, atol=1e-9)
+        tokens = path.final * path.radii[-1][:, None]
+        np.testing.assert_allclose(tokens, free(model, after), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("family", ["bert", "albert"])

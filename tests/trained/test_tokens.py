@@ -20,6 +20,13 @@ SPECIAL = [(b"<unk>", 0.0), (b"<s>", 0.0), (b"</s>", 0.0)]
 WORDS = [(b" ", -9.0), (b"a", -8.0), (b"b", -7.0), (b"ab", -1.0), (b" a", -2.0), (b"bb", -3.0)]
 
 
+def with_words(tmp_path, *words):
+    """A BERT with this list of words."""
+    folder = written.write_folder(tmp_path / "model", *tiny.bert(np.random.default_rng(1)))
+    (folder / "vocab.txt").write_text("\n".join(words))
+    return pk.trained.load(folder)
+
+
 def slow(pieces, text):
     """The greedy algorithm as it is usually told: join the best pair, again and again."""
     ids = {piece: i for i, piece in enumerate(pieces.pieces)}
@@ -94,17 +101,13 @@ def test_lists_of_words(tmp_path):
     ids = words.encode("CCl([C@H])?")
     assert ids == [1, 3, 4, 6, 5, 7, 0, 2]
     assert words.decode(ids[:-2]) == "CCl([C@H])"
-    folder = written.write_folder(tmp_path / "model", *tiny.bert(np.random.default_rng(1)))
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "walk", "##ed", "##ing", "we"]
-    (folder / "vocab.txt").write_text("\n".join(pieces))
-    model = pk.trained.load(folder)
+    model = with_words(tmp_path, *pieces)
     assert model.encode("We walked") == [2, 8, 5, 6, 3]
 
 
 def test_texts_and_ids_that_a_tokenizer_does_not_know(tmp_path):
-    folder = written.write_folder(tmp_path / "model", *tiny.bert(np.random.default_rng(1)))
-    (folder / "vocab.txt").write_text("[UNK]\na\nb")
-    model = pk.trained.load(folder)
+    model = with_words(tmp_path, "[UNK]", "a", "b")
     assert model.encode("ab") == [1, 2]
     with pytest.raises(pk.InputError, match=r"no lone surrogates, got '\\ud800' at index 1"):
         model.read("a\ud800b")
@@ -118,9 +121,7 @@ def test_texts_and_ids_that_a_tokenizer_does_not_know(tmp_path):
 
 
 def test_tokenizers_work_in_forks_and_threads(tmp_path):
-    folder = written.write_folder(tmp_path / "model", *tiny.bert(np.random.default_rng(1)))
-    (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nwalk\n##ed")
-    model = pk.trained.load(folder)
+    model = with_words(tmp_path, "[PAD]", "[UNK]", "[CLS]", "[SEP]", "walk", "##ed")
     expected = json.dumps(model.encode("walked"))
     for _ in range(2):
         assert in_fork(lambda: json.dumps(model.encode("walked"))) == expected
