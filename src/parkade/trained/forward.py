@@ -118,7 +118,7 @@ def logits(ends: Ends, x: Floats) -> Floats:
     head = ends.head
     assert head is not None
     if head.dense is not None:
-        x = activate(head.activation, linear(x, *head.dense))
+        x = ACTIVATIONS[head.activation](linear(x, *head.dense))
     if head.norm is not None:
         x = head.norm(x)
     return linear(x, head.unembed, head.bias)
@@ -135,11 +135,11 @@ def linear(x: Floats, matrix: Floats, bias: Floats | None = None) -> Floats:
 def _network(part: MLPWeights | None, shape: Shape, x: Floats) -> Floats | None:
     if part is None:
         return None
-    hidden = linear(x, part.up, part.b_up)
+    hidden, activate = linear(x, part.up, part.b_up), ACTIVATIONS[shape.activation]
     if part.gate is None:
-        hidden = activate(shape.activation, hidden)
+        hidden = activate(hidden)
     else:
-        hidden *= activate(shape.activation, linear(x, part.gate))
+        hidden *= activate(linear(x, part.gate))
     return linear(hidden, part.down, part.b_down)
 
 
@@ -160,11 +160,6 @@ def _turned(rows: Floats, shape: Shape) -> Floats:
     turned[..., 0 : 2 * p : 2] = even * cos - odd * sin
     turned[..., 1 : 2 * p : 2] = even * sin + odd * cos
     return turned
-
-
-def activate(name: str, x: Floats) -> Floats:
-    """The activation of each entry; x may be overwritten."""
-    return ACTIVATIONS[name](x)
 
 
 def _gelu(x: Floats) -> Floats:
@@ -196,13 +191,10 @@ def _silu(x: Floats) -> Floats:
     return half
 
 
-def _relu(x: Floats) -> Floats:
-    return np.maximum(x, 0)
-
-
 ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
     "gelu": _gelu,
     "gelu_tanh": _gelu_tanh,
     "silu": _silu,
-    "relu": _relu,
+    "relu": lambda x: np.maximum(x, 0),
 }
+"""Functions of each entry, which may overwrite it."""

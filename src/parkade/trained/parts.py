@@ -77,11 +77,6 @@ class Gain(Part, kind="gain"):
     def __post_init__(self) -> None:
         object.__setattr__(self, "gain", check.array("gain", self.gain))
 
-    @property
-    def label(self) -> str:
-        """Name of this part in descriptions."""
-        return "gain"
-
     @cached_property
     def generator(self) -> Array:  # type: ignore[override]
         """The matrix of the force."""

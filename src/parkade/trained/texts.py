@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-PROSE, REACTIONS = "prose", "reactions"
 
-
-def texts(kind: str = PROSE) -> tuple[str, ...]:
+def texts(kind: str = "prose") -> tuple[str, ...]:
     """Twelve short texts in plain English ("prose"), or sixteen reactions as SMILES ("reactions").
 
     Examples
@@ -22,4 +20,4 @@ def texts(kind: str = PROSE) -> tuple[str, ...]:
 
 def kind_for(pieces: int) -> str:
     """The texts that suit a vocabulary of this size: reactions if it is small."""
-    return REACTIONS if pieces < 2000 else PROSE
+    return "reactions" if pieces < 2000 else "prose"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.trained.block import (
@@ -101,10 +103,6 @@ def ends_of(take: Take, settings: ModelSettings, shape: Shape, e: int, at: str, 
     )
 
 
-def _shape(settings: ModelSettings) -> Shape:
-    return shape_of(settings, "bert")
-
-
 def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Block:
     at = f"encoder.layer.{layer}."
     first = norm(take, settings, f"{at}attention.output.LayerNorm", shape.d)
@@ -121,4 +119,4 @@ def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:
     return ends_of(take, settings, shape, shape.d, at, f"{at}transform.")
 
 
-BERT = Family("bert", ("bert",), "bert.", _shape, _block, _ends)
+BERT = Family("bert", ("bert",), "bert.", partial(shape_of, family="bert"), _block, _ends)

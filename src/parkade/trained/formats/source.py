@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,6 @@ class Source:
     config: dict[str, Any]
     tensors: Mapping[str, Stored]
     tokenizer: Tokenizer | None = None
-    notes: tuple[str, ...] = field(default=())
 
 
 def stored(

@@ -109,8 +109,5 @@ def ending(path: Path, *, radius: float = SAME, tol: float = ROUNDING) -> Ending
 
 def _apart(a: Array, b: Array) -> Array:
     """The largest distance of a token between states, for each pair of states."""
-    return np.array([np.linalg.norm(one, axis=-1).max() for one in _differences(a, b)])
-
-
-def _differences(a: Array, b: Array) -> list[Array]:
-    return [(a if a.ndim == 2 else a[i]) - b[i] for i in range(len(b))]
+    pairs = zip(*np.broadcast_arrays(a, b), strict=True)
+    return np.array([np.linalg.norm(one - other, axis=-1).max() for one, other in pairs])

@@ -10,10 +10,11 @@ from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.progress import Report
 from parkade.base.types import Array
+from parkade.engine.compile.threads import single_threaded_blas
 from parkade.trained import measures as ms
 from parkade.trained.measures.measured import Measured
 from parkade.trained.model import Trained
-from parkade.trained.study.survey import clipped, clouds, one_thread
+from parkade.trained.study.survey import clipped, clouds
 
 ABLATIONS: Mapping[str, Callable[[Trained, int], Trained]] = {
     "no-mlp": lambda model, seed: model.without("mlp"),
@@ -69,7 +70,7 @@ def ablate(
         _, _, free = clouds(states)
         return ms.over_depth("", ms.mean_cosine, free, draws=1).values
 
-    with one_thread():
+    with single_threaded_blas():
         trained = cosines(model)
         return {
             name: Measured(

@@ -10,10 +10,11 @@ import numpy as np
 
 from parkade.base.errors import InputError
 from parkade.base.progress import Report
+from parkade.engine.compile.threads import single_threaded_blas
 from parkade.trained.measures.cloud import cluster_count
 from parkade.trained.measures.endings import ROUNDING, SAME, Ending, ending
 from parkade.trained.model import Trained
-from parkade.trained.study.survey import clipped, one_thread
+from parkade.trained.study.survey import clipped
 
 TOKENS = 64
 """Tokens of a text that are iterated at most."""
@@ -97,7 +98,7 @@ def iterations(
     which = chosen_layers(model) if layers is None else layers
     wide = 1.0 if model.dtype == np.float64 else _SINGLE
     iterated = []
-    with one_thread():
+    with single_threaded_blas():
         for i, text in enumerate(texts):
             read = model.read(clipped(model, text, TOKENS))
             for j, layer in enumerate(which):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from parkade.base.errors import InputError
 from parkade.base.progress import Report
 from parkade.base.types import Array
+from parkade.engine.compile.threads import single_threaded_blas
 from parkade.trained import measures as ms
 from parkade.trained.measures.cloud import CLOSE
 from parkade.trained.measures.measured import Measured
@@ -87,15 +87,6 @@ class Survey:
         }
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Matrix products on one core: matrices are small, and threads wait for each other."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, "blas"):
-        yield
-
-
 def clouds(states: Sequence[Array]) -> tuple[list[NDArray[np.int64]], list[Array], list[Array]]:
     """The sinks of each text, and its states without them: as they are, and centred."""
     sinks = [ms.find_sinks(x) for x in states]
@@ -127,7 +118,7 @@ def survey(
     if len(texts) < 2:
         raise InputError(f"a survey needs at least two texts, got {len(texts)}; add others")
     states, words, losses, shares, seen = [], [], [], [], []
-    with one_thread():
+    with single_threaded_blas():  # matrices are small, and threads would wait for each other
         for i, text in enumerate(texts):
             read = model.read(clipped(model, text))
             states.append(read.hidden.astype(np.float64))

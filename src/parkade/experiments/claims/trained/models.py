@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from parkade.base.errors import InputError
 from parkade.base.types import Array
+from parkade.engine.compile.threads import single_threaded_blas
 from parkade.experiments.claim import Evidence
 from parkade.experiments.experiment import Figure, Setup
 
@@ -52,7 +53,6 @@ def on_models(
 
     def run(setup: Setup) -> Evidence:
         from parkade.trained import load
-        from parkade.trained.study.survey import one_thread
 
         names = setup.choose(small, all_)
         absent = missing(names)
@@ -63,7 +63,7 @@ def on_models(
                 false_alarm=0.0,
                 numbers={"missing": absent},
             )
-        with one_thread():
+        with single_threaded_blas():
             return measure([load(name, dtype="float64") for name in names], setup)
 
     return run
