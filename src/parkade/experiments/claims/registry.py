@@ -42,11 +42,7 @@ from parkade.experiments.claims.ours import (
     lifetime,
     noise_threshold,
 )
-from parkade.experiments.claims.trained import ends as trained_ends
-from parkade.experiments.claims.trained import leaders as trained_leaders
-from parkade.experiments.claims.trained import mlp as trained_mlp
-from parkade.experiments.claims.trained import orbits as trained_orbits
-from parkade.experiments.claims.trained import spectra as trained_spectra
+from parkade.experiments.claims.trained import ends, leaders, mlp, orbits, spectra
 from parkade.experiments.experiment import by_name
 
 CLAIMS: dict[str, Claim] = by_name(
@@ -80,12 +76,12 @@ CLAIMS: dict[str, Claim] = by_name(
         random_layers.CLAIM,
         lost_middle.CLAIM,
         noise_kind.CLAIM,
-        trained_spectra.NEGATIVE,
-        trained_spectra.REAL,
-        trained_ends.CLAIM,
-        trained_leaders.CLAIM,
-        trained_mlp.CLAIM,
-        trained_orbits.CLAIM,
+        spectra.NEGATIVE,
+        spectra.REAL,
+        ends.CLAIM,
+        leaders.CLAIM,
+        mlp.CLAIM,
+        orbits.CLAIM,
         forecast.CLAIM,
         lifetime.CLAIM,
         drift.CLAIM,

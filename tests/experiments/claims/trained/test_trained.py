@@ -6,12 +6,7 @@ import pytest
 import parkade as pk
 from parkade import plots
 from parkade.experiments.claims.registry import CLAIMS
-from parkade.experiments.claims.trained import ends as trained_ends
-from parkade.experiments.claims.trained import leaders as trained_leaders
-from parkade.experiments.claims.trained import mlp as trained_mlp
-from parkade.experiments.claims.trained import models as trained_models
-from parkade.experiments.claims.trained import orbits as trained_orbits
-from parkade.experiments.claims.trained import spectra as trained_spectra
+from parkade.experiments.claims.trained import ends, leaders, mlp, models, orbits, spectra
 from parkade.experiments.experiment import TRAINED
 from parkade.model.parts.head import Head
 from parkade.trained.measures.endings import Ending
@@ -34,7 +29,7 @@ def test_there_are_six():
 
 @pytest.mark.parametrize("claim", OURS, ids=lambda claim: claim.name)
 def test_without_the_model_a_claim_is_undecided_and_downloads_nothing(claim, quick, monkeypatch):
-    monkeypatch.setattr(trained_models, "missing", lambda names: ["ALBERT-rxn"])
+    monkeypatch.setattr(models, "missing", lambda names: ["ALBERT-rxn"])
     monkeypatch.setattr("parkade.trained.packages._download", lambda *_: pytest.fail("no"))
     evidence = claim.measure(quick)
     assert evidence.verdict == "undecided"
@@ -44,19 +39,19 @@ def test_without_the_model_a_claim_is_undecided_and_downloads_nothing(claim, qui
 
 
 def test_models_that_are_missing_are_named(monkeypatch, albert):
-    assert trained_models.missing(["ALBERT-rxn"]) == []
+    assert models.missing(["ALBERT-rxn"]) == []
     monkeypatch.setattr("parkade.trained.packages._stored", lambda entry: None)
-    assert trained_models.missing(["ALBERT-rxn", "MiniLM-L6"]) == ["ALBERT-rxn", "MiniLM-L6"]
+    assert models.missing(["ALBERT-rxn", "MiniLM-L6"]) == ["ALBERT-rxn", "MiniLM-L6"]
 
 
 def test_two_of_eight_heads_are_negative(albert, quick, presentable, monkeypatch):
-    monkeypatch.setattr(trained_spectra, "DRAWS", 500)
-    evidence = trained_spectra.negative([albert], quick)
+    monkeypatch.setattr(spectra, "DRAWS", 500)
+    evidence = spectra.negative([albert], quick)
     (one,) = evidence.numbers["models"].values()
     assert (one["heads"], one["negative"], one["random_negative"]) == (8, 2, 0)
     assert evidence.verdict == "agrees"
-    presentable(trained_spectra.NEGATIVE, evidence)
-    presentable(trained_spectra.REAL, trained_spectra.real([albert], quick))
+    presentable(spectra.NEGATIVE, evidence)
+    presentable(spectra.REAL, spectra.real([albert], quick))
 
 
 def test_a_reduced_head_moves_as_the_head_does():
@@ -64,7 +59,7 @@ def test_a_reduced_head_moves_as_the_head_does():
     V = rng.standard_normal((20, 3)) @ rng.standard_normal((3, 20))
     head = Head(rng.standard_normal((3, 20)), rng.standard_normal((3, 20)), V, 2.0)
     start = pk.sphere.uniform(4, 20, 1)
-    small, x = trained_ends.reduced(head, start)
+    small, x = ends.reduced(head, start)
     assert x.shape == (4, 7)
     full = pk.simulate(pk.Transformer([head]), start, 0.5, tol=1e-10).final
     less = pk.simulate(pk.Transformer([small]), x, 0.5, tol=1e-10).final
@@ -79,36 +74,36 @@ def test_planted_heads_end_as_the_table_says():
     turn = np.zeros((8, 8))
     turn[:2, :2] = [[1, -0.5], [0.5, 1]]
     for V, kind in ((real, "two points"), (basis @ turn @ basis.T, "rotation")):
-        result = trained_ends.follow(pk.Transformer([Head(Q, K, V)]), 0, 3)
+        result = ends.follow(pk.Transformer([Head(Q, K, V)]), 0, 3)
         assert (result["kind"], result["outcome"]) == (kind, "as predicted")
-    away = trained_ends.follow(pk.Transformer([Head(Q, K, -real)]), 0, 3)
+    away = ends.follow(pk.Transformer([Head(Q, K, -real)]), 0, 3)
     assert away["outcome"] == "outside"
 
 
 def test_verdicts_on_leaders():
-    assert trained_leaders.judge(0.02, 0.2, 0.01) == "agrees"
-    assert trained_leaders.judge(0.001, 0.005, 0.01) == "contradicts"
-    assert trained_leaders.judge(-0.1, 0.1, 0.01) == "undecided"
+    assert leaders.judge(0.02, 0.2, 0.01) == "agrees"
+    assert leaders.judge(0.001, 0.005, 0.01) == "contradicts"
+    assert leaders.judge(-0.1, 0.1, 0.01) == "undecided"
 
 
 def test_the_flow_of_the_paper_has_leaders_and_without_a_mask_it_has_none():
-    assert trained_leaders.control() > 0.03
-    assert abs(trained_leaders.control("full")) < 0.01
+    assert leaders.control() > 0.03
+    assert abs(leaders.control("full")) < 0.01
 
 
 def test_an_encoder_is_only_a_control(albert, quick, presentable, monkeypatch):
-    monkeypatch.setattr(trained_leaders, "texts_for", lambda m: trained_models.texts_for(m, 3))
-    evidence = trained_leaders.measure([albert], quick)
+    monkeypatch.setattr(leaders, "texts_for", lambda m: models.texts_for(m, 3))
+    evidence = leaders.measure([albert], quick)
     assert evidence.verdict == "undecided"
     assert "no mask" in evidence.measured
-    presentable(trained_leaders.CLAIM, evidence)
+    presentable(leaders.CLAIM, evidence)
 
 
 def test_without_mlps_tokens_are_closer(albert, quick, presentable, monkeypatch):
-    monkeypatch.setattr(trained_mlp, "texts_for", lambda m: trained_models.texts_for(m, 8))
-    evidence = trained_mlp.measure([albert], quick)
+    monkeypatch.setattr(mlp, "texts_for", lambda m: models.texts_for(m, 8))
+    evidence = mlp.measure([albert], quick)
     assert evidence.verdict == "agrees"
-    presentable(trained_mlp.CLAIM, evidence)
+    presentable(mlp.CLAIM, evidence)
 
 
 def ended(clusters, period, n=10, falling=False):
@@ -118,7 +113,7 @@ def ended(clusters, period, n=10, falling=False):
 
 
 def test_verdicts_on_orbits():
-    judge = trained_orbits.verdict_on
+    judge = orbits.verdict_on
     assert judge([ended(3, 30), ended(5, None)]) == "agrees"
     assert judge([ended(3, 30), ended(9, None, falling=True)]) == "undecided"
     assert judge([ended(9, None)]) == "contradicts"
@@ -128,6 +123,6 @@ def test_verdicts_on_orbits():
 def test_intervals_cover_the_mean():
     rng = np.random.default_rng(4)
     drawn = 1 + rng.standard_normal((2000, 6))
-    covered = [low < 1 < high for low, high in (trained_models.interval(x, 0.1) for x in drawn)]
+    covered = [low < 1 < high for low, high in (models.interval(x, 0.1) for x in drawn)]
     # Error probability 2e-7, by the normal law.
     assert np.mean(covered) == pytest.approx(0.9, abs=5.2 * (0.09 / 2000) ** 0.5)

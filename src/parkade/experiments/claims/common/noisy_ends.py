@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parkade.analysis.clusters import cluster_labels
+from parkade.experiments.claims.common.plateau import cluster_counts
 from parkade.experiments.experiment import Setup
 from parkade.model import sphere
 from parkade.model.attention import Attention
@@ -52,11 +52,11 @@ def wander(kappa: float, s: int, setup: Setup, n: int, beta: float) -> Wander:
     times = kappa * np.concatenate([[EARLY], np.linspace(0.1, TIME, SAVED)])
     model = Attention(2, beta, noise=kappa)
     run = simulate(model, x, times[-1], times=times, tol=TOL, seed=setup.generator(7, s))
-    counts = [len(np.unique(cluster_labels(y, NEAR * kappa**-0.5))) for y in run.tokens]
-    single = np.flatnonzero(np.array(counts) == 1)
+    counts = cluster_counts(run.tokens, NEAR * kappa**-0.5)
+    single = np.flatnonzero(counts == 1)
     one = float(times[single[0]] / kappa) if len(single) else np.inf
     away = float(sphere.distance(run.final[:1], x[:1])[0])
-    return Wander(counts[0], counts[-1], one, away)
+    return Wander(int(counts[0]), int(counts[-1]), one, away)
 
 
 def all_of(starts: int, setup: Setup, n: int, beta: float) -> dict[float, list[Wander]]:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parkade.analysis.clusters import cluster_labels, default_radius
 from parkade.base.types import Array
@@ -36,13 +37,13 @@ def count(model: Attention, n: int, runs: int, rng: np.random.Generator) -> Arra
     """Numbers of clusters (runs, times), from uniform starts of n tokens."""
     starts = [sphere.uniform(n, model.d, rng) for _ in range(runs)]
     radius = default_radius(model)
-    return np.array(
-        [
-            [len(np.unique(cluster_labels(tokens, radius))) for tokens in run.tokens]
-            for run in simulate_many(model, starts, TIMES[-1], times=TIMES, tol=TOL)
-        ],
-        dtype=np.float64,
-    )
+    followed = simulate_many(model, starts, TIMES[-1], times=TIMES, tol=TOL)
+    return np.array([cluster_counts(run.tokens, radius) for run in followed], dtype=np.float64)
+
+
+def cluster_counts(states: Array, radius: float) -> NDArray[np.int64]:
+    """The number of clusters in each of several states, (times, n, d)."""
+    return np.array([len(np.unique(cluster_labels(tokens, radius))) for tokens in states])
 
 
 class FlattestDecade(NamedTuple):

@@ -101,10 +101,6 @@ def _with_mlp(symmetric: bool) -> Build:
     return build
 
 
-def _first_axis(d: int) -> Array:
-    return np.diag(np.eye(d)[0])
-
-
 def at_rest(model: Transformer, x: Array) -> bool:
     """Whether tokens are so close to a stable equilibrium that they stay, even if barely held."""
     rate = return_rate(model, x)
@@ -132,7 +128,7 @@ VARIANTS = (
     Variant("ALiBi", _changed(position=Alibi(SLOPE))),
     Variant("RoPE", _changed(position=Rope())),
     Variant("heads I/2, I/2", _heads(lambda d: np.eye(d) / 2)),
-    Variant("heads P, I−P", _heads(_first_axis), survives=False),
+    Variant("heads P, I−P", _heads(lambda d: np.diag(np.eye(d)[0])), survives=False),
     Variant("heads 2I, −I", _heads(lambda d: 2 * np.eye(d)), survives=False),
     Variant("MLP", _with_mlp(symmetric=False), survives=False),
     Variant("MLP, W2 = W1ᵀ", _with_mlp(symmetric=True), survives=False),

@@ -112,7 +112,7 @@ def measure(setup: Setup) -> Evidence:
     curves: dict[str, tuple[Array, Array]] = {}
     tries = setup.choose(1, 4)
     worst_count, worst_rate = 0.0, 0.0
-    for n in NUMBERS:
+    for n in setup.each(NUMBERS):
         rows[n] = {}
         for name, mask in masks().items():
             counts = []
@@ -136,7 +136,6 @@ def measure(setup: Setup) -> Evidence:
                 rows[n][name]["factor"] = float(np.exp(late))
             if n == NUMBERS[-1]:
                 curves[name] = seen / seen[0], expected[: len(seen)] / expected[0]
-        setup.report((NUMBERS.index(n) + 1) / len(NUMBERS))
     resting, ranks, stable = _ranks()
     last = rows[NUMBERS[-1]]
     slower = all(last[f"window of {w}"]["layers"] > last["causal"]["layers"] for w in WINDOWS[:-1])

@@ -13,12 +13,11 @@ import math
 from collections import Counter
 
 import numpy as np
-from numpy.typing import NDArray
 
-from parkade.analysis.clusters import cluster_labels
 from parkade.base.errors import doubts_do_not_matter
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
+from parkade.experiments.claims.common.plateau import cluster_counts
 from parkade.experiments.experiment import Figure, Setup
 from parkade.experiments.statistics import LEVEL
 from parkade.model import sphere
@@ -152,9 +151,7 @@ def gather(beta: float, rng: np.random.Generator) -> tuple[Array, Array]:
 def first_count(times: Array, angles: Array, beta: float) -> int:
     """The first number of clusters that lasts, after the polygon has broken."""
     radius = 0.3 / math.sqrt(beta)  # tokens of the polygon are closer, so it counts as one
-    counts: NDArray[np.int64] = np.array(
-        [len(np.unique(cluster_labels(sphere.from_angles(a), radius))) for a in angles]
-    )
+    counts = cluster_counts(sphere.from_angles(angles), radius)
     broken = int(np.argmax(counts > 1))
     for i in range(broken, len(counts)):
         same = (times >= times[i]) & (times <= times[i] + LASTING)

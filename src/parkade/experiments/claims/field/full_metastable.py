@@ -17,14 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from parkade.analysis.clusters import cluster_labels
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence, Judgement
+from parkade.experiments.claims.common.plateau import cluster_counts
 from parkade.experiments.experiment import Figure, Setup
 from parkade.experiments.statistics import worst
 from parkade.model import sphere
 from parkade.model.attention import Attention
-from parkade.runs.trajectory import Trajectory
 from parkade.solve.simulate import simulate
 
 CENTERS, WIDTH, GROUPS = (0.0, 1.5, 3.6), 0.15, (6, 8, 7)
@@ -100,7 +99,7 @@ def live(beta: float, tokens: Array, label: NDArray[np.int64]) -> GroupTimes | N
     phi = float(sphere.distance(middles[0], middles[1]))
     derived = meeting_time(beta, phi, *GROUPS[:2])
     run = simulate(model, early.final, 1.05 * derived, tol=TOL, method="implicit")
-    counts = cluster_counts(run, 0.2 / math.sqrt(beta))
+    counts = cluster_counts(run.tokens, 0.2 / math.sqrt(beta))
     merged = int(np.argmax(counts < len(GROUPS)))
     met = float(run.times[merged])
     if counts[merged] == len(GROUPS) or run.trusted_until < met:
@@ -113,11 +112,6 @@ def spread(tokens: Array, label: NDArray[np.int64]) -> float:
     """The largest distance of two tokens of one group."""
     i, j = np.nonzero(label[:, None] == label)
     return float(sphere.distance(tokens[i], tokens[j]).max())
-
-
-def cluster_counts(run: Trajectory, radius: float) -> NDArray[np.int64]:
-    """The number of clusters at each step."""
-    return np.array([len(np.unique(cluster_labels(x, radius))) for x in run.tokens])
 
 
 def slope_of(x: list[float], y: list[float]) -> float:
@@ -183,7 +177,7 @@ def staircase(setup: Setup) -> tuple[float, float, tuple[Array, Array, NDArray[n
     x0 = sphere.uniform(n, 2, setup.generator(99))
     run = simulate(model, x0, math.exp(2.1 * beta), tol=1e-7)
     energy = np.array([np.exp(beta * (x @ x.T - 1)).sum() / n**2 for x in run.tokens])
-    counts = cluster_counts(run, 0.2 / math.sqrt(beta))
+    counts = cluster_counts(run.tokens, 0.2 / math.sqrt(beta))
     late = run.times[1:] > beta
     times, rise = run.times[1:][late], np.diff(energy)[late]
     lengths = np.diff(np.log(np.maximum(run.times, 1e-9)))[late]

@@ -117,10 +117,7 @@ def profile(rate: float, setup: Setup, batches: int) -> list[Mean]:
 def measure(setup: Setup) -> Evidence:
     """Measure the profiles, and compare them with the closed form."""
     batches = setup.choose(9, 60)
-    profiles: dict[float, list[Mean]] = {}
-    for i, rate in enumerate(RATES):
-        profiles[rate] = profile(rate, setup.part(i, len(RATES)), batches)
-        setup.report((i + 1) / len(RATES))
+    profiles = {rate: profile(rate, setup, batches) for rate in setup.each(RATES)}
     allowed = allowed_sigmas(len(RATES) * (N + 1))
     off = {
         rate: max(

@@ -28,6 +28,7 @@ import numpy as np
 from parkade.base.types import Array
 from parkade.experiments.claim import Claim, Evidence
 from parkade.experiments.experiment import OURS, Figure, Setup
+from parkade.experiments.statistics import LEVEL
 from parkade.model import sphere
 from parkade.model.parts.head import Head
 from parkade.model.transformer import Transformer
@@ -44,9 +45,6 @@ N, CLOCK = 64, 1.2
 
 TOL = 1e-2
 """Error of a step; laws are much more exact than paths."""
-
-ALARM = 1e-6
-"""Probability of a false alarm."""
 
 BIAS = 0.06
 """Allowed besides, as a share of E|a|²: |a| is not small, and n is finite."""
@@ -132,12 +130,12 @@ def measure(setup: Setup) -> Evidence:
             squares = np.array([N * np.sum(run.final.mean(axis=0) ** 2) for run in ends])
             points.append(Point(d, beta, factor * critical, t, squares))
             setup.report((2 * i + j + 1) / (2 * len(cases)))
-    agrees = all(chance(point) > ALARM / len(points) for point in points)
+    agrees = all(chance(point) > LEVEL / len(points) for point in points)
     ratios = [estimate(point) / threshold(point.d, point.beta) for point in points]
     return Evidence(
         verdict="agrees" if agrees else "contradicts",
         measured=f"κ_c/(β/w₁) = {min(ratios):.2f} … {max(ratios):.2f} in {len(points)} cases",
-        false_alarm=ALARM,
+        false_alarm=LEVEL,
         numbers={
             f"d={p.d}, beta={p.beta:g}, kappa={p.kappa:.4g}": {
                 "critical": threshold(p.d, p.beta),
