@@ -106,6 +106,13 @@ def plain_pictures():
 
 
 @pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty directory that is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def little_memory(monkeypatch):
     """A machine with 10 kB of free memory."""
     monkeypatch.setattr("parkade.base.check.available_memory", lambda: 1e4)

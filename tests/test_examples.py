@@ -47,11 +47,10 @@ def shown(file):
 
 
 @pytest.mark.parametrize("file", QUICK, ids=name)
-def test_an_example_runs(file, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_an_example_runs(file, here):
     with mpl.rc_context({"backend": "agg"}):
         assert shown(file)
-    assert not list(tmp_path.iterdir())  # it leaves nothing behind
+    assert not list(here.iterdir())  # it leaves nothing behind
 
 
 def test_the_front_page_counts_the_examples():

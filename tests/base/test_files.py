@@ -115,9 +115,8 @@ def test_names_that_no_file_can_have(tmp_path, name):
     "sweep small.toml",
     "reproduce fig2 --quick -o figures",
 ])  # fmt: skip
-def test_a_full_disk_names_the_file(tmp_path, monkeypatch, arguments):
+def test_a_full_disk_names_the_file(here, monkeypatch, arguments):
     # A limit on file size stands in for a full disk: another errno, the same code path.
-    monkeypatch.chdir(tmp_path)
     pk.simulate(pk.Attention(d=3), pk.sphere.uniform(9, 3, seed=0), 1.0).save("kept.npz")
     Path("small.toml").write_text('d = 2\nn = 200\nruns = 2\nt_end = 1\nmeasure = "trajectory"\n')
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # half of it would stay
@@ -131,6 +130,6 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch, arguments):
     assert (done.exit_code, len(lines)) == (2, 1), done.stderr
     assert "File too large" in lines[0]
     assert any(name in lines[0] for name in ("run.", "page.html", "small/", "figures/")), lines
-    left = [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size > 999]
+    left = [path for path in here.rglob("*") if path.is_file() and path.stat().st_size > 999]
     assert [path.name for path in left] == ["kept.npz"]
-    assert not list(tmp_path.rglob(".*"))
+    assert not list(here.rglob(".*"))

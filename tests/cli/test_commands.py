@@ -10,29 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.commands import invoke
+from support.commands import invoke, process
 from support.forked import in_fork
 
 import parkade as pk
 from parkade.cli import parse
 
 SMALL = ["simulate", "--n", "5", "--t-end", "1"]
-
-
-def process(*args: object, **kwargs: Any) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user does, and drop messages about compiling."""
-    command = [sys.executable, "-m", "parkade", *map(str, args)]
-    kwargs = {"stdout": subprocess.PIPE, **kwargs}
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=300, **kwargs)
-    lines = done.stderr.splitlines(keepends=True)
-    done.stderr = "".join(s for s in lines if not s.startswith("parkade: compiling"))
-    return done
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 # Help and version
@@ -55,18 +39,6 @@ def test_help_shows_an_example_and_fits_80_columns(
     assert result.exit_code == 0
     assert f"Examples:\n    parkade {command}" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 80
-
-
-def test_help_imports_nothing_slow() -> None:
-    code = (
-        "import sys\n"
-        "from parkade.cli import app\n"
-        "app(['simulate', '--help'], standalone_mode=False)\n"
-        "slow = {'numba', 'matplotlib', 'scipy', 'xarray', 'llvmlite'} & set(sys.modules)\n"
-        "sys.exit(f'imported {slow}' if slow else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
 
 
 # Results
@@ -156,24 +128,32 @@ def test_starts_and_frozen_tokens_from_files(here: Path) -> None:
         assert data["frozen_weights"] == [2, 3]
 
 
-def test_all_options_reach_the_library() -> None:
-    options = "--d 2 --beta 3 --Q 2 --K 1,2 --V 0,-1;1,0 --mask full --method explicit"
-    result = invoke(*SMALL, *options.split(), "--times", "final", "--tol", 1e-8, "--json")
-    data = json.loads(result.stdout)
-    model = pk.Attention(2, 3, Q=2, K=[1, 2], V=[[0, -1], [1, 0]], mask="full")
-    start = pk.sphere.uniform(5, 2, 0)
-    run = pk.simulate(model, start, 1, times="final", tol=1e-8, method="explicit")
-    assert data["final"] == run.final.tolist()
-    assert data["stats"]["reason"] == "requested"
+SCHEDULE = pk.Schedule([0, 0.5], [4, 64])
 
 
-def test_a_schedule_replaces_beta() -> None:
-    result = invoke(*SMALL, "--d", 2, "--schedule", "0:4,0.5:64", "--json")
-    data = json.loads(result.stdout)
-    start, schedule = pk.sphere.uniform(5, 2, 0), pk.Schedule([0, 0.5], [4, 64])
-    run = pk.simulate(pk.Attention(2), start, 1, schedule=schedule)
+@pytest.mark.parametrize(
+    ("options", "model", "settings"),
+    [
+        (
+            "--beta 3 --Q 2 --K 1,2 --V 0,-1;1,0 --mask full --method explicit --times final "
+            "--tol 1e-8",
+            pk.Attention(2, 3, Q=2, K=[1, 2], V=[[0, -1], [1, 0]], mask="full"),
+            {"times": "final", "tol": 1e-8, "method": "explicit"},
+        ),
+        ("--schedule 0:4,0.5:64", pk.Attention(2), {"schedule": SCHEDULE}),
+        # One seed makes the start and the noise.
+        ("--noise 8 --seed 3", pk.Attention(2, 9.0, noise=8.0), {"seed": 3}),
+    ],
+)
+def test_all_options_reach_the_library(
+    options: str, model: pk.Attention, settings: dict[str, Any]
+) -> None:
+    data = json.loads(invoke(*SMALL, "--d", 2, *options.split(), "--json").stdout)
+    start = pk.sphere.uniform(5, 2, settings.get("seed", 0))
+    run = pk.simulate(model, start, 1, **settings)
     assert data["final"] == run.final.tolist()
-    assert data["model"]["schedule"] == schedule.to_dict()
+    assert data["model"] == run.model.to_dict()
+    assert data["stats"]["reason"] == run.stats.reason
 
 
 def test_a_transformer_from_options() -> None:
@@ -189,15 +169,6 @@ def test_a_transformer_from_options() -> None:
     assert models[0]["mask"] == "window(3)"
     assert len(models[0]["heads"]) == 2
     assert models[0] == models[1] != models[2]
-
-
-def test_noise_from_options() -> None:
-    """One seed makes the start and the noise; `run` with the same numbers is the same run."""
-    result = invoke(*SMALL, "--d", 2, "--noise", 8, "--seed", 3, "--json")
-    data = json.loads(result.stdout)
-    assert data["model"]["noise"] == {"kind": "noise", "kappa": 8.0, "common": False}
-    run = pk.simulate(pk.Attention(2, 9.0, noise=8.0), pk.sphere.uniform(5, 2, 3), 1, seed=3)
-    assert data["final"] == run.final.tolist()
 
 
 def test_reproduce_lists_the_figures() -> None:
@@ -457,14 +428,6 @@ def test_ctrl_c_stops_a_long_run(tmp_path: Path) -> None:
     assert b"parkade: interrupted; nothing was written\n" in err
     assert b"Traceback" not in err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_broken_pipe_is_quiet() -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = in_fork([*SMALL, "--json"], stdout=writing)
-    os.close(writing)
-    assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_a_terminal_without_unicode() -> None:

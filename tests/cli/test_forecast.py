@@ -84,12 +84,6 @@ def test_nothing_to_compare_is_said():
     ]
 
 
-def path(tmp_path: Path, model: pk.Attention, **options: object) -> Path:
-    file = tmp_path / "run.npz"
-    pk.simulate(model, pk.sphere.uniform(5, 2, seed=1), 10.0, **options).save(file)
-    return file
-
-
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
@@ -101,7 +95,9 @@ def path(tmp_path: Path, model: pk.Attention, **options: object) -> Path:
     ],
 )
 def test_what_cannot_be_forecast_is_refused(tmp_path, model, options, message):
-    result = invoke("timeline", path(tmp_path, model, **options), "--forecast")
+    file = tmp_path / "run.npz"
+    pk.simulate(model, pk.sphere.uniform(5, 2, seed=1), 10.0, **options).save(file)
+    result = invoke("timeline", file, "--forecast")
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
@@ -135,12 +131,11 @@ def test_simulate_draws_the_forecast(tmp_path):
         (["--plot", "--times", "10"], "leave out --times"),
     ],
 )
-def test_simulate_refuses_before_it_runs(tmp_path, monkeypatch, arguments, message):
-    monkeypatch.chdir(tmp_path)
+def test_simulate_refuses_before_it_runs(here, arguments, message):
     result = invoke("simulate", "--n", 5, "--d", 2, *arguments, "--forecast")
     assert result.exit_code == 2
     assert message in result.stderr
-    assert not list(tmp_path.iterdir())
+    assert not list(here.iterdir())
 
 
 def test_the_page_shows_what_is_printed():

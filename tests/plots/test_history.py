@@ -116,17 +116,15 @@ def test_life_on_the_sphere_shows_the_tree():
     figure.draw_without_rendering()
 
 
-@pytest.mark.parametrize("t_end", [0.05, 3.0, 40.0])
-def test_short_runs_are_drawn_too(t_end):
-    run = pk.simulate(pk.Attention(d=2, beta=16.0), pk.sphere.uniform(20, 2, seed=1), t_end)
+@pytest.mark.parametrize(
+    ("t_end", "times"),
+    [(0.05, "steps"), (3.0, "steps"), (40.0, "steps"), (100.0, [0, 1, 10, 100])],
+)
+def test_short_runs_and_few_saved_times_are_drawn_too(t_end, times):
+    x0 = pk.sphere.uniform(20, 2, seed=1)
+    run = pk.simulate(pk.Attention(d=2, beta=16.0), x0, t_end, times=times)
     life.life(run).draw_without_rendering()
     life.merge_tree(run).figure.draw_without_rendering()
-
-
-def test_a_run_with_few_saved_times_is_drawn():
-    x0 = pk.sphere.uniform(20, 2, seed=1)
-    run = pk.simulate(pk.Attention(d=2, beta=16.0), x0, 100.0, times=[0, 1, 10, 100])
-    life.life(run).draw_without_rendering()
 
 
 def test_untrusted_times_are_labelled(run):

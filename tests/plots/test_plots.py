@@ -47,9 +47,9 @@ def points(ax, label):
 
 
 def lines(ax, color):
-    """The line collections of this colour, each a list of (m, 2) arrays."""
+    """The line collections of this colour."""
     return [
-        [np.asarray(s) for s in c.get_segments()]
+        c
         for c in ax.collections
         if isinstance(c, LineCollection)
         and len(c.get_color())
@@ -67,17 +67,13 @@ def same_points(a, b):
 # The circle
 
 
-def test_circle_draws_the_end_the_start_and_the_first_token(on_circle):
+def test_circle_draws_the_end_the_start_the_first_token_and_any_time(on_circle):
     ax = plots.circle(on_circle)
     np.testing.assert_array_equal(points(ax, "t = 20"), on_circle.final)
     np.testing.assert_array_equal(points(ax, "t = 0"), on_circle.tokens[0])
     np.testing.assert_array_equal(points(ax, "first token"), on_circle.final[:1])
-
-
-def test_circle_draws_any_time(on_circle):
-    np.testing.assert_array_equal(
-        points(plots.circle(on_circle, t=3.3), "t = 3.3"), on_circle.at(3.3)
-    )
+    earlier = points(plots.circle(on_circle, t=3.3), "t = 3.3")
+    np.testing.assert_array_equal(earlier, on_circle.at(3.3))
 
 
 def test_circle_draws_frozen_tokens():
@@ -100,17 +96,17 @@ def test_no_line_of_angles_jumps(fixture, request):
     run = request.getfixturevalue(fixture)
     ax = plots.angles(run)
     (others,), (first,) = lines(ax, style.TOKEN.lower()), lines(ax, style.FIRST)
-    for piece in [*others, *first]:
+    for piece in [*others.get_segments(), *first.get_segments()]:
         # Far less than π: every line is drawn through points close to each other.
         assert np.abs(np.diff(piece[:, 1])).max(initial=0) < 2 * sampling.STEP
     if fixture == "turning":
         turns = 30.0 / (2 * math.pi)
-        assert math.floor(turns) <= len(first) - 1 <= math.ceil(turns)
+        assert math.floor(turns) <= len(first.get_segments()) - 1 <= math.ceil(turns)
 
 
 def test_angles_are_those_of_the_run(on_circle):
     (others,) = lines(plots.angles(on_circle), style.TOKEN.lower())
-    drawn = np.concatenate(others)
+    drawn = np.concatenate(others.get_segments())
     times = np.unique(drawn[:, 0])
     assert times[0] == 0
     assert times[-1] == 20
@@ -187,11 +183,7 @@ def test_sphere_draws_what_is_behind_fainter(on_sphere):
     ax = plots.sphere(on_sphere)
     view = globe.camera(globe.AZIMUTH, globe.ELEVATION)
     path = sampling.positions(on_sphere, sampling.path_times(on_sphere), view)
-    hidden, seen = [
-        c
-        for c in ax.collections
-        if isinstance(c, LineCollection) and to_hex(c.get_color()[0]) == style.TOKEN.lower()
-    ]
+    hidden, seen = lines(ax, style.TOKEN.lower())
     assert hidden.get_alpha() < seen.get_alpha() / 2
     depth = path[:, 1:, 2]
     for collection, inside in ((hidden, depth < 0), (seen, depth >= 0)):

@@ -1,7 +1,9 @@
-"""The `parkade` command in the process of a test."""
+"""The `parkade` command in the process of a test, or in one of its own."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from functools import cache
 from unittest.mock import patch
 
@@ -9,8 +11,17 @@ import typer
 from typer import testing
 
 from parkade.cli import app
+from support.common import without_patience
 
 _built_once = cache(typer.main.get_command)
+
+
+def process(*args, **settings):
+    """Run a command in a process of its own, as a user does."""
+    command = [sys.executable, "-m", "parkade", *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, **settings)
+    done.stderr = without_patience(done.stderr)
+    return done
 
 
 def invoke(*args: object, **options: object) -> testing.Result:
