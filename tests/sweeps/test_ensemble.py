@@ -8,7 +8,7 @@ from concurrent.futures import Executor, Future
 
 import numpy as np
 import pytest
-from support.common import EPS
+from support.common import EPS, same_bits
 
 import parkade as pk
 from parkade.sweeps import laws
@@ -16,13 +16,6 @@ from parkade.sweeps.measures import MEASURES
 from parkade.sweeps.versions import versions
 
 SMALL = {"d": 2, "n": 12, "runs": 5, "t_end": 5.0, "times": [0.0, 1.0, 5.0]}
-
-
-def same_bits(one, other):
-    """Whether two datasets agree in everything, bit by bit."""
-    assert one.identical(other)
-    assert all(one[name].values.tobytes() == other[name].values.tobytes() for name in one)
-    return True
 
 
 # The grid

@@ -22,7 +22,7 @@ from support import killed
 from support.bits import KEPT
 from support.caches import copy_without
 from support.commands import invoke
-from support.common import until, without_patience
+from support.common import same_bits, until, without_patience
 
 import parkade as pk
 from parkade.cli.sweep import read_recipe
@@ -141,9 +141,7 @@ def assert_finishes(file, store, kept):
     after = contents(store)
     assert len(after) == store.recipe.batches
     assert {batch: after[batch] for batch in kept} == kept
-    ds, expected = pk.load_ensemble(store.path), undisturbed(store.recipe.runs)
-    assert ds.identical(expected)
-    assert all(ds[name].values.tobytes() == expected[name].values.tobytes() for name in ds)
+    assert same_bits(pk.load_ensemble(store.path), undisturbed(store.recipe.runs))
 
 
 def children(pid, words="spawn_main"):
