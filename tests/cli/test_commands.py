@@ -138,13 +138,17 @@ SCHEDULE = pk.Schedule([0, 0.5], [4, 64])
             pk.Attention(2, 3, Q=2, K=[1, 2], V=[[0, -1], [1, 0]], mask="full"),
             {"times": "final", "tol": 1e-8, "method": "explicit"},
         ),
-        ("--schedule 0:4,0.5:64", pk.Attention(2), {"schedule": SCHEDULE}),
+        ("--schedule 0:4,0.5:64", pk.Attention(2, 9.0), {"schedule": SCHEDULE}),
         # One seed makes the start and the noise.
-        ("--noise 8 --seed 3", pk.Attention(2, 9.0, noise=8.0), {"seed": 3}),
+        (
+            "--noise 8 --seed 3",
+            pk.Transformer([pk.Head(d=2, beta=9.0)], noise=8.0),
+            {"seed": 3},
+        ),
     ],
 )
 def test_all_options_reach_the_library(
-    options: str, model: pk.Attention, settings: dict[str, Any]
+    options: str, model: pk.Transformer, settings: dict[str, Any]
 ) -> None:
     data = json.loads(invoke(*SMALL, "--d", 2, *options.split(), "--json").stdout)
     start = pk.sphere.uniform(5, 2, settings.get("seed", 0))
