@@ -22,12 +22,12 @@ from support.wasm import page_script
 CHUNK = 64
 
 _BEGIN = """(text) => {
-  globalThis.bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  globalThis.assembly = new $assembly.Assembly(new WebAssembly.Module(bytes(text)), shared);
+  const module = new WebAssembly.Module($base64.bytesOf(text));
+  globalThis.assembly = new $assembly.Assembly(module, shared);
 }"""
 
 _MAKE = """([what, plan, wanted, steps, chunk]) => {
-  const numbers = (text) => new Float64Array(bytes(text).buffer);
+  const numbers = (text) => new Float64Array($base64.bytesOf(text).buffer);
   const [times, tokens, dense] = [steps.times, steps.tokens, steps.dense].map(numbers);
   const begun = performance.now();
   assembly.begin(plan, wanted);
@@ -40,15 +40,8 @@ _MAKE = """([what, plan, wanted, steps, chunk]) => {
   }
   const made = assembly[what]();
   const seconds = (performance.now() - begun) / 1000;
-  const packed = (buffer) => {
-    const view = new Uint8Array(buffer), pieces = [];
-    for (let i = 0; i < view.length; i += 30000) {
-      pieces.push(String.fromCharCode(...view.subarray(i, i + 30000)));
-    }
-    return btoa(pieces.join(''));
-  };
   for (const [name, value] of Object.entries(made)) {
-    if (value instanceof ArrayBuffer) made[name] = packed(value);
+    if (value instanceof ArrayBuffer) made[name] = $base64.base64(new Uint8Array(value));
   }
   return { made, seconds, used: assembly.used };
 }"""

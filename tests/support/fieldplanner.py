@@ -14,8 +14,7 @@ from support.lowered import engine, module
 from support.wasm import page_script
 
 _LOAD = """([name, text]) => {
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  (globalThis.modules ??= {})[name] = new WebAssembly.Module(bytes);
+  (globalThis.modules ??= {})[name] = new WebAssembly.Module($base64.bytesOf(text));
 }"""
 
 _PLAN = """(wanted) => {

@@ -21,8 +21,7 @@ from support.wasm import page_script
 TOL = 1e-6
 
 _BEGIN = """(text) => {
-  const bytes = (packed) => Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
-  globalThis.compiled = (packed) => new WebAssembly.Module(bytes(packed));
+  globalThis.compiled = (packed) => new WebAssembly.Module($base64.bytesOf(packed));
   globalThis.planner = new $planner.Planner(compiled(text), shared);
   globalThis.engines = {};
   // JSON has neither arrays of floats nor infinity.

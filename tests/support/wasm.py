@@ -31,11 +31,7 @@ _RUN = """([name, problem]) => {
     const whole = new Float64Array(arrays.reduce((sum, each) => sum + each.length, 0));
     let next = 0;
     for (const each of arrays) { whole.set(each, next); next += each.length; }
-    const bytes = new Uint8Array(whole.buffer), pieces = [];
-    for (let i = 0; i < bytes.length; i += 30000) {
-      pieces.push(btoa(String.fromCharCode(...bytes.subarray(i, i + 30000))));
-    }
-    return pieces;
+    return $base64.base64(new Uint8Array(whole.buffer));
   };
   const begun = performance.now();
   const engine = engines[name] ??= new Engine(new WebAssembly.Module(modules[name]), shared);
@@ -110,8 +106,12 @@ class Named(Case):
 
 
 def page_script(*names):
-    """Modules of the page as a script, each in the constant $name; `shared` has their data."""
-    modules = bundle(*(PAGE / "compute" / f"{name}.js" for name in names))
+    """Modules of the page as a script, each in the constant $name; `shared` has their data.
+
+    $base64 packs and unpacks bytes.
+    """
+    files = [PAGE / "compute" / f"{name}.js" for name in names]
+    modules = bundle(*files, PAGE / "files" / "base64.js")
     return f"{modules}\nglobalThis.shared = {json.dumps(shared())};"
 
 
@@ -132,7 +132,7 @@ def replaced(right, wrong):
 
 
 _INTERFACE = """(text) => {
-  const module = new WebAssembly.Module(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
+  const module = new WebAssembly.Module($base64.bytesOf(text));
   return [WebAssembly.Module.imports(module),
     WebAssembly.Module.exports(module).map(({ name }) => name)];
 }"""
@@ -160,9 +160,7 @@ class Browsed:
         if name not in self._there:
             text = base64.b64encode(self._change(engine(method, d))).decode()
             self.page.evaluate(
-                "([name, text]) => { modules[name] = Uint8Array.from(atob(text), "
-                "(c) => c.charCodeAt(0)); }",
-                [name, text],
+                "([name, text]) => { modules[name] = $base64.bytesOf(text); }", [name, text]
             )
             self._there.add(name)
         return name
@@ -173,7 +171,7 @@ class Browsed:
         name = self.load(problem["method"], None if "field" in one else problem["d"])
         result = self.page.evaluate(_RUN, [name, problem])
         for part in ("times", "tokens", "dense"):
-            result[part] = np.frombuffer(b"".join(map(base64.b64decode, result[part])))
+            result[part] = np.frombuffer(base64.b64decode(result[part]))
         return result
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(FIREFOX is None, reason="there is no Firefox; sa
 # All bits of all steps, as a sum that each of them changes.
 SCRIPT = """(() => {
   %s
-  const bytes = Uint8Array.from(atob('%s'), (c) => c.charCodeAt(0));
+  const bytes = $base64.bytesOf('%s');
   const chunks = [...new Engine(new WebAssembly.Module(bytes), shared).run(%s)];
   let sum = 0n, steps = 0;
   for (const { times, tokens, dense } of chunks) {
@@ -46,7 +46,7 @@ def script(d, t_end, **options):
 # All bits of the arrays of some plans, likewise.
 PLANS = """(() => {
   %s
-  const bytes = Uint8Array.from(atob('%s'), (c) => c.charCodeAt(0));
+  const bytes = $base64.bytesOf('%s');
   const planner = new $planner.Planner(new WebAssembly.Module(bytes), shared);
   let sum = 0n, count = 0;
   for (const wanted of %s) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.reader import same
+from support.pictures import same
 
 from parkade.explorer import scene
 

@@ -6,7 +6,8 @@ import re
 
 import numpy as np
 import pytest
-from support.reader import along, download, svg_texts
+from support.pictures import along, svg_texts
+from support.reader import download
 
 # Goes to many times and tells the count and, beside it, what each token's label says.
 _COUNTS = """times => times.map(t => {

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageSequence
 from playwright.sync_api import expect
-from support.reader import download, has, pixels, svg_texts
+from support.pictures import has, pixels, svg_texts
+from support.reader import download
 
 import parkade as pk
 from parkade.explorer.settings.settings import Settings

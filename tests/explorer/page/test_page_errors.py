@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from playwright.sync_api import expect
 from support.explorer import ENDLESS_LINK, explore
-from support.reader import difference, number_of, same
+from support.pictures import difference, number_of, same
 
 REFUSED = "the server responded with a status of 422"
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 from support import commands
-from support.reader import Reader, download, near, same
+from support.pictures import near, same
+from support.reader import Reader, download
 
 import parkade as pk
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.explorer import wait_for
 from support.firefox import FIREFOX, PAGE_DOWN, firefox
-from support.reader import pixels
+from support.pictures import pixels
 
 from parkade.explorer import scene
 from parkade.explorer.standalone.export import page

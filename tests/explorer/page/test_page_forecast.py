@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from support.reader import along, difference
+from support.pictures import along, difference
 
 import parkade as pk
 from parkade.explorer.scenes.build import build

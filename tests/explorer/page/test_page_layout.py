@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from support.reader import number_of
+from support.pictures import number_of
 
 SIZES = [
     (360, 740), (390, 844), (480, 900), (600, 800), (700, 900), (701, 390), (740, 360), (768, 1024),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from support.reader import difference
+from support.pictures import difference
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import math
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from support.reader import covered, download, same
+from support.pictures import covered, same
+from support.reader import download
 
 import parkade as pk
 

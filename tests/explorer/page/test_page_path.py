@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.explorer import MODEL_ONLY
-from support.reader import difference, download, near, same
+from support.pictures import difference, near, same
+from support.reader import download
 
 import parkade as pk
 from parkade.explorer.scenes.build import build

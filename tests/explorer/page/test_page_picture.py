@@ -5,7 +5,7 @@ from __future__ import annotations
 import matplotlib as mpl
 import numpy as np
 import pytest
-from support.reader import difference, has, near, ringed
+from support.pictures import difference, has, near, ringed
 
 BARE = "t=0&show="
 CIRCLE = "n=12&d=2&beta=16&T=100&c=2"

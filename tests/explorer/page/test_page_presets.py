@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.reader import near
+from support.pictures import near
 
 from parkade.explorer.settings.presets import presets
 

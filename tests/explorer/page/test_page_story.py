@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from support.reader import covered, difference
+from support.pictures import covered, difference
 
 MOVES = """() => new Promise((done) => {
   const moves = () => window.parkade?.scene && parkade.t > 0;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from support.reader import along, covered, has
+from support.pictures import along, covered, has
 
 
 def scrub(reader, share, press=True):

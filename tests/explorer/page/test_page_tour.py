@@ -6,7 +6,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from support.reader import number_of
+from support.pictures import number_of
 
 STEPS = 7
 

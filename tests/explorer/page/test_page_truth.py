@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from playwright.sync_api import expect
 from support.explorer import ENDLESS_LINK
-from support.reader import difference, download
+from support.pictures import difference
+from support.reader import download
 
 import parkade as pk
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.reader import difference, has
+from support.pictures import difference, has
 
 LINK = "n=16&c=2&T=50&t=0&show=&color=position"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import os
 
 import numpy as np
 import pytest
+from support.explorer import unpacked
 from support.lowered import lowered, module
 from support.planner import Planned, Setting, known_until, unlike
 from support.wasm import interface, replaced
@@ -81,19 +81,13 @@ def planned(new_page):
     return Planned(new_page())
 
 
-_DRAWN = """([name, n, d, ...rest]) => {
-  const bytes = new Uint8Array(planner.filled(name, n, d, ...rest).buffer), parts = [];
-  for (let i = 0; i < bytes.length; i += 30000) {
-    parts.push(btoa(String.fromCharCode(...bytes.subarray(i, i + 30000))));
-  }
-  return parts;
-}"""
-
-
 def drawn(planned, name, n, d, *rest):
     """What the module draws, to the last bit."""
-    parts = planned.page.evaluate(_DRAWN, [name, n, d, *rest])
-    return np.frombuffer(b"".join(map(base64.b64decode, parts))).reshape(n, d)
+    text = planned.page.evaluate(
+        "(all) => $base64.base64(new Uint8Array(planner.filled(...all).buffer))",
+        [name, n, d, *rest],
+    )
+    return unpacked(text, float, n, d)
 
 
 @pytest.mark.parametrize("d", [2, 3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -45,15 +46,9 @@ class LocalOnly:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                present = {name for name, _ in message["headers"]}
-                message["headers"] = [
-                    *message["headers"],
-                    *(
-                        (k.encode(), v.encode())
-                        for k, v in HEADERS.items()
-                        if k.encode() not in present
-                    ),
-                ]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         app = _refusal(scope) or self._app
@@ -62,22 +57,20 @@ class LocalOnly:
 
 def _refusal(scope: Scope) -> Response | None:
     """The response to a request that is refused; None if it is not."""
-    headers: dict[bytes, list[str]] = {}
-    for name, value in scope["headers"]:
-        headers.setdefault(name.lower(), []).append(value.decode("latin-1"))
-    hosts = headers.get(b"host", [])
+    headers = Headers(scope=scope)
+    hosts = headers.getlist("host")
     if len(hosts) != 1 or _name(hosts[0]) not in NAMES:
         return error_response(
             421,
             f"this server answers to {', '.join(NAMES)} only, got {_shown(hosts)} as its name; "
             "open the address that parkade explore prints",
         )
-    origins = headers.get(b"origin", [])
+    origins = headers.getlist("origin")
     if any(origin != f"http://{hosts[0]}" for origin in origins):
         return error_response(
             403, f"requests from other sites are refused, got one from {_shown(origins)}"
         )
-    sites = headers.get(b"sec-fetch-site", [])
+    sites = headers.getlist("sec-fetch-site")
     # A link on another site may open the page, and nothing else.
     if scope["path"] != "/" and any(site not in ("same-origin", "none") for site in sites):
         return error_response(403, "requests from other sites are refused; open the page itself")
