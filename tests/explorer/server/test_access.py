@@ -6,17 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from support.explorer import RUN, SMALL, Client, refused
+from support.explorer import RUN, SMALL, refused
 
-from parkade.explorer import Limits
 from parkade.explorer.server.access import HEADERS
-
-
-@pytest.fixture(scope="module")
-def client():
-    made = Client(Limits(seconds=2.0))
-    yield made
-    made.queue.close()
 
 
 @pytest.mark.parametrize("path", ["/", "/static/main.js", "/api/schema", "/nowhere", RUN])

@@ -19,13 +19,6 @@ from parkade.explorer.settings.presets import presets
 from parkade.explorer.settings.schema import schema
 
 
-@pytest.fixture(scope="module")
-def client():
-    made = Client(Limits(seconds=2.0))
-    yield made
-    made.queue.close()
-
-
 def test_the_page_and_its_files(client):
     page = client.get("/")
     assert page.status_code == 200
