@@ -17,6 +17,9 @@ PATIENCE = 240_000
 WINDOW = {"width": 1280, "height": 800}
 """The usual size of the window."""
 
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+"""Options of the context of a phone."""
+
 SLOW_SCREEN = "requestAnimationFrame = (draw) => setTimeout(() => draw(performance.now()), 80);"
 """A script that makes frames rare, and playing cheap."""
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from playwright.sync_api import expect
-from support.reader import SLOW_SCREEN
+from support.reader import PHONE, SLOW_SCREEN
 
-PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 FOCUSABLE = "a[href], button, input, select, summary, [tabindex='0']"
 
 ROLES = {"button", "slider", "textbox", "spinbutton", "combobox", "radio", "image", "link",

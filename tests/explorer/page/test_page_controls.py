@@ -122,22 +122,19 @@ def test_matrices(turned, small, name):
     """The identity, eigenvalues, all entries, and random."""
     reader = turned(small)
 
-    def choose(kind):
-        reader.select(name, kind)
-
-    choose("eigenvalues")
+    reader.select(name, "eigenvalues")
     reader.type(f"{name}-1", "-0.5")
     check(reader, **{name: "1,-0.5"})
     reader.slide(f"{name}-0-slider", "0.25")
     check(reader, **{name: "0.25,-0.5"})
-    choose("matrix")
+    reader.select(name, "matrix")
     reader.type(f"{name}-0-1", "-1")
     check(reader, **{name: "0.25,-1;0,-0.5"})
-    choose("random")
+    reader.select(name, "random")
     check(reader, **{name: "random:1"})
     reader.type(f"{name}-seed", 4)
     check(reader, **{name: "random:4"})
-    choose("I")
+    reader.select(name, "I")
     check(reader)
 
 

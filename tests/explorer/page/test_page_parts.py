@@ -20,15 +20,20 @@ WEIGHTS = [
 ]
 
 
+def weights_at(reader, u):
+    """The attention matrix that the page computes at a moment."""
+    return reader.get(
+        "[...Array(8).keys()].map(k => [...parkade.scene.attentionRow("
+        f"parkade.scene.tokensAt({u}), k, new Float64Array(8))])"
+    )
+
+
 def test_weights_are_those_of_the_library(turned):
     """With V = I the force on all tokens is WX, so that as many tokens as dimensions give W."""
     reader = turned(SMALL)
     for link in WEIGHTS:
         reader.open(f"{SMALL}&{link}&t=0")
-        weights = reader.get(
-            "[...Array(8).keys()].map(k => "
-            "[...parkade.scene.attentionRow(parkade.scene.tokensAt(0), k, new Float64Array(8))])"
-        )
+        weights = weights_at(reader, 0)
         chosen = Settings.read(reader.settings)
         expected = chosen.model.force(chosen.start) @ np.linalg.inv(chosen.start)
         np.testing.assert_allclose(weights, expected, atol=1e-4)
@@ -44,10 +49,7 @@ def test_growing_sharpness(turned, tmp_path):
     scene = reader.scene()
     frame = int(np.searchsorted(scene["times"], 1.0))
     u = reader.get(f"parkade.scene.moments[{frame}]")
-    weights = reader.get(
-        "[...Array(8).keys()].map(k => [...parkade.scene.attentionRow("
-        f"parkade.scene.tokensAt({u}), k, new Float64Array(8))])"
-    )
+    weights = weights_at(reader, u)
     x, now = scene["frames"][frame], Settings.read(reader.settings).model.at(scene["times"][frame])
     assert now.beta > 5
     np.testing.assert_allclose(weights, now.force(x) @ np.linalg.inv(x), atol=1e-3)

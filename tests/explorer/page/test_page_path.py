@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from support.explorer import MODEL_ONLY
 from support.pictures import difference, near, same
-from support.reader import download
+from support.reader import PHONE, download
 
 import parkade as pk
 from parkade.explorer.scenes.build import build
 from parkade.explorer.standalone.export import page
 
-PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 HIDDEN = ["equation", "attention-panel", "consumption-panel", "show-renyi", "show-strong",
           "show-caps", "predicted", "seen", "agreement", "settings"]  # fmt: skip
 OPTIONAL = ("label", "file_name", "facts", "axes", "plateaus", "merges", "frozen",
