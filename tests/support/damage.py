@@ -34,7 +34,7 @@ def zero(data, rng):
 
 
 def exchange(data, rng):
-    """Exchange two blocks."""
+    """Exchange two blocks of bytes."""
     size = min(int(2 ** rng.integers(3, 10)), len(data) // 2)
     a, b = sorted(rng.integers(len(data) - size + 1, size=2))
     b = max(a + size, b) if a + size <= len(data) - size else b

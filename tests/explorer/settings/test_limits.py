@@ -7,7 +7,8 @@ import threading
 import weakref
 
 import pytest
-from support.explorer import ENDLESS, until
+from support.common import until
+from support.explorer import ENDLESS
 
 from parkade.explorer import Limits, Settings
 from parkade.explorer.scenes.compute import compute_run, compute_scene, solver_within
