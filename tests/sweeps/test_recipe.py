@@ -8,7 +8,7 @@ from support.common import EPS, worst
 
 import parkade as pk
 from parkade.sweeps import request
-from parkade.sweeps.batch import Order, run_batch
+from parkade.sweeps.batch import EnsembleJob, run_batch
 from parkade.sweeps.recipe import Recipe
 from parkade.sweeps.store import Store
 
@@ -57,9 +57,9 @@ def test_lists_of_matrices_and_starts_are_understood():
 def test_a_batch_is_one_function_of_text_and_numbers(tmp_path):
     r = recipe(n=4)
     Store(tmp_path, r).prepare()
-    assert run_batch(Order(r.to_json(), store=str(tmp_path)), 1) is None
+    assert run_batch(EnsembleJob(r.to_json(), store=str(tmp_path)), 1) is None
     stored = Store(tmp_path, r).read(partial=True).arrays["final"]
-    measured = run_batch(Order(r.to_json()), 1)
+    measured = run_batch(EnsembleJob(r.to_json()), 1)
     assert measured.batch == 1
     assert np.array_equal(stored[1:2], measured.arrays["final"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -271,6 +272,12 @@ def brief(value: Any) -> str:
     except (ValueError, RecursionError):  # an int of 5000 digits, a deeply nested list
         text = f"a huge {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def brief_json(value: Any) -> str:
+    """A value as JSON, shortened for a message."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def reason(error: BaseException) -> str:

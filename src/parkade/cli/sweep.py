@@ -172,17 +172,17 @@ def _run(
     names = ["trusted_until", *(["clusters"] if clusters else [])]
     with _executor(pool, scheduler) as executor:
         results, made = run_in_store(
-            store, executor, workers, variables=names, say=_say, progress=sys.stderr.isatty()
+            store, executor, workers, variables=names, notify=_notify, progress=sys.stderr.isatty()
         )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warn(results)
     for warning in caught:
-        _say(str(warning.message))
+        _notify(str(warning.message))
     return results, made
 
 
-def _say(sentence: str) -> None:
+def _notify(sentence: str) -> None:
     print(f"parkade: {sentence}", file=sys.stderr)
 
 
@@ -206,8 +206,8 @@ def _executor(pool: str, scheduler: str | None) -> Iterator[Any]:
         try:
             client = distributed.Client(scheduler, timeout=10)
         except Exception as error:  # Dask and its dependencies raise anything on a bad address
-            said = " ".join(str(error).split())
-            raise InputError(f"--scheduler: cannot reach {scheduler} ({said})") from None
+            reason = " ".join(str(error).split())
+            raise InputError(f"--scheduler: cannot reach {scheduler} ({reason})") from None
         with client:
             yield client.get_executor()
     finally:
@@ -215,7 +215,7 @@ def _executor(pool: str, scheduler: str | None) -> Iterator[Any]:
 
 
 def _check_plot(path: Path, recipe: Recipe) -> None:
-    """Raise now what would otherwise be raised after the run."""
+    """Raise an error before the run if its result could not be plotted after it."""
     from parkade.base.errors import InputError
     from parkade.cli.parse import check_figure
 
@@ -231,7 +231,7 @@ def _check_plot(path: Path, recipe: Recipe) -> None:
 
 
 def _print_status(store: Store, different: list[str], as_json: bool) -> None:
-    """Print how much is done, and how the ensemble differs from that of the file."""
+    """Print how much is done, and how the store differs from the ensemble of the file."""
     from parkade.sweeps.versions import mixture
 
     mixed = mixture(store.made())
@@ -246,7 +246,7 @@ def _print_status(store: Store, different: list[str], as_json: bool) -> None:
 
 
 def _check(store: Store, as_json: bool) -> None:
-    """Print which files are bad. If any are, exit with an error."""
+    """Print which files are bad; if there are any, exit with an error."""
     from parkade.base.errors import ParkadeError
     from parkade.sweeps.versions import mixture
 
@@ -268,7 +268,7 @@ def _check(store: Store, as_json: bool) -> None:
 
 
 def _print(store: Store, as_json: bool, facts: dict[str, Any], rows: list[tuple[str, str]]) -> None:
-    """Print an ensemble with these facts as JSON, or with those of the rows that say something."""
+    """Print a summary of an ensemble: JSON with `facts`, or a table with the nonempty `rows`."""
     from parkade.sweeps import radii
 
     recipe = store.recipe

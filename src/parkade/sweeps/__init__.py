@@ -1,4 +1,4 @@
 """Ensembles over grids of parameters: the recipe, the workers and the store.
 
-Imports `solve`, `analysis` and below.
+Imports `solve`, `analysis` and the folders below them.
 """

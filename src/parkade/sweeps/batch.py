@@ -21,7 +21,7 @@ from parkade.sweeps.store import Store
 from parkade.sweeps.versions import versions
 
 
-class Order(NamedTuple):
+class EnsembleJob(NamedTuple):
     """What a worker needs to run any batch: the recipe as text, the models, and the store, if any.
 
     Unpickling a model imports the module that defines it.
@@ -33,24 +33,24 @@ class Order(NamedTuple):
 
 
 class BatchResult(NamedTuple):
-    """What was measured of the runs of a batch."""
+    """The results of the runs of a batch."""
 
     batch: int
     arrays: dict[str, NDArray[Any]]
-    """By the names of variables, with a leading axis of runs."""
+    """The variables by name, with a leading axis of runs."""
     versions: str
-    """What the batch was made with, as a JSON object."""
+    """The software versions that made the batch, as a JSON object."""
 
 
 def run_batch(
-    order: Order, batch: int, cancelled: Callable[[], bool] | None = None
+    job: EnsembleJob, batch: int, cancelled: Callable[[], bool] | None = None
 ) -> BatchResult | None:
-    """Simulate and measure the runs of a batch; return the result, or write it into the store."""
-    recipe = dataclasses.replace(Recipe.from_json(order.recipe), models=order.models)
+    """Simulate and measure the runs of a batch; return the result or write it to the store."""
+    recipe = dataclasses.replace(Recipe.from_json(job.recipe), models=job.models)
     stop = cancelled or (lambda: False)
-    if order.store is None:
+    if job.store is None:
         return BatchResult(batch, simulate(recipe, batch, stop), json.dumps(versions()))
-    store = Store(order.store, recipe)
+    store = Store(job.store, recipe)
     if not store.file(batch).exists():  # another process may have been faster
         store.write(batch, simulate(recipe, batch, stop))
     return None

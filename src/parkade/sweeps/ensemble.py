@@ -75,7 +75,7 @@ def ensemble(
     n : int
         Number of tokens: 200 by default, or the number of tokens in `start`.
     runs : int
-        Independent runs at every point of the grid.
+        Number of independent runs at every point of the grid.
     t_end, tol, sums
         As in `simulate`.
     seed : int
@@ -90,7 +90,7 @@ def ensemble(
     beta, d, mask, norm
         As in `Transformer`.
     heads, d_head : int
-        Random heads, drawn for every run, instead of one with V, Q and K; and their rank.
+        Number and rank of random heads, drawn for every run, instead of one with V, Q and K.
     mlp : int
         The width of a random MLP, drawn for every run; 0 for none.
     noise : float
@@ -112,8 +112,8 @@ def ensemble(
     batch : int, optional
         Number of runs in one file: 50 by default, fewer in small ensembles.
     store : directory, optional
-        Where to keep the batches. The same call again continues where an interrupted one
-        stopped. By default nothing is kept on disk.
+        Where to keep the batches. Repeat an interrupted call to continue it. By default nothing
+        is written to disk.
     executor : "threads", "processes" or concurrent.futures.Executor, optional
         What runs the batches: threads by default. Dask's ``client.get_executor()`` is an
         executor; its workers must see the `store`, if there is one.
@@ -122,15 +122,15 @@ def ensemble(
     progress : bool
         Show a progress bar on standard error.
     report : function, optional
-        Called with the fraction done, instead of the progress bar.
+        Called with the fraction that is done; replaces the progress bar.
 
     Returns
     -------
     xarray.Dataset
         The dimensions are the swept parameters, "run", and those of the measures: "time",
         "token", "axis", "kind" ("renyi", "strong"), "plateau" ("first", "longest"). If `n` or
-        `d` is swept, missing entries are NaN. Where clusters are counted, the coordinate
-        "cluster_radius" has their radius. The attributes contain the recipe and the versions,
+        `d` is swept, missing entries are NaN. If clusters are measured, the coordinate
+        "cluster_radius" is their radius. The attributes contain the recipe and the versions,
         as JSON.
 
     Notes
@@ -142,6 +142,8 @@ def ensemble(
     - "merges": `arrival` of each token, and `plateau_clusters`, `plateau_start`,
       `plateau_end` of the first and the longest plateau. These are clusters by leaders: tokens
       that have not arrived at an earlier one, as in `clusters.merge_tree`;
+    - "forecast": `forecast_arrival` of each token, the share `forecast_right` of merges whose
+      partner was forecast, and `forecast_error`, the rms of ln(forecast time / observed time);
     - "consumption": the share `consumed` by the Rényi and by the strong centres, over time;
     - "centers": their number, `centers`, and their mean `displacement` over time, an angle;
     - "final": the tokens at `t_end`, "trajectory": the `tokens` over time, "lengths": their
@@ -175,8 +177,8 @@ def ensemble(
         results = run_in_memory(recipe, executor, workers, **options)
     else:
         check_memory(recipe, recipe.variables)
-        say = functools.partial(warnings.warn, stacklevel=3)
-        results, _ = run_in_store(Store(store, recipe), executor, workers, say=say, **options)
+        options["notify"] = functools.partial(warnings.warn, stacklevel=3)
+        results, _ = run_in_store(Store(store, recipe), executor, workers, **options)
     warn(results)
     return results.to_xarray()
 
@@ -215,7 +217,7 @@ def load_ensemble(
 
 
 def warn(results: Results) -> None:
-    """Warn about untrusted runs and mixed versions in a finished ensemble."""
+    """Warn if a finished ensemble has untrusted runs or mixed versions."""
     recipe = results.recipe
     late = int((results.arrays["trusted_until"] < recipe.t_end).sum())
     if late:

@@ -24,10 +24,10 @@ LABELLED = ("model", *MATRICES, "start")
 """Parameters whose values are not numbers: their axes have labels."""
 
 SEPARATIONS = ("c", "delta")
-"""How far apart centres are; a grid has one of these."""
+"""The separation of centres; a grid has exactly one of these."""
 
 CLUSTERS = ("cluster_radius",)
-"""How close tokens of a cluster are; a grid has it only if it was given."""
+"""The radius of clusters; a grid has it only if the user sets it."""
 
 OBSERVERS = (*SEPARATIONS, *CLUSTERS)
 """Parameters that change what is measured, not what is simulated."""
@@ -38,9 +38,9 @@ ATTENTION = ("beta", *MATRICES, "mask")
 """Parameters that make an `Attention`; a grid has these or models of another kind."""
 
 PARTS = ("norm", "heads", "d_head", "mlp", "noise")
-"""Parameters that make it a `Transformer`; a grid has only those that are not as usual."""
+"""Parameters of a `Transformer` beyond these; a grid has only those that are not defaults."""
 
-USUAL = {"norm": "post", "mlp": 0, "noise": math.inf}
+DEFAULTS = {"norm": "post", "mlp": 0, "noise": math.inf}
 
 PARAMETERS = ("model", "beta", "n", "d", *MATRICES, "mask", *PARTS, "start", *OBSERVERS)
 
@@ -76,7 +76,7 @@ def fixed(name: str, value: Any) -> Axis:
 
 
 def axis(name: str, value: Any, d: int | None = None) -> Axis:
-    """The user's values of a parameter, checked; matrices for dimension `d`."""
+    """The axis of the user's values of a parameter, checked; matrices for dimension `d`."""
 
     def checked(entry: Any) -> Any:
         entry = _CHECKS[name](entry)
@@ -142,7 +142,7 @@ def _hashable(value: Any) -> Any:
 
 
 def _model(value: Any) -> dict[str, Any]:
-    """A model as data; data of a model is returned unchanged."""
+    """A model as data; the data of a model are returned unchanged."""
     if isinstance(value, Model):
         return value.to_dict()
     if isinstance(value, dict) and isinstance(value.get("kind"), str):
@@ -153,7 +153,7 @@ def _model(value: Any) -> dict[str, Any]:
 
 
 def _norm(value: Any) -> str:
-    """The name of a normalisation."""
+    """The name of a normalisation, checked."""
     norms.read(value)
     return str(value)
 
@@ -168,7 +168,7 @@ def _width(value: Any) -> int:
 
 
 def _noise(value: Any) -> float:
-    """κ; infinite for none."""
+    """The κ of a noise; infinite for no noise."""
     kappa = value.kappa if isinstance(value, Noise) and not value.common else value
     if isinstance(kappa, (int, float)) and kappa == math.inf:
         return math.inf
@@ -181,7 +181,7 @@ def _noise(value: Any) -> float:
 
 
 def _cluster_radius(value: Any) -> float:
-    """An angle below π."""
+    """`value` as an angle below π."""
     radius = check.positive("cluster_radius", value)
     if radius >= math.pi:
         raise InputError(f"cluster_radius must be an angle below π, got {radius:g}; try 0.1")
@@ -217,7 +217,7 @@ def _label(name: str, value: Any) -> Any:
 
 
 def _distinct(labels: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Unique labels: equal ones get a number."""
+    """The labels made unique: equal ones get a number."""
     count = Counter(labels)
     return tuple(
         f"{label} #{i + 1}" if count[label] > 1 else label for i, label in enumerate(labels)

@@ -88,16 +88,16 @@ def is_start(value: Any) -> bool:
         return True
     if not isinstance(value, (list, tuple)) or not value:
         return False
-    if isinstance(value[0], str):  # a name and its numbers
+    if isinstance(value[0], str):  # a name and its parameters
         return len(value) > 1 and not any(isinstance(v, (str, list, tuple)) for v in value[1:])
-    row = value[0]  # of given tokens
+    row = value[0]  # of explicit tokens
     if isinstance(row, np.ndarray):
         return row.ndim == 1
     return isinstance(row, (list, tuple)) and not any(isinstance(v, (str, list)) for v in row)
 
 
 def start(value: Any) -> Any:
-    """A law of the tokens as data: a name, a name and its numbers, or rows."""
+    """A law of the tokens as data: a name, a name and its parameters, or rows."""
     if isinstance(value, str):
         return check.choice("start", value, ("uniform",)) if value != "uniform" else value
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], str):
@@ -122,15 +122,15 @@ def start_label(value: Any) -> str:
     return "given"
 
 
-def given_tokens(value: Any) -> tuple[int, int] | None:
-    """Number and dimension of the tokens if they are given explicitly, else None."""
+def explicit_size(value: Any) -> tuple[int, int] | None:
+    """Number and dimension of the tokens if a law lists them explicitly, else None."""
     if isinstance(value, str) or isinstance(value[0], str):
         return None
     return len(value), len(value[0])
 
 
 def draw_start(value: Any, n: int, d: int, rng: np.random.Generator) -> Array:
-    """Tokens of this law, (n, d), bit for bit as `simulate` would renormalise them."""
+    """Draw (n, d) tokens from a law, normalised bit for bit as in `simulate`."""
     if value == "uniform":
         x = sphere.uniform(n, d, rng)
     elif value[0] == _FISHER:

@@ -31,7 +31,7 @@ class Variable(NamedTuple):
 
 
 TRUST = Variable((), "f8", "time until which a run can be trusted")
-"""This is always measured."""
+"""The variable that is always measured."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Sample:
     times: Array
     deltas: tuple[float, ...]
     radius: float
-    """Of consumption."""
+    """The radius within which centres consume tokens."""
     cluster_radii: tuple[float, ...]
 
     @cached_property
@@ -52,19 +52,19 @@ class Sample:
 
     @cached_property
     def trees(self) -> list[MergeTree]:
-        """The merge trees of the run, by the radius of clusters."""
+        """The merge tree of the run for each radius of clusters."""
         return [clusters.merge_tree(self.run, radius) for radius in self.cluster_radii]
 
     @cached_property
     def centers(self) -> list[list[NDArray[np.int64]]]:
-        """Indices of the centres of the start, by δ and by kind."""
+        """Indices of the centres of the start, for each δ and each kind."""
         start = self.run.at(0.0)
         return [[find(start, delta) for find in KINDS.values()] for delta in self.deltas]
 
 
 @dataclass(frozen=True)
 class Measure:
-    """Something to measure of a run."""
+    """A function that measures some variables of a run."""
 
     about: str
     variables: Mapping[str, Variable]
@@ -72,11 +72,11 @@ class Measure:
     dense: bool = False
     """Whether it needs every step of the run."""
     observes: tuple[str, ...] = ()
-    """The parameters of which one decides what is seen: its values are the leading axis."""
+    """Parameters of the measure; the values of the one in the grid are the leading axis."""
 
 
 def _stacked(measured: list[dict[str, ArrayLike]]) -> dict[str, ArrayLike]:
-    """What was measured for each value of a parameter, with these values as leading axis."""
+    """Stack the results for each value of a parameter along a new leading axis."""
     return {name: np.stack([np.asarray(one[name]) for one in measured]) for name in measured[0]}
 
 
@@ -110,7 +110,7 @@ def _life(tree: MergeTree) -> dict[str, ArrayLike]:
 
 def _forecast(sample: Sample) -> dict[str, ArrayLike]:
     try:
-        with doubts_do_not_matter():  # the measure is how often it is right
+        with doubts_do_not_matter():  # this measures how often forecasts are right
             trees = [clusters.forecast_of(sample.run, radius) for radius in sample.cluster_radii]
     except InputError:
         return {}  # everything is NaN: among random V, some have no forecast

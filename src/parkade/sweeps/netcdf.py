@@ -63,7 +63,7 @@ def encode(recipe: Recipe, batch: int, arrays: dict[str, NDArray[Any]]) -> tuple
 
 
 def _seal(data: bytes | memoryview) -> bytes:
-    """The last line of a file."""
+    """The last line of a file with these data."""
     return b"\nparkade crc32 %08x\n" % zlib.crc32(data)
 
 
@@ -85,8 +85,8 @@ def load(path: Path) -> bytes:
 def load_ahead(files: Iterable[Path]) -> Iterator[Callable[[], bytes]]:
     """For each file, a function that returns its contents.
 
-    The next files are read and their checksums verified while the last one is decoded: on two
-    threads, since one may wait for the disk.
+    While one file is decoded, two threads read the next files and verify their checksums; there
+    are two because one may wait for the disk.
     """
     with ThreadPoolExecutor(_AHEAD, thread_name_prefix="parkade-store") as readers:
         ahead: deque[Future[bytes]] = deque()
@@ -99,7 +99,7 @@ def load_ahead(files: Iterable[Path]) -> Iterator[Callable[[], bytes]]:
 
 
 def decode(recipe: Recipe, batch: int, data: bytes, arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Read the runs of a batch into `arrays`; return the versions it was made with."""
+    """Read the runs of a batch into `arrays`; return the versions that made it."""
     import netCDF4
 
     try:
@@ -128,7 +128,7 @@ def decode(recipe: Recipe, batch: int, data: bytes, arrays: Mapping[str, NDArray
 
 
 def _differences(file: Any, recipe: Recipe, batch: int) -> list[str]:
-    """How the file differs from this ensemble and batch."""
+    """The differences between a file and this batch of this ensemble."""
     different = []
     if file.recipe != recipe.to_json():  # nearly always equal, and fast to compare
         different = Recipe.from_json(file.recipe).differences(recipe)

@@ -35,7 +35,7 @@ def coordinate(recipe: Recipe) -> Any:
 
 
 def as_text(recipe: Recipe) -> str:
-    """The radius of clusters in words."""
+    """The radius of clusters as text for a summary."""
     if "cluster_radius" in recipe.axes:
         return ", ".join(f"{radius:g}" for radius in recipe.axes["cluster_radius"].values)
     if _draws_models(recipe):

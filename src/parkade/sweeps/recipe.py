@@ -32,8 +32,6 @@ FORMAT = "parkade ensemble 1"
 SETTINGS = ("runs", "t_end", "seed", "times", "measure", "radius", "tol", "batch", "sums")
 """The entries of a recipe besides the axes of its grid."""
 
-_LONGEST = 60  # characters of a value in a message
-
 
 class Simulation(NamedTuple):
     """One run of an ensemble, ready to start."""
@@ -60,10 +58,11 @@ class Recipe:
     seed : int
     times : tuple of float
     measure : tuple of str
+        As in `ensemble`.
     radius : float or None
-        The radius of consumption; None for `consumption_radius`.
+        The radius within which centres consume tokens; None for `consumption_radius`.
     batch : int
-        Number of runs in a file of the store.
+        Number of runs in one file of the store.
     sums : str
         As in `simulate`; stores without this entry were made with direct sums.
     """
@@ -83,7 +82,7 @@ class Recipe:
 
     @property
     def dense(self) -> bool:
-        """Whether a measure needs every step."""
+        """Whether any of the measures needs every step of a run."""
         return any(MEASURES[name].dense for name in self.measure)
 
     @cached_property
@@ -114,12 +113,12 @@ class Recipe:
         return -(-self.total // self.batch)
 
     def members(self, batch: int) -> range:
-        """The simulations of a batch."""
+        """The indices of the simulations in a batch."""
         return range(batch * self.batch, min((batch + 1) * self.batch, self.total))
 
     @cached_property
     def variables(self) -> dict[str, Variable]:
-        """The variables of all measures and the trust, with the dimensions of one simulation."""
+        """The variables of all measures and `trusted_until`, with their dimensions in one run."""
         variables = {}
         for name in self.measure:
             swept = [p for p in MEASURES[name].observes if p in self.observers]
@@ -129,7 +128,7 @@ class Recipe:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """Lengths of the dimensions of one simulation."""
+        """The length of each dimension of the variables of one simulation."""
         return {
             "time": len(self.times),
             "token": max(self.axes["n"].values),
@@ -140,14 +139,14 @@ class Recipe:
         }
 
     def shapes(self, count: int) -> dict[str, tuple[int, ...]]:
-        """The shapes of arrays with all variables of this number of simulations."""
+        """The shape of the array of each variable, for this number of simulations."""
         return {
             name: (count, *(self.sizes[dim] for dim in variable.dims))
             for name, variable in self.variables.items()
         }
 
     def place(self, index: int) -> dict[str, Any]:
-        """Labels of simulation number `index`: its swept parameters and its run."""
+        """The labels of simulation number `index`: its swept parameters and its run."""
         where = np.unravel_index(index, self.shape)
         names = {
             name: a.labels[i] for (name, a), i in zip(self.points.items(), where, strict=False)
@@ -155,7 +154,7 @@ class Recipe:
         return {**names, "run": int(where[-1])}
 
     def simulation(self, index: int) -> Simulation:
-        """Draw simulation number `index`: a function of the recipe and this number."""
+        """Draw simulation number `index`, which depends on the recipe and this number alone."""
         where, value, run = self._point(index)
         model = self._model(where, value, run)
         beta = model.sharpness if model.beta is None else model.beta
@@ -181,16 +180,16 @@ class Recipe:
         return self._model(*self._point(index))
 
     def _point(self, index: int) -> tuple[tuple[int, ...], dict[str, Any], int]:
-        """The place of a simulation in the grid, its parameters, and its run."""
+        """The position of a simulation in the grid, its parameters, and its run number."""
         *where, run = (int(i) for i in np.unravel_index(index, self.shape))
         at = dict(zip(self.points, where, strict=True))
         values = {name: axis.values[at.get(name, 0)] for name, axis in self.axes.items()}
         return tuple(where), values, run
 
     def _model(self, where: tuple[int, ...], value: dict[str, Any], run: int) -> Model:
-        """The model of a run at a point of the grid; shared by all runs if nothing is drawn."""
+        """The model of a run at a point of the grid; all runs share it if nothing is drawn."""
         if "model" in value:
-            return self._given[self.axes["model"].values.index(value["model"])]
+            return self._listed_models[self.axes["model"].values.index(value["model"])]
         if where in self._models:
             return self._models[where]
         d, beta, mask = value["d"], value["beta"], value["mask"]
@@ -221,7 +220,7 @@ class Recipe:
         return {}
 
     @cached_property
-    def _given(self) -> tuple[Model, ...]:
+    def _listed_models(self) -> tuple[Model, ...]:
         """The models of the grid, read from their data if there are no objects."""
         return self.models or tuple(from_dict(data) for data in self.axes["model"].values)
 
@@ -251,7 +250,7 @@ class Recipe:
         return recipe
 
     def _check(self) -> None:
-        """Raise if no ensemble can have this recipe: its text may be damaged."""
+        """Raise an error if the recipe is not valid: its text may be damaged."""
         if set(self.axes) - set(grid.OBSERVERS) != {*self._of_model(), "n", "d", "start"}:
             raise InputError("parameters are missing")
         if len(set(self.axes) & set(grid.SEPARATIONS)) != 1:
@@ -261,13 +260,13 @@ class Recipe:
             for d in self.axes["d"].values:
                 grid.axis(name, pairs if name in grid.LABELLED else list(axis.values), d)
         for start in self.axes["start"].values:
-            size = laws.given_tokens(start)
+            size = laws.explicit_size(start)
             if size and size != (*self.axes["n"].values, *self.axes["d"].values):
                 raise InputError("start does not have n tokens in d dimensions")
         check.positive_int("runs", self.runs)
         check.positive("t_end", self.t_end)
         if type(self.seed) is not int or self.seed < 0:
-            raise InputError(f"seed must be a whole number ≥ 0, got {brief(self.seed)}")
+            raise InputError(f"seed must be a whole number ≥ 0, got {check.brief_json(self.seed)}")
         check.times(self.times, self.t_end)
         if not self.measure or set(self.measure) - set(MEASURES):
             raise InputError(f"measure must name some of {', '.join(MEASURES)}")
@@ -278,7 +277,7 @@ class Recipe:
         check.choice("sums", self.sums, ("auto", "direct", "harmonic"))
 
     def _of_model(self) -> set[str]:
-        """The parameters of the model: random heads have no Q, K and V."""
+        """The names of the model's parameters; random heads have no Q, K and V."""
         if "model" in self.axes:
             return {"model"}
         parts = set(self.axes) & set(grid.PARTS)
@@ -287,16 +286,11 @@ class Recipe:
         return (parts - {"d_head"}) | set(grid.ATTENTION)
 
     def differences(self, other: Recipe) -> list[str]:
-        """The differences, with the value here and in the other recipe."""
+        """The parameters that differ, each with its value here and in the other recipe."""
         here, there = json.loads(self.to_json()), json.loads(other.to_json())
-        names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+        pairs = {name: (here.get(name), there.get(name)) for name in {**here, **there}}
         return [
-            f"{name} ({brief(here.get(name))} in the store, {brief(there.get(name))} requested)"
-            for name in names
+            f"{name} ({check.brief_json(a)} in the store, {check.brief_json(b)} requested)"
+            for name, (a, b) in pairs.items()
+            if a != b
         ]
-
-
-def brief(value: Any) -> str:
-    """A value as short text for a message."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -19,10 +19,10 @@ from parkade.solve.options import NOISY_TOL, TOL, Options
 from parkade.sweeps import grid, laws
 from parkade.sweeps.grid import Axis
 from parkade.sweeps.measures import MEASURES
-from parkade.sweeps.recipe import Recipe, brief
+from parkade.sweeps.recipe import Recipe
 
-_MANY_RUNS, _SOME_BATCHES = 50, 32
-_N, _C, _TIMES = 200, 4.0, 60
+_LARGEST_BATCH, _LEAST_BATCHES = 50, 32  # by default, if there are enough runs
+_N, _C, _TIMES = 200, 4.0, 60  # defaults
 _MOST_TIMES = 1_000_000
 _SEEDS = 2**128
 _TOKEN, _BATCH = 160.0, 3000.0  # bytes per coordinate in a run, and per batch in a queue
@@ -54,7 +54,7 @@ def make(model: Any, parameters: dict[str, Any], settings: Mapping[str, Any]) ->
     if seed >= _SEEDS:
         raise InputError(f"seed must be below 2^128, got {check.brief(seed)}")
     noisy = "noise" in axes or any(one.noise for one in models)
-    usual = NOISY_TOL if noisy else TOL
+    default_tol = NOISY_TOL if noisy else TOL
     recipe = Recipe(
         axes=axes,
         runs=check.positive_int("runs", settings["runs"]),
@@ -63,14 +63,14 @@ def make(model: Any, parameters: dict[str, Any], settings: Mapping[str, Any]) ->
         times=tuple(_times(settings["times"], end).tolist()),
         measure=names,
         radius=None if radius is None else check.positive("radius", radius),
-        tol=check.positive("tol", settings["tol"] if settings["tol"] is not None else usual),
-        batch=_MANY_RUNS if batch is None else check.positive_int("batch", batch),
+        tol=check.positive("tol", settings["tol"] if settings["tol"] is not None else default_tol),
+        batch=_LARGEST_BATCH if batch is None else check.positive_int("batch", batch),
         sums=check.choice("sums", settings["sums"], ("auto", "direct", "harmonic")),
         models=models,
     )
     if batch is None:
-        fair = -(-recipe.total // _SOME_BATCHES)
-        recipe = dataclasses.replace(recipe, batch=min(_MANY_RUNS, fair))
+        size = min(_LARGEST_BATCH, -(-recipe.total // _LEAST_BATCHES))
+        recipe = dataclasses.replace(recipe, batch=size)
     _check_memory(recipe)
     Options(end, "final", recipe.tol)  # checks tol
     return recipe
@@ -82,7 +82,7 @@ def _arguments(model: Attention) -> dict[str, Any]:
 
 
 def _models(model: Any) -> tuple[Model, ...]:
-    """The models in a single one, a list, or a dictionary."""
+    """The models of an argument that is a model, a list, or a dictionary."""
     several = isinstance(model, (list, tuple, dict))
     models = tuple(model.values() if isinstance(model, dict) else model) if several else (model,)
     for one in models:
@@ -98,7 +98,7 @@ def _models(model: Any) -> tuple[Model, ...]:
 
 
 def _with_models(model: Any, models: tuple[Model, ...], values: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of a grid of models."""
+    """The parameters of a grid whose model is not an `Attention`."""
     wrong = [name for name in (*grid.ATTENTION, *grid.PARTS) if name in values]
     if wrong:
         raise InputError(
@@ -111,26 +111,24 @@ def _with_models(model: Any, models: tuple[Model, ...], values: dict[str, Any]) 
 
 def _with_parts(values: dict[str, Any]) -> dict[str, Any]:
     """The parameters of an attention model or a transformer, with defaults."""
-    usual = {"beta": 1.0, "V": "I", "Q": "I", "K": "I", "mask": "causal"}
+    defaults = {"beta": 1.0, "V": "I", "Q": "I", "K": "I", "mask": "causal"}
     if "heads" in values:
         wrong = [name for name in grid.MATRICES if name in values]
         if wrong:
             raise InputError(
                 f"{wrong[0]} is for one head, but heads={check.brief(values['heads'])} are random "
-                "ones; omit one of both"
+                "ones; omit one of them"
             )
-        usual = {name: usual[name] for name in ("beta", "mask")}
+        defaults = {name: defaults[name] for name in ("beta", "mask")}
     elif "d_head" in values:
         raise InputError("d_head is the rank of random heads; give heads as well")
-    # What is as usual is not in the recipe: stores of older versions have the same one.
-    others = {
-        k: v for k, v in values.items() if not (k in grid.USUAL and _is_usual(v, grid.USUAL[k]))
-    }
-    return {**usual, **others}
+    # Recipes omit these defaults, so that those of stores of older versions are the same.
+    omitted = {k for k, default in grid.DEFAULTS.items() if _is_same(values.get(k), default)}
+    return {**defaults, **{k: v for k, v in values.items() if k not in omitted}}
 
 
-def _is_usual(value: Any, usual: Any) -> bool:
-    return type(value) is type(usual) and bool(value == usual)
+def _is_same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)
 
 
 def _measures(measure: Any) -> tuple[str, ...]:
@@ -144,7 +142,7 @@ def _measures(measure: Any) -> tuple[str, ...]:
 
 
 def _check_effect(values: Collection[str], measured: tuple[str, ...]) -> None:
-    """Raise if a parameter is given that has no effect on anything measured."""
+    """Raise an error if a parameter has no effect on anything that is measured."""
     for name in (*grid.OBSERVERS, "radius"):
         users = [m for m in MEASURES if name in MEASURES[m].observes] or ["consumption"]
         if name in values and not set(users) & set(measured):
@@ -156,12 +154,12 @@ def _check_effect(values: Collection[str], measured: tuple[str, ...]) -> None:
 
 
 def _axes(values: dict[str, Any]) -> dict[str, Axis]:
-    """All parameters in order, with matrices checked for their dimension."""
+    """The axes of all parameters in order; matrices must have the dimension of the grid."""
     values.setdefault("start", "uniform")
     if "delta" not in values:
         values.setdefault("c", _C)
     axes = {name: grid.axis(name, values[name]) for name in grid.PARAMETERS if name in values}
-    tokens = [s for value in axes["start"].values if (s := laws.given_tokens(value)) is not None]
+    tokens = [s for value in axes["start"].values if (s := laws.explicit_size(value)) is not None]
     if "d" not in axes:
         square = [m for m in grid.MATRICES if m in axes]
         sizes = {len(v) for m in square for v in axes[m].values if isinstance(v, list)}
@@ -176,7 +174,7 @@ def _axes(values: dict[str, Any]) -> dict[str, Axis]:
         if axes["n"].values != (n,) or axes["d"].values != (d,):
             raise InputError(
                 f"start gives {counted(n, 'token')} in d={d}, so n and d must be these, got "
-                f"n={brief(axes['n'].data())}, d={brief(axes['d'].data())}"
+                f"n={check.brief_json(axes['n'].data())}, d={check.brief_json(axes['d'].data())}"
             )
     for name in (m for m in grid.MATRICES if m in axes):
         for d in axes["d"].values:
@@ -210,7 +208,7 @@ def _check_count(count: int) -> int:
 
 
 def _check_memory(recipe: Recipe) -> None:
-    """Raise if a run, a batch, or the list of all batches does not fit in memory."""
+    """Raise an error if a run, a batch, or the list of all batches does not fit in memory."""
     sizes, batch = recipe.sizes, min(recipe.batch, recipe.total)
     n, d = sizes["token"], sizes["axis"]
     check.fits_in_memory(_TOKEN * n * d, f"a run of {counted(n, 'token')} in d={d}", "lower n or d")

@@ -1,4 +1,4 @@
-"""What all runs of an ensemble have measured, as arrays or as one labelled Dataset."""
+"""The results of all runs of an ensemble, as arrays or as one labelled Dataset."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_memory(recipe: Recipe, variables: Iterable[str]) -> None:
-    """Raise if these variables of the whole ensemble do not fit in memory."""
+    """Raise an error if these variables of the whole ensemble do not fit in memory."""
     shapes = recipe.shapes(recipe.total)
     size = 8.0 * sum(math.prod(shapes[name]) for name in variables)
     remedy = "measure less, or use parkade sweep and load_ensemble(store, variables=[…])"
@@ -41,16 +41,16 @@ def allocate(
 
 
 class Results(NamedTuple):
-    """The measures of an ensemble.
+    """The results of an ensemble as arrays.
 
-    `parkade sweep` needs no more: xarray takes longer to import than short sweeps take.
+    `parkade sweep` uses these, since xarray takes longer to import than a short sweep to run.
     """
 
     recipe: Recipe
     arrays: dict[str, NDArray[Any]]
-    """By the names of variables, with a leading axis of simulations."""
+    """The variables by name, with a leading axis of simulations."""
     versions: list[dict[str, str]]
-    """All that batches were made with."""
+    """The different software versions that made the batches."""
 
     def to_xarray(self) -> xarray.Dataset:
         """One Dataset, with the parameters of the grid as dimensions."""

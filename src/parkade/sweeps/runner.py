@@ -10,7 +10,7 @@ from typing import Any
 from parkade.base import check
 from parkade.base.errors import DamagedError, ParkadeError
 from parkade.base.progress import Report, bar
-from parkade.sweeps.batch import BatchResult, Order, run_batch
+from parkade.sweeps.batch import BatchResult, EnsembleJob, run_batch
 from parkade.sweeps.recipe import Recipe
 from parkade.sweeps.results import Results, allocate
 from parkade.sweeps.store import Store
@@ -24,7 +24,7 @@ Workers = Executor | str | None
 def run_in_memory(
     recipe: Recipe, executor: Workers = None, workers: int | None = None, **options: Any
 ) -> Results:
-    """Run all batches, and collect what they measured in this process."""
+    """Run all batches and collect their results in memory."""
     arrays = allocate(recipe, recipe.variables)
     versions = set()
 
@@ -35,8 +35,8 @@ def run_in_memory(
         versions.add(measured.versions)
 
     pool = _pool(recipe, executor, workers)
-    order = Order(recipe.to_json(), recipe.models)
-    _run(recipe, [(order, batch) for batch in range(recipe.batches)], pool, collect, **options)
+    job = EnsembleJob(recipe.to_json(), recipe.models)
+    _run(recipe, [(job, batch) for batch in range(recipe.batches)], pool, collect, **options)
     return Results(recipe, arrays, distinct(versions))
 
 
@@ -46,7 +46,7 @@ def run_in_store(
     workers: int | None = None,
     *,
     variables: Iterable[str] | None = None,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     **options: Any,
 ) -> tuple[Results, int]:
     """Run missing and damaged batches; return the whole ensemble and the number of batches run."""
@@ -55,7 +55,7 @@ def run_in_store(
         return store.read(variables=variables), made
     except DamagedError as error:
         aside = store.set_aside(error.files)
-    say(f"damaged batches in {store.path} are computed again; see {', '.join(aside)}")
+    notify(f"damaged batches in {store.path} are computed again; see {', '.join(aside)}")
     made += complete(store, executor, workers, **options)
     return store.read(variables=variables), made
 
@@ -68,9 +68,9 @@ def complete(
     pool = _pool(recipe, executor, workers)
     store.prepare()
     missing = sorted(set(range(recipe.batches)).difference(store.done()))
-    order = Order(recipe.to_json(), recipe.models, str(store.path.resolve()))
+    job = EnsembleJob(recipe.to_json(), recipe.models, str(store.path.resolve()))
     try:
-        _run(recipe, [(order, batch) for batch in missing], pool, lambda _: None, **options)
+        _run(recipe, [(job, batch) for batch in missing], pool, lambda _: None, **options)
     except ParkadeError as error:
         raise type(error)(
             f"{error}; {len(store.done())} of {recipe.batches} batches are kept in {store.path}: "
@@ -89,23 +89,23 @@ def _pool(recipe: Recipe, executor: Workers, workers: int | None) -> AbstractCon
 
 def _run(
     recipe: Recipe,
-    tasks: list[tuple[Order, int]],
+    tasks: list[tuple[EnsembleJob, int]],
     pool: AbstractContextManager[Submit],
     collect: Callable[[Any], None],
     *,
     progress: bool = False,
     report: Report | None = None,
 ) -> None:
-    """Let a pool run batches; raise if one of them failed, once the others have ended."""
+    """Run batches in a pool; if any fail, raise an error after the others have ended."""
     left = len(tasks)
-    with bar(f"simulating {recipe.total} runs", show=progress, instead=report) as move:
-        move(1 - left / recipe.batches)
+    with bar(f"simulating {recipe.total} runs", show=progress, instead=report) as update:
+        update(1 - left / recipe.batches)
 
         def finished(result: BatchResult | None) -> None:
             nonlocal left
             collect(result)
             left -= 1
-            move(1 - left / recipe.batches)
+            update(1 - left / recipe.batches)
 
         failed = run_all(run_batch, tasks, pool, finished)
     if failed:

@@ -1,7 +1,7 @@
 """The store of an ensemble: a directory with one netCDF file for each batch of runs.
 
-Files are written atomically, and a file that exists is done; there is no other state. Every
-file contains the recipe, the versions it was made with, and a checksum.
+Files are written atomically, and a batch whose file exists is done; there is no other state.
+Every file contains the recipe, the versions that made it, and a checksum.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Store:
         self._check_same(recorded)
 
     def _record(self, *, new: bool) -> Recipe | None:
-        """Write the recipe; if it must be `new`, return that of another process that was faster."""
+        """Write the recipe. If it must be `new`, return one that another process wrote first."""
         path = self.path / RECIPE
         try:
             with atomic_write(path, new=new) as file:
@@ -111,7 +111,7 @@ class Store:
         return self.file(batch)
 
     def read(self, *, partial: bool = False, variables: Iterable[str] | None = None) -> Results:
-        """The measures of all runs; if `partial`, with NaN for missing ones."""
+        """The results of all runs; if `partial`, with NaN for missing ones."""
         recipe, done = self.recipe, self.done()
         missing = recipe.batches - len(done)
         if missing and not partial:
@@ -134,11 +134,11 @@ class Store:
         return Results(recipe, arrays, findings.made)
 
     def made(self) -> list[dict[str, str]]:
-        """The different versions that the batches were made with; damaged batches do not count."""
+        """The different versions that made the batches; damaged batches are ignored."""
         return self._decode(self.done(), lambda batch: {}).made
 
     def check(self) -> Findings:
-        """Read the recipe and every batch, and find the bad ones."""
+        """Read the recipe and every batch, and list the bad ones."""
         recipe = self.recipe
         if not self.path.is_dir():
             raise InputError(f"there is no store {self.path}")
@@ -175,7 +175,7 @@ class Store:
         return aside
 
     def _has_batches(self) -> bool:
-        """Whether there are batches; raise if one of them belongs to another ensemble."""
+        """Whether there are batches; raise an error if one belongs to another ensemble."""
         findings = self._decode(self._present(), lambda batch: {})
         for error in findings.bad.values():
             if not isinstance(error, DamagedError):
@@ -185,7 +185,7 @@ class Store:
     def _decode(
         self, batches: list[int], target: Callable[[int], dict[str, NDArray[Any]]]
     ) -> Findings:
-        """Read each batch into its arrays."""
+        """Read each batch into its arrays; return the versions and the errors."""
         findings = Findings(set(), {})
         files = {batch: self.file(batch) for batch in batches}
         for (batch, file), loaded in zip(
@@ -202,9 +202,9 @@ class Findings(NamedTuple):
     """The result of reading batches."""
 
     versions: set[str]
-    """JSON objects: the versions they were made with."""
+    """The different versions that made them, as JSON objects."""
     bad: dict[str, ParkadeError]
-    """Why a file cannot be used, by its name."""
+    """The errors of files that cannot be used, by file name."""
 
     @property
     def made(self) -> list[dict[str, str]]:
@@ -213,7 +213,7 @@ class Findings(NamedTuple):
 
 
 def _unreadable(folder: Path, bad: dict[str, ParkadeError]) -> ParkadeError:
-    """The error to raise if some batches cannot be used."""
+    """The error for batches that cannot be used."""
     for name, error in bad.items():
         if not isinstance(error, DamagedError):
             return type(error)(f"{folder / name}: {error}")
@@ -227,7 +227,7 @@ def _unreadable(folder: Path, bad: dict[str, ParkadeError]) -> ParkadeError:
 
 
 def _recorded(folder: Path) -> Recipe | None:
-    """The recorded recipe of a store, if there is one."""
+    """The recorded recipe of a store; None if there is none."""
     path = folder / RECIPE
     try:
         return Recipe.from_json(json.dumps(from_json(path.read_bytes())))

@@ -1,4 +1,4 @@
-"""What the bits of a batch depend on besides its recipe, and whether that is mixed in a store."""
+"""The software versions that the bits of a batch depend on, and whether a store mixes them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 _UNKNOWN = "unknown"
-_PRODUCTS = "numpy._core", "_multiarray_umath"  # what multiplies matrices in NumPy
-_COMPILED_PRODUCTS = "scipy.linalg", "cython_blas"  # and in machine code of Numba
-_NAMES = [a + "dgemm" + b for a in ("", "scipy_") for b in ("_", "", "_64_", "64_")]  # as exported
+_PRODUCTS = "numpy._core", "_multiarray_umath"  # the module that calls BLAS in NumPy
+_COMPILED_PRODUCTS = "scipy.linalg", "cython_blas"  # and for Numba's machine code
+_DGEMM = [a + "dgemm" + b for a in ("", "scipy_") for b in ("_", "", "_64_", "64_")]  # as exported
 
 
 def versions() -> dict[str, str]:
-    """Versions of the software that determines the bits of a result, and the code it chooses."""
+    """Versions of the software that determines the bits of a result, and its choice of code."""
     from parkade import __version__
     from parkade.engine.compile.jit import made_with
 
@@ -35,9 +35,9 @@ def _of_packages() -> dict[str, str]:
 
 
 def _blas(package: str, module: str) -> str:
-    """The library that a module calls for products of matrices, and the code it chose.
+    """The BLAS library that a module calls, with its version and processor architecture.
 
-    NumPy and SciPy may each bring a copy of their own, of different versions.
+    NumPy and SciPy may each contain a copy, of different versions.
     """
     from threadpoolctl import threadpool_info
 
@@ -52,9 +52,10 @@ def _blas(package: str, module: str) -> str:
 
 
 def _is_called(library: Path, called: int | None, package: str) -> bool:
-    """Whether a library has the function that is called, or else belongs to the package.
+    """Whether a library has the function at the address `called`, or belongs to the package.
 
-    Windows does not say what a module calls; copies are in scipy.libs or scipy/.dylibs.
+    The package decides if the address is None, as on Windows; copies are in scipy.libs or
+    scipy/.dylibs.
     """
     if called is not None:
         return called == _product(ctypes.CDLL(str(library)))
@@ -65,7 +66,7 @@ def _is_called(library: Path, called: int | None, package: str) -> bool:
 def _load(package: str, module: str) -> ctypes.CDLL:
     """Load the file of a compiled module, and so the libraries that it is linked with.
 
-    To import SciPy's module takes longer than a short sweep; its file is loaded in 2 ms.
+    Importing SciPy's module would take longer than a short sweep; loading its file takes 2 ms.
     """
     top, *inner = package.split(".")
     spec = importlib.util.find_spec(top)
@@ -78,8 +79,8 @@ def _load(package: str, module: str) -> ctypes.CDLL:
 
 
 def _product(library: ctypes.CDLL) -> int | None:
-    """The address of the product of matrices in a library, or in those it is linked with."""
-    for name in _NAMES:
+    """The address of dgemm in a library, or in those that it is linked with."""
+    for name in _DGEMM:
         function = getattr(library, name, None)
         if function is not None:
             return ctypes.cast(function, ctypes.c_void_p).value
@@ -92,7 +93,7 @@ def distinct(texts: Iterable[str]) -> list[dict[str, str]]:
 
 
 def mixture(made: Sequence[dict[str, str]]) -> str | None:
-    """A sentence on how batches were made differently; None if they were not."""
+    """A sentence on how the versions of batches differ; None if they do not."""
     several = []
     for name in {name: None for entry in made for name in entry}:
         values = sorted({str(entry.get(name, _UNKNOWN)) for entry in made})

@@ -27,7 +27,7 @@ from parkade.model.model import Model
 
 POOLS = ("threads", "processes")
 
-_MOST = 1000  # workers in parkade's own pools
+_MOST = 1000  # the largest number of workers in parkade's own pools
 
 Submit = Callable[..., "Future[Any]"]
 
@@ -38,11 +38,11 @@ def run_all(
     workers: AbstractContextManager[Submit],
     finished: Callable[[Any], None],
 ) -> list[ParkadeError]:
-    """Let `workers` call `function` with each of the tasks; return the errors of failed ones.
+    """Call `function` on the workers with each of the tasks; return the errors of failed ones.
 
-    `finished` is called here with each result. A failed simulation does not affect the others.
-    Errors that affect all, such as a full disk, a dead worker or Ctrl-C, stop everything at once
-    and are raised.
+    `finished` is called in this thread with each result. A failed simulation does not affect the
+    others. Errors that affect all, such as a full disk, a dead worker or Ctrl-C, stop everything
+    at once and are raised.
     """
     failed: list[ParkadeError] = []
     with workers as submit:
@@ -87,9 +87,9 @@ def _submit(submit: Submit, function: Callable[..., Any], task: tuple[Any, ...])
 
 
 def pool_of(executor: Executor | str | None, workers: int | None) -> AbstractContextManager[Submit]:
-    """A context with a function that submits calls; its workers stop when it ends.
+    """A context manager for a function that submits calls; its workers stop at the end.
 
-    Arguments are checked here. Workers start when the context is entered.
+    Arguments are checked at once. Workers start when the context is entered.
     """
     if isinstance(executor, Executor):
         if workers is not None:
@@ -159,7 +159,7 @@ def _serve() -> None:
 
 
 def check_sendable(models: tuple[Model, ...]) -> None:
-    """Raise if the models cannot be pickled."""
+    """Raise an error if the models cannot be pickled."""
     try:
         pickle.dumps(models)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
