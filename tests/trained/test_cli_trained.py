@@ -43,13 +43,13 @@ def test_the_catalogue_is_listed(albert):
     lines = invoke("--list").stdout.splitlines()
     (line,) = [line for line in lines if line.startswith("ALBERT-rxn")]
     assert line.split()[-1] == "yes"
-    assert "SHA-256 is right" in invoke("--get", "ALBERT-rxn").stdout
+    assert "SHA-256 is correct" in invoke("--get", "ALBERT-rxn").stdout
 
 
 @pytest.mark.parametrize(
     ("args", "sentence"),
     [
-        ((), "say which model to measure"),
+        ((), "name the model to measure"),
         (("--get", "GPT-5"), "--get must be one of 'stories15M'"),
         (("ALBERT-rxn", "--ablate", "norm"), "the ablation must be one of"),
         (("ALBERT-rxn", "--text", "nowhere.txt"), "there is no file nowhere.txt"),

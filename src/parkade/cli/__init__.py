@@ -1,6 +1,6 @@
 """The `parkade` command: parse, call the library, print.
 
-Imports everything below it, where it is used.
+Imports all other folders, inside the functions that use them.
 
 The Ctrl-C handler is installed before anything else is imported.
 """

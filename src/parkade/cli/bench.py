@@ -28,7 +28,7 @@ def bench(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small sizes, few repetitions: only a check.")
+        bool, typer.Option("--quick", help="Use small sizes and few repetitions.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of the table.")

@@ -1,7 +1,7 @@
 """All commands and their help.
 
-Each has a file with a function of the same name, and its examples. Slow imports are inside the
-functions, so that `parkade --help` is fast.
+Each command has a module with a function of the same name, and its examples. Slow imports are
+inside the functions, so that `parkade --help` is fast.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ COMMANDS = (
     "simulate", "timeline", "explore", "export", "sweep", "reproduce", "verify", "trained", "bench",
     "warmup",
 )  # fmt: skip
-"""Names of the modules, in the order of the help."""
+"""The names of the commands and of their modules, in the order of the help."""
 
 _TITLE = "Why tokens cluster in transformers: causal self-attention on a sphere."
 
@@ -44,8 +44,8 @@ for name in COMMANDS:
     app.command(cls=getattr(module, "COMMAND", None), help=text)(command)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         from parkade import __version__
 
         print(f"parkade {__version__}")
@@ -58,4 +58,4 @@ def _parkade(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Handle the options before a command."""
+    """Handle the options that precede a command."""

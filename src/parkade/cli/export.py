@@ -28,13 +28,13 @@ def export(
         typer.Option("--output", "-o", metavar="FILE", help="The page.  [default: FILE.html]"),
     ] = None,
     view: Annotated[
-        str, typer.Option("--view", metavar="LINK", help="The view: what a link has after '#'.")
+        str, typer.Option("--view", metavar="LINK", help="The view: the part of a link after '#'.")
     ] = "",
     embed: Annotated[
-        bool, typer.Option("--embed", help="For a frame: the picture and the time line only.")
+        bool, typer.Option("--embed", help="Only the picture and the time line, for a frame.")
     ] = False,
     live: Annotated[
-        bool, typer.Option("--live", help="With controls: the page computes by itself, offline.")
+        bool, typer.Option("--live", help="Add controls; the page computes by itself, offline.")
     ] = False,
     tour: Annotated[
         bool, typer.Option("--tour", help="Write the tour of the explorer instead of a run.")
@@ -50,10 +50,10 @@ def export(
 
         if tour == (file is not None):
             raise InputError(
-                "give a file or --tour, got both" if tour else "give a file, or --tour; got neither"
+                "give a file or --tour, got both" if tour else "give a file or --tour, got neither"
             )
         if tour and live:
-            raise InputError("the tour has recorded scenes only; leave --live out")
+            raise InputError("the tour has recorded scenes only; omit --live")
         target = output or (file or Path("tour")).with_suffix(".html")
         files.writable(target)
         if file is not None:

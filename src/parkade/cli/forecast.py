@@ -1,4 +1,4 @@
-"""A forecast beside the merges that were seen, as text or as data."""
+"""A forecast compared with the merges of the run, as text or as data."""
 
 from __future__ import annotations
 
@@ -6,17 +6,31 @@ import dataclasses
 import json
 import math
 import textwrap
+from pathlib import Path
 from typing import Any
 
 from parkade.analysis.agreement import agreement
+from parkade.base.errors import InputError
 from parkade.base.numbers import counted, finite
 from parkade.base.tables import Column, text_table
 from parkade.theory.merge_tree import MergeTree
 
 SINCE = 100.0
-"""Earlier merges are not counted: clusters still form."""
+"""Merges before this time are not counted, because clusters are still forming."""
 
 _NAMES = ("time", "cluster", "joins", "forecast: time", "joins", "ln ratio")
+
+
+def check_forecast(plot: Path | None, changing: bool, times: Any) -> None:
+    """Raise an error if `simulate` could not draw a forecast of a run with these options."""
+    if plot is None:
+        raise InputError("--forecast draws into the figure of the run, got no figure; add --plot")
+    if changing:
+        raise InputError(
+            "--forecast is for one β and free tokens; leave out --schedule and --frozen"
+        )
+    if (times == "final") if isinstance(times, str) else (len(times) < 2):
+        raise InputError("--forecast needs a run with several times; leave out --times")
 
 
 def as_text(forecast: MergeTree, seen: MergeTree) -> str:
@@ -54,7 +68,7 @@ def as_data(forecast: MergeTree, seen: MergeTree) -> dict[str, Any]:
 
 
 def _summary(forecast: MergeTree, seen: MergeTree) -> str:
-    """The number of partners that were right, and the error of their times."""
+    """How many partners were forecast correctly, and the error of the forecast times."""
     match = agreement(forecast, seen, SINCE)
     count = len(match.right)
     text = f"forecast: no merges after t={SINCE:g} to compare with"

@@ -50,18 +50,18 @@ def guarded(command: Callable[Arguments, None]) -> Callable[Arguments, None]:
 
 
 def unraisable(lost: Any) -> None:
-    """Report exceptions that cannot be raised, except interrupts: `_insist` repeats these."""
+    """Report exceptions that cannot be raised, except interrupts, which `_interrupt` repeats."""
     if not issubclass(lost.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(lost)
 
 
 @contextmanager
 def interruptible(consequence: str) -> Iterator[None]:
-    """Make Ctrl-C end the block with `consequence` in the message."""
+    """Make Ctrl-C end the block, with `consequence` in the message."""
     ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     ours = ours and threading.current_thread() is threading.main_thread()
     if ours:
-        signal.signal(signal.SIGINT, _insist)
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         yield
     except KeyboardInterrupt:
@@ -72,15 +72,15 @@ def interruptible(consequence: str) -> Iterator[None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _insist(*_: object) -> None:
-    """Raise KeyboardInterrupt until it arrives: one that hits a callback of LLVM is lost."""
+def _interrupt(*_: object) -> None:
+    """Raise KeyboardInterrupt repeatedly: one that is raised in a callback of LLVM is lost."""
     _repeat_after(0.5)
     raise KeyboardInterrupt
 
 
 def _repeat_after(seconds: float) -> None:
     if hasattr(signal, "setitimer"):  # not on Windows
-        signal.signal(signal.SIGALRM, _insist)
+        signal.signal(signal.SIGALRM, _interrupt)
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 

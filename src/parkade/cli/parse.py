@@ -28,7 +28,7 @@ _FIGURES = (".png", ".pdf", ".svg")
 
 
 def check_figure(path: Path) -> None:
-    """Raise before a run if no figure can be written at `path` after it."""
+    """Raise an error before a run if no figure could be written to `path` after it."""
     writable(path)
     if path.suffix.lower() not in _FIGURES:
         raise InputError(f"cannot write {path}: its name must end in {', '.join(_FIGURES)}")
@@ -66,7 +66,7 @@ def numbers(option: str, text: str) -> Array:
 
 
 def schedule(option: str, text: str) -> Schedule:
-    """Pairs of a time and the inverse temperature from then on, `0:16,100:64`."""
+    """A schedule from pairs of a time and the inverse temperature from then on, `0:16,100:64`."""
     try:
         times, beta = zip(*(map(float, pair.split(":")) for pair in text.split(",")), strict=True)
     except ValueError:
@@ -101,7 +101,7 @@ def _matrix(option: str, text: str) -> Array:
 
 
 class Extras(NamedTuple):
-    """What a transformer may have besides one head, as options."""
+    """The options of a transformer besides those of a single head."""
 
     norm: str
     position: str | None
@@ -141,7 +141,7 @@ def _position(text: str) -> Position:
 
 
 def times(text: str) -> Array | Literal["steps", "final"]:
-    """Times to keep: `steps`, `final`, a list, `lin:START:STOP:COUNT` or `log:...`."""
+    """Times to save: `steps`, `final`, a list, `lin:START:STOP:COUNT` or `log:...`."""
     if text == "steps":
         return "steps"
     if text == "final":

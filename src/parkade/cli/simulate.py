@@ -204,7 +204,7 @@ def simulate(
     ] = None,
     forecast: Annotated[
         bool,
-        typer.Option("--forecast", help="Draw what is forecast from the start into the figure."),
+        typer.Option("--forecast", help="Draw the forecast from the start into the figure."),
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of the summary.")
@@ -251,8 +251,10 @@ def simulate(
         show = sys.stderr.isatty() if progress is None else progress
         predicted = None
         if forecast:
+            from parkade.cli.forecast import check_forecast
+
             changing = schedule is not None or fixed is not None
-            _check_forecast(plot, changing, when)
+            check_forecast(plot, changing, when)
             predicted = pk.theory.forecast(x0, model)  # before the run, which may take long
         warnings.simplefilter("ignore", pk.TrustWarning)  # the summary includes it
         run = pk.simulate(
@@ -287,17 +289,3 @@ def simulate(
         print(summary.as_json(run, moved, None if tokens else seed, written))
     elif not quiet:
         print(summary.as_text(run, moved, start, written))
-
-
-def _check_forecast(plot: Path | None, changing: bool, times: Any) -> None:
-    """Raise before the run what would go wrong after it."""
-    from parkade.base.errors import InputError
-
-    if plot is None:
-        raise InputError("--forecast draws into the figure of the run, got no figure; add --plot")
-    if changing:
-        raise InputError(
-            "--forecast is for one β and free tokens; leave out --schedule and --frozen"
-        )
-    if (times == "final") if isinstance(times, str) else (len(times) < 2):
-        raise InputError("--forecast needs a run with several times; leave out --times")

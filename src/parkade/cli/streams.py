@@ -10,12 +10,12 @@ from typing import Any
 
 
 def prepare() -> None:
-    """Reopen closed streams. Name standard output in its errors; ignore those of standard error."""
+    """Reopen closed streams, name standard output in its errors, and ignore those of stderr."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            # open takes the lowest free descriptor, this one; otherwise the next file would.
+            # os.open takes the lowest free descriptor, which is this one: no file may get it.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
         stream: Any = getattr(sys, name)
         if stream is None:
@@ -37,7 +37,7 @@ class _Stream:
 
 
 class _Output(_Stream):
-    """Standard output: its errors name it. After an error it is silent."""
+    """Standard output: its errors name it, and after one it discards what is written."""
 
     def write(self, text: str) -> int:
         """Write text to standard output."""
@@ -47,7 +47,7 @@ class _Output(_Stream):
             return int(self._stream.write(text))
 
     def flush(self) -> None:
-        """Write what is in the buffer."""
+        """Write the contents of the buffer."""
         with self._named():
             self._stream.flush()
 
@@ -74,6 +74,6 @@ class _Errors(_Stream):
         return len(text)
 
     def flush(self) -> None:
-        """Write the buffer if possible."""
+        """Write the contents of the buffer if possible."""
         with suppress(OSError):
             self._stream.flush()

@@ -40,9 +40,9 @@ def timeline(
         ),
     ] = None,
     n: Annotated[int, typer.Option("--n", help="Number of tokens of a new run.")] = 200,
-    d: Annotated[int, typer.Option("--d", help="Its dimension; Q = K = V = I.")] = 2,
-    beta: Annotated[float, typer.Option("--beta", help="Its inverse temperature.")] = 64.0,
-    t_end: Annotated[float, typer.Option("--t-end", help="Its final time.")] = 1e60,
+    d: Annotated[int, typer.Option("--d", help="Dimension of a new run; Q = K = V = I.")] = 2,
+    beta: Annotated[float, typer.Option("--beta", help="Inverse temperature of a new run.")] = 64.0,
+    t_end: Annotated[float, typer.Option("--t-end", help="Final time of a new run.")] = 1e60,
     seed: Annotated[int, typer.Option("--seed", help="Seed of its random start.")] = 0,
     radius: Annotated[
         float | None,
@@ -55,7 +55,7 @@ def timeline(
     ] = 2.0,
     forecast: Annotated[
         bool,
-        typer.Option("--forecast", help="Show what was forecast from the start beside it."),
+        typer.Option("--forecast", help="Show the forecast from the start as well."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     csv: Annotated[

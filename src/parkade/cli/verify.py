@@ -1,4 +1,4 @@
-"""`parkade verify`: test claims of papers, and ours."""
+"""`parkade verify`: test claims of papers and of parkade itself."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def verify(
 
 
 def _list(claims: list[Claim]) -> str:
-    """What is claimed, by paper."""
+    """A table of the claims and their predictions, by paper."""
     columns = [Column("claim"), Column("status"), Column("prediction", share=1)]
     rows = [(c.name, c.status, c.prediction) for c in claims]
     return _by_paper(columns, [c.paper for c in claims], rows)
@@ -119,7 +119,7 @@ def _by_paper(columns: list[Column], papers: list[str], rows: Sequence[Sequence[
     ]
     parts = [text_table(wide, (), width=width, rule=True)]
     for paper in dict.fromkeys(papers):
-        group = [row for row, its in zip(rows, papers, strict=True) if its == paper]
+        group = [row for row, source in zip(rows, papers, strict=True) if source == paper]
         nameless = [column._replace(name="") for column in wide]
         line = textwrap.shorten(heading(paper), width, placeholder=" …")
         parts += ["", line, text_table(nameless, group, width=width)]

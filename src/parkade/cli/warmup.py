@@ -1,4 +1,4 @@
-"""`parkade warmup`: compile all engines now, not when they are first used."""
+"""`parkade warmup`: compile all engines now instead of at their first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXAMPLES = ("parkade warmup",)
 @guarded
 def warmup() -> None:
     """Compile or load all machine code, so that no later command waits for it."""
-    with interruptible("what is compiled is kept"):
+    with interruptible("functions compiled so far are kept"):
         from parkade.base.progress import bar
         from parkade.solve.warmup import warm_up_all
 

@@ -123,7 +123,7 @@ def test_the_command(run, tmp_path):
     assert '<html data-embed data-live="file"' in target.read_text(encoding="utf-8")
     done = invoke("export", "--tour", "--live", "-o", str(target))
     assert done.exit_code == 2
-    assert "leave --live out" in done.stderr
+    assert "omit --live" in done.stderr
 
 
 def test_the_server_makes_live_pages_too():
