@@ -38,7 +38,7 @@ def reproduce(
         typer.Option("--runs", help="Runs of the ensembles of fig3 (default 5000) and findings."),
     ] = None,
     listing: Annotated[
-        bool, typer.Option("--list", help="List the figures and tables, and exit.")
+        bool, typer.Option("--list", help="List the figures and tables and exit.")
     ] = False,
 ) -> None:
     """Reproduce the paper's figures and tables, and show them on a page (index.html)."""

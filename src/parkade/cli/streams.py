@@ -15,7 +15,7 @@ def prepare() -> None:
         try:
             os.fstat(number)
         except OSError:
-            # os.open takes the lowest free descriptor, which is this one: no file may get it.
+            # os.open takes the lowest free descriptor: this one, which the next file must not get.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
         stream: Any = getattr(sys, name)
         if stream is None:

@@ -104,7 +104,7 @@ def sweep(
     begun = time.perf_counter()
     try:
         with interruptible(""):
-            results, made = _run(batches, pool, workers, scheduler, plot is not None)
+            results, count = _run(batches, pool, workers, scheduler, plot is not None)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"{len(batches.done())} of {recipe.batches} batches are kept in {batches.path}; "
@@ -116,12 +116,12 @@ def sweep(
 
         plots.save(plots.phase_diagram(results.to_xarray()).figure, plot)  # type: ignore[arg-type]  # no SubFigure
     rows = [
-        ("done", f"{made} of {recipe.batches} batches now, in {seconds:.1f} s"),
+        ("done", f"{count} of {recipe.batches} batches now, in {seconds:.1f} s"),
         ("store", str(batches.path)),
         ("plot", str(plot or "")),
         ("read it", f'parkade.load_ensemble("{batches.path}")'),
     ]
-    facts = {"batches_made": made, "seconds": seconds, "plot": str(plot) if plot else None}
+    facts = {"batches_made": count, "seconds": seconds, "plot": str(plot) if plot else None}
     _print(batches, as_json, facts, rows)
 
 
@@ -171,7 +171,7 @@ def _run(
 
     names = ["trusted_until", *(["clusters"] if clusters else [])]
     with _executor(pool, scheduler) as executor:
-        results, made = run_in_store(
+        results, count = run_in_store(
             store, executor, workers, variables=names, notify=_notify, progress=sys.stderr.isatty()
         )
     with warnings.catch_warnings(record=True) as caught:
@@ -179,7 +179,7 @@ def _run(
         warn(results)
     for warning in caught:
         _notify(str(warning.message))
-    return results, made
+    return results, count
 
 
 def _notify(sentence: str) -> None:
@@ -234,7 +234,7 @@ def _print_status(store: Store, different: list[str], as_json: bool) -> None:
     """Print how much is done, and how the store differs from the ensemble of the file."""
     from parkade.sweeps.versions import mixture
 
-    mixed = mixture(store.made())
+    mixed = mixture(store.versions())
     done, total = len(store.done()), store.recipe.batches
     rows = [
         ("done", f"{done} of {total} batches ({100 * done / total:.0f} %)"),
@@ -251,7 +251,7 @@ def _check(store: Store, as_json: bool) -> None:
     from parkade.sweeps.versions import mixture
 
     findings = store.check()
-    mixed = mixture(findings.made)
+    mixed = mixture(findings.distinct_versions)
     bad = {name: str(error) for name, error in findings.bad.items()}
     rows = [
         ("checked", f"{len(store.done())} of {store.recipe.batches} batches"),

@@ -113,8 +113,8 @@ def decode(recipe: Recipe, batch: int, data: bytes, arrays: Mapping[str, NDArray
                 if source.chunking() != "contiguous":  # a chunk may unpack to gigabytes
                     raise ValueError(f"{name} is compressed")
                 array[:] = source[:]
-            made: str = file.versions
-            if not isinstance(json.loads(made), dict):
+            stored: str = file.versions
+            if not isinstance(json.loads(stored), dict):
                 raise ValueError("its versions are missing")
     except MemoryError:
         raise StoreError("there is not enough memory to read it") from None
@@ -124,7 +124,7 @@ def decode(recipe: Recipe, batch: int, data: bytes, arrays: Mapping[str, NDArray
         raise StoreError(
             f"it belongs to another ensemble: {'; '.join(different)}; move it elsewhere"
         )
-    return made
+    return stored
 
 
 def _differences(file: Any, recipe: Recipe, batch: int) -> list[str]:

@@ -50,14 +50,14 @@ def run_in_store(
     **options: Any,
 ) -> tuple[Results, int]:
     """Run missing and damaged batches; return the whole ensemble and the number of batches run."""
-    made = complete(store, executor, workers, **options)
+    count = complete(store, executor, workers, **options)
     try:
-        return store.read(variables=variables), made
+        return store.read(variables=variables), count
     except DamagedError as error:
         aside = store.set_aside(error.files)
     notify(f"damaged batches in {store.path} are computed again; see {', '.join(aside)}")
-    made += complete(store, executor, workers, **options)
-    return store.read(variables=variables), made
+    count += complete(store, executor, workers, **options)
+    return store.read(variables=variables), count
 
 
 def complete(
@@ -97,15 +97,15 @@ def _run(
     report: Report | None = None,
 ) -> None:
     """Run batches in a pool; if any fail, raise an error after the others have ended."""
-    left = len(tasks)
+    remaining = len(tasks)
     with bar(f"simulating {recipe.total} runs", show=progress, instead=report) as update:
-        update(1 - left / recipe.batches)
+        update(1 - remaining / recipe.batches)
 
         def finished(result: BatchResult | None) -> None:
-            nonlocal left
+            nonlocal remaining
             collect(result)
-            left -= 1
-            update(1 - left / recipe.batches)
+            remaining -= 1
+            update(1 - remaining / recipe.batches)
 
         failed = run_all(run_batch, tasks, pool, finished)
     if failed:

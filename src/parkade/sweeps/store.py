@@ -131,11 +131,11 @@ class Store:
         findings = self._decode(done, place)
         if findings.bad:
             raise _unreadable(self.path, findings.bad)
-        return Results(recipe, arrays, findings.made)
+        return Results(recipe, arrays, findings.distinct_versions)
 
-    def made(self) -> list[dict[str, str]]:
+    def versions(self) -> list[dict[str, str]]:
         """The different versions that made the batches; damaged batches are ignored."""
-        return self._decode(self.done(), lambda batch: {}).made
+        return self._decode(self.done(), lambda batch: {}).distinct_versions
 
     def check(self) -> Findings:
         """Read the recipe and every batch, and list the bad ones."""
@@ -207,7 +207,7 @@ class Findings(NamedTuple):
     """The errors of files that cannot be used, by file name."""
 
     @property
-    def made(self) -> list[dict[str, str]]:
+    def distinct_versions(self) -> list[dict[str, str]]:
         """The versions, in a fixed order."""
         return distinct(self.versions)
 

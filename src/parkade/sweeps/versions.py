@@ -92,11 +92,11 @@ def distinct(texts: Iterable[str]) -> list[dict[str, str]]:
     return [json.loads(text) for text in sorted(set(texts))]
 
 
-def mixture(made: Sequence[dict[str, str]]) -> str | None:
+def mixture(entries: Sequence[dict[str, str]]) -> str | None:
     """A sentence on how the versions of batches differ; None if they do not."""
     several = []
-    for name in {name: None for entry in made for name in entry}:
-        values = sorted({str(entry.get(name, _UNKNOWN)) for entry in made})
+    for name in {name: None for entry in entries for name in entry}:
+        values = sorted({str(entry.get(name, _UNKNOWN)) for entry in entries})
         if len(values) > 1:
             several.append(f"{name} ({', '.join(values)})")
     if not several:
