@@ -18,7 +18,7 @@ from parkade.base import check, npz
 from parkade.base.errors import InputError
 from parkade.base.files import atomic_write, reading
 from parkade.base.types import Array
-from parkade.model import attention, flow, scheduled  # noqa: F401  kinds that a file may name
+from parkade.model import attention, flow, scheduled  # noqa: F401  kinds that may be in a file
 from parkade.model.model import Model, from_dict
 from parkade.runs.interpolation import DENSE
 from parkade.runs.path import Path, check_radii
@@ -26,7 +26,7 @@ from parkade.runs.stats import Stats
 from parkade.runs.trajectory import Trajectory
 
 PATH, TRAJECTORY = "parkade path 2", "parkade trajectory 2"
-"""A path has times, tokens and possibly a model as JSON; a trajectory has all its fields."""
+"""Formats: a path has times, tokens and maybe a model as JSON, a trajectory all its fields."""
 
 ARRAYS = ("frozen", "frozen_weights", "spin", "trusted_until")
 """Fields of a trajectory besides times, tokens, model, stats and dense output."""
@@ -35,7 +35,7 @@ SHORT = 2**20
 """The largest size of texts other than the model, in bytes."""
 
 UNIT_TOLERANCE = 1e-6
-"""How far from 1 the norm of a token may be."""
+"""The largest deviation of the norm of a token from 1."""
 
 RATES = 1e-250, 1e60
 """The least and the largest rate of a rotation."""
@@ -96,7 +96,7 @@ def read(file: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _fields(data: npz.Archive) -> dict[str, Any]:
-    """The fields in an archive; arrays are unpacked only if their shapes fit those before."""
+    """The fields in an archive; arrays are unpacked only if their shapes fit the previous ones."""
     file_format = _text(data, "format", SHORT)
     if file_format == PATH:
         return _path(data, _model(data) if "model" in data else None)
@@ -183,7 +183,7 @@ def _read(data: npz.Archive, name: str, accept: npz.Accept) -> NDArray[Any]:
 
 
 def _text(data: npz.Archive, name: str, limit: float = math.inf) -> str:
-    """A text of at most `limit` bytes."""
+    """A text of at most `limit` bytes from an archive."""
 
     def accept(dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         if dtype.kind != "U" or shape != ():
@@ -195,7 +195,7 @@ def _text(data: npz.Archive, name: str, limit: float = math.inf) -> str:
 
 
 def _real(data: npz.Archive, name: str, shape: tuple[int | None, ...]) -> Array:
-    """Numbers of this shape; None means any length."""
+    """Real numbers of this shape from an archive; None means any length."""
 
     def accept(dtype: np.dtype[Any], got: tuple[int, ...]) -> None:
         fits = len(got) == len(shape) and all(
@@ -212,7 +212,7 @@ def _real(data: npz.Archive, name: str, shape: tuple[int | None, ...]) -> Array:
 
 
 def _spin(value: Array) -> Array:
-    """The generator of a rotation."""
+    """`value` as the generator of a rotation, checked."""
     spin = check.array("spin", value)
     largest = np.abs(spin).max()
     if largest and not RATES[0] <= largest <= RATES[1]:

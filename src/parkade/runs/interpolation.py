@@ -1,4 +1,4 @@
-"""Tokens between two steps of a run."""
+"""Interpolation of tokens between two steps of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from parkade.base.types import Array
 
 DENSE = {"explicit": 3, "implicit": 2, "splitting": 0}
-"""The size p of dense output by method; a copy, because the engines are slow to import."""
+"""The size p of dense output by method, copied here because engines are slow to import."""
 
 
 def interpolate(
@@ -37,12 +37,12 @@ def interpolate(
 
 
 def between(method: str, theta: float, start: Array, end: Array, dense: Array) -> Array:
-    """Numbers (n,) at a fraction `theta` of a step; `dense` is (p, n)."""
+    """Numbers (n,) interpolated at a fraction `theta` of a step; `dense` is (p, n)."""
     result: Array = BETWEEN[method](theta, start, end, dense)
     return result
 
 
-# Each for one number or for many. Pages have them, too: packaging/wasm.
+# Each works for one number or for many; packaging/wasm compiles them for pages, too.
 
 
 def _explicit(theta: float, start: Any, end: Any, dense: Any) -> Any:
@@ -60,4 +60,4 @@ def _splitting(theta: float, start: Any, end: Any, dense: Any) -> Any:
 
 
 BETWEEN = {"explicit": _explicit, "implicit": _implicit, "splitting": _splitting}
-"""By method, what `between` does."""
+"""The interpolation of `between`, by method."""

@@ -117,7 +117,7 @@ class Path:
         last: Array = self.tokens[-1]
         return last
 
-    # Only simulations have these; in a `Trajectory` they are fields.
+    # Defaults of what only simulations have; in a `Trajectory` these are fields.
     @cached_property
     def frozen(self) -> Array:
         """An empty array: there are no fixed tokens."""
@@ -140,7 +140,7 @@ class Path:
 
     @cached_property
     def spin(self) -> Array:
-        """No rotation of the frame."""
+        """A zero matrix: the frame does not rotate."""
         return np.zeros((self.d, self.d))
 
     @cached_property
@@ -196,17 +196,17 @@ class Path:
     def show(self, *, view: str = "", embed: bool = False, live: bool = False) -> Page:
         """The path as an interactive page: notebooks display it, `Page.text` is its HTML.
 
-        It is the explorer's page. It needs no server and no network.
+        It is the page of the explorer, and needs no server and no network.
 
         Parameters
         ----------
         view : str
-            What a link of the explorer has after "#", for example "t=1e13&color=position".
+            The part of an explorer link after "#", for example "t=1e13&color=position".
         embed : bool
-            Whether the page is small, for a frame in a text: the picture and the time line only.
+            Whether the page has only the picture and the time line, for a frame in a text.
         live : bool
-            Whether the page has controls and computes by itself what they say. Pages compute models
-            with a single head and d = 2 or 3, from `sphere.uniform` with a seed below 1000.
+            Whether the page has controls and computes new runs by itself: of models with a single
+            head and d = 2 or 3, from `sphere.uniform` with a seed below 1000.
         """
         return cast("Page", late.call("show", self, view=view, embed=embed, live=live))
 
@@ -258,7 +258,7 @@ def _checked(times: ArrayLike, tokens: ArrayLike) -> tuple[Array, Array]:
 
 
 def check_radii(value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Lengths of tokens, (T, n), checked."""
+    """`value` as lengths of tokens, (T, n), checked."""
     radii = check.array("radii", value)
     if radii.shape != shape or not (radii > 0).all():
         raise InputError(
@@ -282,7 +282,7 @@ def _attributes(model: Model | None) -> dict[str, Any]:
 
 
 def need_path(value: Any, who: str) -> Path:
-    """`value` if it is a path; `who` is the function that needs it."""
+    """`value`, if it is a path; `who` is the function to name in the error otherwise."""
     if not isinstance(value, Path):
         raise InputError(
             f"{who} needs a run or a path, got {type(value).__name__}; pass the result of "

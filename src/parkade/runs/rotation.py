@@ -1,4 +1,4 @@
-"""Rotations of a frame: how to apply them, and how long their phase is known."""
+"""Rotations of a frame: how to apply them, and until when their phase is known."""
 
 from __future__ import annotations
 

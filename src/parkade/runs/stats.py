@@ -12,23 +12,23 @@ class Stats:
     Attributes
     ----------
     method, reason : str
-        The integrator, and why this one.
+        The integrator, and why it was chosen.
     engine : str
         How the sums were computed.
     tol : float
     steps, rejected : int
-        Numbers of accepted and of rejected steps.
+        Numbers of accepted and rejected steps.
     evaluations : int
-        Velocities of the whole system; with noise, at most.
+        Evaluations of the velocity of the whole system; with noise, an upper bound.
     seconds : float
     sums, sums_reason : str
-        "direct" or "harmonic", and why.
+        "direct" or "harmonic", and why this was chosen.
     stopped : str
         Why the run ended early; empty if it did not.
     code : str
-        What made the machine code, which may change the last bits.
+        Versions of Numba and LLVM, and the processor: they may change the last bits.
     seed : int or None
-        Of the noise, if the model has any: it repeats the run.
+        The seed of the noise, if the model has any; the same seed repeats the run.
 
     Examples
     --------

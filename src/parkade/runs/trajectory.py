@@ -41,13 +41,13 @@ class Trajectory(Path):
         MLP, if V does not attract, or from an unstable equilibrium). Infinite if the whole run
         can be trusted.
     phase_known_until : float
-        The time after which the position on an orbit is unknown, while the shape of the
+        The time after which the phase of a rotation is unknown, while the shape of the
         rotating configuration is still right. Infinite without a rotation.
     spin : (d, d) array
         Generator of the rotation of the frame in which the run was computed; usually zero.
     dense : (T-1, p, n, d) array or None
-        Data for `at` to interpolate between steps; None if only some times were saved. If tokens
-        have lengths, there is one coordinate more.
+        Data for `at` to interpolate between steps; None if only some times were saved. There is
+        one more coordinate if tokens have lengths.
     radii : (T, n) array or None
         Lengths of the tokens, if the normalisation of the model has them.
 
@@ -83,7 +83,7 @@ class Trajectory(Path):
     def from_frame(cls, spin: Array, states: Array, *, times: Array, **fields: Any) -> Trajectory:
         """The run with these states in a frame that turns with the generator `spin`.
 
-        A state is the tokens, (n, d), and possibly one column more: the ln r of each.
+        A state is the tokens, (n, d), and possibly one more column, the logarithms of lengths.
         """
         tokens, logs = np.split(states, [len(spin)], axis=-1)
         radii = np.exp(logs[..., 0]) if logs.shape[-1] else None
@@ -101,11 +101,11 @@ class Trajectory(Path):
     def _between(self, times: Array, stored: Any) -> Array:
         """Tokens between steps, interpolated as accurately as the steps were computed.
 
-        Noise between two steps is not stored: tokens go along geodesics there.
+        Noise between two steps is not stored: there, tokens move along geodesics.
         """
         if self.dense is None:
             return super()._between(times, stored)
-        # Steps are smooth in the frame that rotates with the tokens.
+        # In the frame that rotates with the tokens, the path is smooth.
         ends = np.union1d(stored - 1, stored)
         still = turn(-self.spin, self.times[ends], self.tokens[ends])
         last = np.searchsorted(ends, stored)
