@@ -1,4 +1,4 @@
-"""The forecast of a run, and how well it agrees with what was seen."""
+"""The forecast of a run, and how well it agrees with the observed merges."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from parkade.theory.merge_tree import MergeTree
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """The merges that were seen, and what was forecast of each.
+    """The observed merges of a run, each compared with the forecast.
 
     Attributes
     ----------
     times : (m,) array
-        When the merges were seen.
+        The times of the observed merges.
     right : (m,) bool array
-        Whether the cluster was forecast to join this partner.
+        Whether the forecast is that the cluster joins this partner.
     log_ratio : (m,) array
-        The logarithm of the forecast time over the time seen; infinite if no merge or one at the
-        start was forecast.
+        ln(forecast time / observed time); infinite if no merge of the cluster was forecast, or one
+        at the start.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def forecast_of(run: Path, radius: float | None = None) -> MergeTree:
     run : Path
         A run that begins at t = 0, of a model that `theory.forecast` takes.
     radius : float, optional
-        That of the merge tree to compare with, if it is not the default.
+        The radius of the merge tree to compare with; `default_radius` by default.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def forecast_of(run: Path, radius: float | None = None) -> MergeTree:
 
 
 def agreement(forecast: MergeTree, seen: MergeTree, since: float = 100.0) -> Agreement:
-    """Compare the merges that were seen after the time `since` with a forecast.
+    """Compare the merges of the tree `seen` after the time `since` with a forecast.
 
     Examples
     --------
@@ -102,11 +102,11 @@ def agreement(forecast: MergeTree, seen: MergeTree, since: float = 100.0) -> Agr
     >>> result.right.tolist(), result.error < 0.1
     ([True, True], True)
     """
-    known = {event.absorbed: event for event in forecast.events}
+    predicted = {event.absorbed: event for event in forecast.events}
     late = [event for event in seen.events if event.time > since]
-    pairs = [(event, known.get(event.absorbed)) for event in late]
+    pairs = [(event, predicted.get(event.absorbed)) for event in late]
     return Agreement(
         np.array([event.time for event in late]),
-        np.array([g is not None and g.into == e.into for e, g in pairs], dtype=bool),
-        np.array([math.log(g.time / e.time) if g and g.time > 0 else math.inf for e, g in pairs]),
+        np.array([p is not None and p.into == e.into for e, p in pairs], dtype=bool),
+        np.array([math.log(p.time / e.time) if p and p.time > 0 else math.inf for e, p in pairs]),
     )

@@ -1,4 +1,4 @@
-"""Centres of a start by name, how far apart they are, and within which radius they consume."""
+"""Kinds of centres, their separation, and the radius within which they consume tokens."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from parkade.base.types import Array
 from parkade.model.sphere import distance
 from parkade.runs.path import Path, need_path
 
-# What users reach as `pk.clusters`; `cluster_labels` and `consumption` are `pk.cluster_labels` and
+# The names of `pk.clusters`; `cluster_labels` and `consumption` are `pk.cluster_labels` and
 # `pk.consumption`.
 __all__ = [
     "Agreement",
@@ -35,10 +35,10 @@ __all__ = [
 def cluster_labels(tokens: ArrayLike, radius: float) -> NDArray[np.int64]:
     """Clusters by links: tokens linked by distances of at most `radius` (single linkage).
 
-    They are those of one moment, whatever happened before. Clusters by leaders, which
-    `merge_tree` follows over a run, are another definition: a token that has met an earlier one
-    counts no more, even if it parts from it. `count_by_radius` shows how the number of clusters
-    by links depends on the radius.
+    They describe one moment, whatever happened before. Clusters by leaders, which `merge_tree`
+    follows over a run, are defined differently: a token that has met an earlier one no longer
+    leads a cluster, even if the two separate again. `count_by_radius` shows how the number of
+    clusters by links depends on the radius.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def cluster_labels(tokens: ArrayLike, radius: float) -> NDArray[np.int64]:
 
     Notes
     -----
-    Takes a time of order n log n on the circle, and otherwise at most n², less if clusters
-    are large. Distances below 1e-162 count as 0, since their squares do. On the circle only
+    Takes time of order n log n on the circle, and otherwise at most n², less if clusters are
+    large. Distances below 1e-162 count as 0, since their squares do. On the circle only
     neighbours in the order of angles are compared, so that for a radius below 1e-15 rounding may
     keep different tokens apart; equal ones are always linked.
 
@@ -87,7 +87,7 @@ def linked(x: Array, r: float) -> NDArray[np.int64]:
 
 
 def _linked_on_the_circle(x: Array, r: float) -> NDArray[np.int64]:
-    """`linked` of states on the circle, (T, n, 2): only neighbours on it are compared."""
+    """`linked` of states on the circle, (T, n, 2): only neighbouring tokens are compared."""
     moments, n = x.shape[:2]
     order, ring = around(x)
     # Whether the previous token on the circle (across ±π for the first) is too far away.
@@ -118,7 +118,7 @@ def consumption(
     radius : float
         Geodesic distance, 0 to π.
     times : (T,) array, optional
-        The times to use; the times of the run by default.
+        The times of the result; those of the run by default.
 
     Returns
     -------

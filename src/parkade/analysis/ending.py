@@ -16,13 +16,13 @@ WITHIN = 1e-6
 """A token this close to a predicted point has reached it."""
 
 FIRM = 1e-4
-"""With this return rate or a faster one, a token rests permanently, not just for long."""
+"""From this return rate on, a token rests permanently, not just for a long time."""
 
 AT = 1e-3
 """A token this close to a predicted point counts as being there, in a table."""
 
 DISTINCT = 3 / 4
-"""The smallest share of distinct points in a cloud."""
+"""The smallest number of distinct points in a cloud, divided by the number of tokens."""
 
 SIDE = 1 / 32
 """The smallest share of tokens on each side of two clouds."""
@@ -58,7 +58,7 @@ def rests(model: Model, tokens: Array) -> bool:
 
 
 def return_rate(model: Model, tokens: Array, step: float = 1e-6) -> float:
-    """The slowest rate at which a perturbed token returns; negative if one does not.
+    """The slowest rate at which a perturbed token returns; negative if some token does not.
 
     No token depends on later ones, so the Jacobian is block triangular and its eigenvalues are
     those of the blocks ∂(dx_k/dt)/∂x_k. The first token is excluded: Lemma 3.1 says where it
@@ -77,7 +77,7 @@ def return_rate(model: Model, tokens: Array, step: float = 1e-6) -> float:
 
 
 def as_predicted(final: FinalConfiguration, start: Array, end: Array) -> bool:
-    """Whether tokens end as the spectrum of V predicts; the constants above define a cloud."""
+    """Whether tokens end as the spectrum of V predicts; constants of this module define a cloud."""
     if final.kind in ("one point", "two points"):
         return distance(end, final.limit(start[0])) < AT
     near = final.angles(end).mean() < UNIFORM[final.dim]

@@ -1,4 +1,4 @@
-"""How many clusters tokens form within any radius."""
+"""The number of clusters by links, for any radius."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RadiusCounts(NamedTuple):
 
 
 def count_by_radius(tokens: ArrayLike, radii: ArrayLike | None = None) -> RadiusCounts:
-    """The number of clusters of `cluster_labels`, for one radius after the other.
+    """The number of clusters that `cluster_labels` finds, for each of several radii.
 
     A count that stays the same over a wide range of radii is a property of the tokens. One that
     changes with the radius is a property of the radius.
@@ -40,18 +40,18 @@ def count_by_radius(tokens: ArrayLike, radii: ArrayLike | None = None) -> Radius
     tokens : (n, d) array
         Unit vectors.
     radii : (m,) array, optional
-        Angles from 0 to π. By default 0 and all radii at which the number decreases.
+        Angles from 0 to π; by default 0 and all radii at which the number decreases.
 
     Returns
     -------
     RadiusCounts
         Arrays `radii` and `counts`. The number is ``counts[i]`` from ``radii[i]`` up to the next
-        radius of the default, where rounding decides.
+        default radius, at which rounding decides.
 
     Notes
     -----
     One minimal spanning tree gives all counts: two clusters become one at the length of its edge
-    between them. It takes a time of order n log n on the circle, and n² otherwise. Distances
+    between them. It takes time of order n log n on the circle, and n² otherwise. Distances
     below 1e-162 count as 0, since their squares do.
 
     Examples
@@ -73,10 +73,10 @@ def count_by_radius(tokens: ArrayLike, radii: ArrayLike | None = None) -> Radius
 
 
 def around(x: Array) -> tuple[NDArray[np.int64], Array]:
-    """The order of tokens around the circle in each of many states, (T, n, 2), and them in it.
+    """The order of tokens around the circle in states (T, n, 2), and the tokens in this order.
 
-    Angles are rounded, so different tokens can have the same one. Those are in the order of their
-    coordinates, also counterclockwise: equal tokens are neighbours.
+    Angles are rounded, so different tokens can have the same one. These are ordered by their
+    coordinates, counterclockwise as well, so that equal tokens are neighbours.
     """
     x = x + 0.0  # no −0.0, with which the angle of an equal token is −π instead of π
     phi = angles(x)

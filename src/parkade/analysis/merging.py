@@ -26,9 +26,9 @@ def default_radius(model: Model | None = None) -> float:
     of order one, so the radius hardly affects late events. It is at most 0.1.
 
     Independent noise keeps the tokens of a cluster apart, by 2((d−1)/(κ‖V‖))^{1/2} or less (root
-    mean square). The radius is at least twice that, within which two tokens of a cluster are for
-    95% of the time or more, but at most the range of attention: noise that needs more tears
-    clusters apart.
+    mean square). The radius is at least twice that, so that two tokens of a cluster are within it
+    at least 95% of the time, but at most the range of attention: stronger noise tears clusters
+    apart.
 
     All this describes heads that attract. Several heads, an MLP or lengths of tokens may keep
     groups wider than this radius, and then the number of clusters depends on it: look at
@@ -79,7 +79,7 @@ def merge_tree(
     A token is *alone* while it is farther than `radius` from every earlier token. It leads a
     cluster until it *arrives*, at the end of its last long period alone. So the number of
     clusters can only decrease. The first token never arrives. Clusters by links, which
-    `cluster_labels` finds at one moment, are another definition.
+    `cluster_labels` finds at one moment, are defined differently.
 
     A period alone counts as long in three cases: it begins at the start of the run, it extends
     from t to `persistence`·t or later, or the token does not return to the one it left before
@@ -98,7 +98,7 @@ def merge_tree(
     persistence : float
         Factor in time, > 1, over which a state or a period alone must last to count as long.
     halvings : int
-        How often the step in which a token arrives is bisected to find the time: 30 give nine
+        Number of bisections of the step in which a token arrives, to find the time: 30 give nine
         digits. They are most of the work.
     forming : float, optional
         The time in which clusters form: a plateau is counted only after it. 10/‖V‖ by
@@ -112,7 +112,7 @@ def merge_tree(
     -----
     Under the causal mask earlier tokens do not depend on later ones, so the earliest token of
     a cluster leads it. Under the full mask there are no leaders. The same definition, by the
-    order of the tokens, still counts clusters and finds the times at which they merge.
+    order of the tokens, still counts clusters and gives the times at which they merge.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def _arrivals(
     chord: float,
     halvings: int,
 ) -> tuple[Array, NDArray[np.int64]]:
-    """When each `token` arrives, given the index at which it is `last` alone, and the nearest."""
+    """When each `token` arrives, and where; `last` is the index at which it is last alone."""
     from parkade.engine.search import neighbours
 
     when = run.times[last + 1]  # index 0 for tokens that are never alone

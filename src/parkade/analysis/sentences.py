@@ -12,10 +12,10 @@ APART = 0.05
 """Final tokens closer than this angle count as one point."""
 
 NEAR, INSIDE = ", within {degrees:.0f}° of L", " in L"
-"""How close tokens are to L: not quite there, or there."""
+"""Phrases for tokens that are near L, and in L."""
 
 CLOSE = 0.1
-"""Degrees within which they are there."""
+"""Tokens at most this far from L count as in L, in degrees."""
 
 _PLACES = {
     "one point": " of L",
@@ -28,14 +28,14 @@ _PLACES = {
 
 
 def expected(final: FinalConfiguration) -> str:
-    """The prediction from the spectrum of V, such as "two points ±ξ"."""
+    """The prediction from the spectrum of V in words, such as "two points ±ξ"."""
     if final.status == "theorem":
         return "one point, x₁(0), for t → ∞"
     return final.kind + _PLACES[final.kind]
 
 
 def points(tokens: Array) -> str:
-    """The number of points at which `tokens` are, such as "2 points"."""
+    """The number of distinct points among `tokens`, such as "2 points"."""
     count = len(renyi_centers(tokens, APART))
     return f"{count} point{'s' * (count != 1)}"
 

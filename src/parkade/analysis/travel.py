@@ -11,8 +11,8 @@ from parkade.runs.path import Path
 
 
 def way(run: Path) -> Array:
-    """The largest moves of any token in all steps up to each saved time, added up, (T,)."""
-    # In a rotating frame a step may include many turns, which its ends do not show.
+    """The largest move of any token in each step, added up until each saved time, (T,)."""
+    # If the frame rotates, a step may include many turns, which its ends do not show.
     turned = np.linalg.norm(run.spin, 2) * np.diff(run.times)
     return np.concatenate([[0.0], np.cumsum(_longest_moves(run.tokens) + turned)])
 
