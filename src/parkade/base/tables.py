@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 GAP = "  "  # between columns
@@ -84,6 +84,23 @@ def text_table(
     if width is not None:
         lines = [line if len(line) <= width else f"{line[: width - 1]}…" for line in lines]
     return "\n".join(lines)
+
+
+def record_table(records: Sequence[Mapping[str, str]], width: int) -> str:
+    """Records as an indented table, with the last column left-aligned; "none" if there are none.
+
+    Examples
+    --------
+    >>> print(record_table([{"n": "7", "what": "tokens"}], width=80))
+      n  what
+      7  tokens
+    """
+    if not records:
+        return f"{GAP}none"
+    names = list(records[0])
+    columns = [Column(name, right=name != names[-1]) for name in names]
+    rows = [list(record.values()) for record in records]
+    return textwrap.indent(text_table(columns, rows, width=width - len(GAP)), GAP)
 
 
 def _fit(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[int]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import math
 import textwrap
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import overload
 
@@ -18,15 +17,13 @@ from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.newick import newick
 from parkade.base.numbers import finite
-from parkade.base.tables import Column, text_table
+from parkade.base.tables import record_table
 from parkade.base.types import Array
-
-_INDENT = "  "
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """The event that a cluster joins another.
+    """A merge of two clusters: one of them joins the other.
 
     Examples
     --------
@@ -39,11 +36,11 @@ class Merge:
 
     time: float
     absorbed: int
-    """The leader of the cluster that joins."""
+    """The leader of the cluster that joins the other."""
     into: int
-    """The leader of the cluster that it joins."""
+    """The leader of the other cluster."""
     size: int
-    """The number of tokens that join, the leader included."""
+    """The number of tokens that join, including the leader."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +62,11 @@ class Plateau:
     leaders: tuple[int, ...]
     """The earliest token of each cluster."""
     open: bool
-    """Whether the run ended before the state; then `end` and `lifetime` are lower bounds."""
+    """Whether the run ended before the state did; `end` and `lifetime` are then lower bounds."""
 
     @property
     def lifetime(self) -> float:
-        """The time for which the state lasted."""
+        """The duration of the state."""
         return self.end - self.start
 
 
@@ -91,11 +88,11 @@ class MergeTree:
     trusted_until : float
         The time after which rounding errors dominate the run; infinite if they never do.
     times : tuple of float or None
-        The times of a run without dense output, between which nothing is known.
+        The saved times of a run without dense output, between which nothing is known.
     forming : float
         The time in which clusters form; no plateau is counted before it.
     doubts : tuple of str
-        Of a forecast: reasons why it may be wrong, a sentence each.
+        Reasons why a forecast may be wrong, each a sentence.
 
     Examples
     --------
@@ -146,10 +143,8 @@ class MergeTree:
         whatever happens later. For clusters by links, at one moment, use `cluster_labels`.
         """
         when = self._inside(t)
-        counts: NDArray[np.int64] = self.n - np.searchsorted(
-            np.sort(self.arrivals), when, side="right"
-        )
-        return counts if when.ndim else int(counts)
+        arrived = np.searchsorted(np.sort(self.arrivals), when, side="right")
+        return self.n - arrived if when.ndim else int(self.n - arrived)
 
     def leaders(self, t: float) -> NDArray[np.int64]:
         """The earliest token of every cluster at time t."""
@@ -182,23 +177,20 @@ class MergeTree:
         changes = [self.start, *arrived[arrived > self.start].tolist(), self.end]
         result = []
         for i, (begin, end) in enumerate(itertools.pairwise(changes)):
-            last = i == len(changes) - 2
-            seen = end
+            last, until = i == len(changes) - 2, end
             if self.times is not None and not last:
-                seen = max(t for t in self.times if t < end)
-            if seen >= self.persistence * max(begin, self.forming):
-                alive = tuple(self.leaders(begin).tolist())
-                result.append(Plateau(len(alive), begin, end, alive, open=last))
+                until = max(t for t in self.times if t < end)
+            if until >= self.persistence * max(begin, self.forming):
+                leaders = tuple(self.leaders(begin).tolist())
+                result.append(Plateau(len(leaders), begin, end, leaders, open=last))
         return tuple(result)
 
     def to_json(self) -> str:
         """Everything as one JSON object; null means infinity."""
-        data = dataclasses.asdict(self)
+        data = asdict(self)
         data["trusted_until"] = finite(self.trusted_until)
         data["arrivals"] = [finite(t) for t in self.arrivals.tolist()]
-        data["plateaus"] = [
-            {**dataclasses.asdict(p), "lifetime": p.lifetime} for p in self.plateaus
-        ]
+        data["plateaus"] = [{**asdict(p), "lifetime": p.lifetime} for p in self.plateaus]
         return json.dumps(data, allow_nan=False)
 
     def to_newick(self, plateau: int | None = None) -> str:
@@ -275,10 +267,10 @@ class MergeTree:
         parts = [
             "Metastable states (clusters by leaders, for a factor "
             f"{self.persistence:g} in time or more)",
-            _format(self.table(), width),
+            record_table(self.table(), width),
             "",
             f"Merges after t={first:.3g} (tokens closer than {self.radius:.3g} are merged)",
-            _format(self.merge_table(), width),
+            record_table(self.merge_table(), width),
         ]
         if self.trusted_until < self.end:
             parts += ["", f"After t={self.trusted_until:.3g} rounding errors dominate."]
@@ -286,7 +278,7 @@ class MergeTree:
         return "\n".join(parts)
 
     def _inside(self, t: ArrayLike) -> Array:
-        """`t` as times of the run."""
+        """`t` as an array, checked to be within the run."""
         when = check.array("t", t)
         if when.size and not (self.start <= when.min() and when.max() <= self.end):
             wrong = when.min() if when.min() < self.start else when.max()
@@ -305,13 +297,3 @@ class MergeTree:
                 f"plateau must be an index into the {len(self.plateaus)} plateaus, got "
                 f"{check.brief(index)}"
             ) from None
-
-
-def _format(rows: list[dict[str, str]], width: int) -> str:
-    """Rows as aligned columns; the last one is left-aligned and may be cut."""
-    if not rows:
-        return f"{_INDENT}none"
-    names = list(rows[0])
-    columns = [Column(name, right=name != names[-1]) for name in names]
-    cells = [list(row.values()) for row in rows]
-    return textwrap.indent(text_table(columns, cells, width=width - len(_INDENT)), _INDENT)
