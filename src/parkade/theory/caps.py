@@ -25,7 +25,7 @@ _CHUNK = 2**22  # distances held in memory at once
 
 
 class Estimate(NamedTuple):
-    """A number estimated from a sample, and its standard error.
+    """An estimate from a sample, and its standard error.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def expected_strong_centers_of_sample(tokens: ArrayLike, delta: float, n: int) -
 
     Notes
     -----
-    Compares all pairs, in a time of order m²·d.
+    Compares all pairs, in time of order m²·d.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def effective_exponent(V: ArrayLike, *, tol: float = SNAP) -> float:
     ----------
     V : (d, d) or (d,) array
     tol : float
-        When eigenvalues count as equal: see `final_configuration`.
+        The tolerance within which eigenvalues count as equal: see `final_configuration`.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from parkade.base.types import Array
 from parkade.theory.lemmas import g, h
 
 _EPS = (0.05, 0.1, 0.2, 0.4, 0.02, 0.01, 1e-3)  # tried if ε and other values are missing
-LEAST, GRID = 1e-300, (3000, 1000)  # the smallest ε tried; how many in equal ratios and steps
+LEAST, GRID = 1e-300, (3000, 1000)  # the smallest ε tried; how many ε, in equal ratios and steps
 _INSIDE = 1e-9  # relative margin inside an open interval, to be safe from rounding
 
 
@@ -34,7 +34,7 @@ class Condition(NamedTuple):
 
 
 def conditions(v: dict[str, float]) -> list[Condition]:
-    """The conditions of the theorem, for values of N, c, eps and beta."""
+    """The conditions of Theorem 5.2, for values of N, c, eps and beta."""
     N, c, eps, beta = v["N"], v["c"], v["eps"], v["beta"]
     root = math.sqrt(beta)
     sides = (
@@ -48,12 +48,12 @@ def conditions(v: dict[str, float]) -> list[Condition]:
 
 
 def _fits(v: dict[str, float]) -> bool:
-    """Whether values of N, c, eps and beta fit the theorem."""
+    """Whether values of N, c, eps and beta satisfy the conditions."""
     return all(s.holds for s in conditions(v))
 
 
 def log_bound(c: float, eps: float, beta: float) -> float:
-    """Logarithm of the supremum of the N that fit c, ε and β; −inf if none fits."""
+    """The logarithm of the supremum of N that fit c, ε and β; −inf if none fits."""
     root = math.sqrt(beta)
     y, z, e = (c - 1 - 2 * eps) / root, (c - 2 * eps) / root, eps / root
     if c <= 2 + 2 * eps or c > math.pi * root or math.cos(e) <= beta * math.sin(e) ** 2:
@@ -74,12 +74,12 @@ def log_bound(c: float, eps: float, beta: float) -> float:
 
 
 def _slack(v: dict[str, float]) -> float:
-    """The logarithm of the factor by which N may grow until it does not fit."""
+    """The logarithm of the factor by which N may grow before a condition fails."""
     return log_bound(v["c"], v["eps"], v["beta"]) - math.log(v["N"])
 
 
 def _edge(good: float, bad: float, fits: Callable[[float], bool]) -> float:
-    """The last value that fits on the way from `good` to `bad`, up to rounding."""
+    """The last value from `good` to `bad` that fits, by bisection down to rounding."""
     for _ in range(200):
         middle = (good + bad) / 2
         if middle in (good, bad):
@@ -160,7 +160,7 @@ SOLVE: dict[str, Callable[[dict[str, float]], Solution]] = {
 
 
 def suggest(known: dict[str, float]) -> dict[str, float]:
-    """A set of values that fits, if two or more are missing; `known` if there is none."""
+    """A set of values that fits, if two or more are missing; `known` if none was found."""
     for eps in [known["eps"]] if "eps" in known else _EPS:
         v = _fill({**known, "eps": eps})
         if len(v) == 4 and _fits(v):

@@ -1,4 +1,4 @@
-"""Control: which β(t) leaves a given number of clusters at a given depth."""
+"""Control of clusters: the β(t) that leaves a given number of them at a given depth."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from parkade.theory.meeting import log_meeting_time
 
 Shape = Literal["constant", "logarithmic"]
 
-_DRAWS = 100
+_DRAWS = 100  # random starts
 _MOST = 1e6  # the largest β tried
 
 
@@ -35,12 +35,12 @@ def schedule(
     Parameters
     ----------
     clusters : float
-        The mean number wanted, from 1.2 to n/5.
+        The desired mean number, from 1.2 to n/5.
     depth : float
-        The time T at which it is wanted, ≥ 100.
+        The time T at which this is the number, ≥ 100.
     shape : {"constant", "logarithmic"}
-        "constant" is one β; the number goes on falling after T. With "logarithmic",
-        β(t) = β₀ + b ln(1 + t) with the smallest b for which the number comes to a stop.
+        "constant": one β; the number continues to decrease after T. "logarithmic":
+        β(t) = β₀ + b ln(1 + t) with the smallest b for which the number stops decreasing.
     n, d : int
         Number and dimension of the tokens, which start uniformly; Q = K = V = I.
 
@@ -52,15 +52,15 @@ def schedule(
     Notes
     -----
     δ is the length at which `clusters` growing cars are left on average (`growing_cars`; 100
-    random starts). A leader at the distance δ of its partner, whose cluster has m = n/2k tokens
+    random starts). A leader at the distance δ from its partner, whose cluster has m = n/2k tokens
     before it, must take the time T: T(δ, m) = T if β is constant (`log_meeting_time`). If β
-    varies slowly, it gets there when ::
+    varies slowly, it arrives when ::
 
         m sin²δ ∫₀^T β(t) e^{−β(t)(1 − cos δ)} dt = 1.
 
-    With β = β₀ + b ln(1 + t) the integrand is a power of t, −b(1 − cos δ). Where it is below −1 the
-    integral converges, and leaders that far apart never meet; where it is above, all of them do
-    in the end. So b = 1/(1 − cos δ) freezes the number at k. For b < 1/2 one cluster is left.
+    With β = β₀ + b ln(1 + t) the integrand is a power of t, −b(1 − cos δ). If it is below −1, the
+    integral converges, and leaders that far apart never meet; if it is above, all of them meet
+    eventually. So b = 1/(1 − cos δ) freezes the number at k. For b < 1/2 one cluster is left.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def schedule(
 
 
 def _constant(delta: float, mass: float, end: float) -> float:
-    """The β for which the meeting time T(δ, m) is the end."""
+    """The β for which the meeting time T(δ, m) is `end`."""
     from scipy.optimize import brentq
 
     def gap(beta: float) -> float:
@@ -102,7 +102,7 @@ def _constant(delta: float, mass: float, end: float) -> float:
 
 
 def _logarithmic(delta: float, mass: float, end: float) -> float:
-    """The β₀ with which a leader arrives at the end if β = β₀ + ln(1 + t)/(1 − cos δ)."""
+    """The β₀ for which a leader arrives at `end` if β = β₀ + ln(1 + t)/(1 − cos δ)."""
     from scipy.optimize import brentq
 
     lift = 1 - math.cos(delta)

@@ -1,4 +1,4 @@
-"""The direction of e^{tV}x with as many digits as it takes: for V that are nearly defective."""
+"""The direction of e^{tV}x, computed with as many digits as a nearly defective V needs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from parkade.base.types import Array
 from parkade.model.sphere import normalize
 
 _FIRST = 50
-"""Digits beyond those of |t|·‖V‖ to begin with; they are doubled until nothing changes."""
+"""Digits beyond those of |t|·‖V‖ at first; they are doubled until the result is stable."""
 
 _AGREE = 1e-13
-"""Two results that differ by less are the same."""
+"""Two results that differ by at most this are equal."""
 
 
 def directions(V: Array, x: Array, times: Array) -> Array:
-    """e^{tV}x/|e^{tV}x| for exactly these numbers, right up to 1e-13, as a (T, d) array.
+    """e^{tV}x/|e^{tV}x| for these V and x, taken as exact, up to errors of 1e-13: (T, d).
 
     Examples
     --------
@@ -53,7 +53,7 @@ def _forward(V: Array, x: Array, times: Array) -> Array:
 def _rounded(V: Array, x: Array, times: Array, digits: int) -> Array:
     """`directions` for times ≥ 0 with this number of digits.
 
-    By squaring, and by the binary digits of the times.
+    Powers come from repeated squaring; the binary digits of the times choose among them.
     """
     with localcontext(Context(prec=digits, Emax=10**15, Emin=-(10**15))):
         m, y = (np.vectorize(Decimal, otypes=[object])(a) for a in (V, x))
@@ -67,7 +67,7 @@ def _rounded(V: Array, x: Array, times: Array, digits: int) -> Array:
 
 
 def _one(m: Any, y: Any, whole: int, powers: list[Any], digits: int) -> Array:
-    """The direction of e^m y times those `powers` whose binary digit in `whole` is 1."""
+    """The direction of e^m y, multiplied by the `powers` whose binary digit in `whole` is 1."""
     y = _series(m, y, digits)
     for k, power in enumerate(powers):
         if whole >> k & 1:
@@ -87,5 +87,5 @@ def _series(m: Any, y: Any, digits: int) -> Any:
 
 
 def _scaled(y: Any) -> Any:
-    """The same direction, with a largest entry between 1 and 10."""
+    """`y` scaled so that its largest entry is between 1 and 10."""
     return y * Decimal(10) ** -np.abs(y).max().adjusted()

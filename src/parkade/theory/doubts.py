@@ -11,11 +11,11 @@ from parkade.base.types import Array
 from parkade.model.sphere import normalize
 from parkade.theory.merge_tree import Merge, MergeTree
 
-_SKEWED = 0.25  # KᵀQ is far from a multiple of I, as a share of its norm
-_MOVED = 0.001  # of tokens in other starts, in units of the range of attention
-_STARTS = 2  # other starts
-_SINCE = 100.0  # earlier merges do not count, in units of 1/λ: clusters still form
-_FACTOR = math.e  # times that differ by more are others
+_SKEWED = 0.25  # the distance of KᵀQ from a multiple of I that matters, as a share of its norm
+_MOVED = 0.001  # how far tokens are moved, in units of the range of attention
+_STARTS = 2  # number of starts with moved tokens
+_SINCE = 100.0  # in units of 1/λ; earlier merges do not count: clusters are still forming
+_FACTOR = math.e  # times that differ by more count as different
 
 
 def doubts(
@@ -25,9 +25,9 @@ def doubts(
     tree: MergeTree,
     forecast_from: Callable[[Array], MergeTree],
 ) -> tuple[str, ...]:
-    """Reasons why a forecast from these tokens may be wrong, as sentences; mostly there are none.
+    """Reasons why a forecast from these tokens may be wrong, as sentences; usually none.
 
-    docs/life.md says how often forecasts with and without a doubt were right. `query` is βKᵀQ,
+    docs/life.md states how often forecasts with and without doubts were right. `query` is βKᵀQ,
     and `rate` the leading eigenvalue of V. `forecast_from` makes the forecast from other tokens.
     """
     reasons = []
@@ -54,7 +54,7 @@ def doubts(
 
 
 def _changes(tree: MergeTree, other: MergeTree, since: float) -> set[int]:
-    """The tokens that merge late in one of two trees, and with other tokens or at other times."""
+    """Tokens with a late merge that has another partner or time, or is missing, in one tree."""
     ours, theirs = ({e.absorbed: e for e in one.events} for one in (tree, other))
     never = Merge(math.inf, -1, -1, 1)
     changed = set()

@@ -1,4 +1,4 @@
-"""Sequential energies: one for each token, a function of the tokens up to it."""
+"""Sequential energies: for each token, a function of the tokens up to it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def sequential_energies(
 
 
 def _weights(value: ArrayLike | None, m: int) -> Array:
-    """`value` as the weights of m frozen tokens; 1 by default."""
+    """`value` as the weights of m frozen tokens; all 1 by default."""
     if value is None:
         return np.ones(m)
     a = check.array("frozen_weights", value)

@@ -26,7 +26,7 @@ class FinalConfiguration:
     kind : str
         "one point", "two points", "cloud", "two clouds", "rotation", or "outside".
     eigenvalue : float or complex
-        The one with the largest real part; of a pair, the one with positive imaginary part.
+        The eigenvalue with the largest real part; of a pair, that with positive imaginary part.
     dim : int
         Dimension of its eigenspace L (for a complex pair: of the real planes).
     basis : (d, dim) array
@@ -67,9 +67,9 @@ class FinalConfiguration:
         Returns
         -------
         (m, d) array
-            One point: the projection of the first token onto L, normalised. It is along the
-            other invariant subspaces, so it is Lemma 3.1's limit; if L^⊥ is invariant under V,
-            it is the orthogonal projection. Two points: ±ξ, the first token's limit first.
+            One point: the normalised projection of the first token onto L along the other
+            invariant subspaces, which is the limit of Lemma 3.1; if L^⊥ is invariant under V, it
+            is the orthogonal projection. Two points: ±ξ, beginning with the first token's limit.
 
         Examples
         --------
@@ -125,7 +125,7 @@ def final_configuration(V: ArrayLike, *, tol: float = SNAP) -> FinalConfiguratio
     λ       dim L         final configuration                    status
     ======  ============  =====================================  ===============
     > 0     d (V = λI)    one point, x_1(0)                      theorem
-    > 0     2 … d−1       one point, the first token's in L      conjecture
+    > 0     2 … d−1       one point in L, by the first token     conjecture
     > 0     1             two points ±ξ                          conjecture
     < 0     2 … d         a cloud around L                       observed
     < 0     1             two clouds around ±ξ                   observed
@@ -186,7 +186,7 @@ def final_configuration(V: ArrayLike, *, tol: float = SNAP) -> FinalConfiguratio
 
 
 def _of_real(V: Array, parts: Spectrum) -> FinalConfiguration:
-    """The rows of the table with one real leading eigenvalue."""
+    """The final configuration of a V with one real leading eigenvalue."""
     (lead,) = parts.groups
     distinct = len(parts.means) == len(V)
     positive = distinct and bool(((parts.means.imag == 0) & (parts.means.real > 0)).all())
@@ -201,7 +201,7 @@ def _of_real(V: Array, parts: Spectrum) -> FinalConfiguration:
 def _result(
     case: int, numbers: table.Numbers, value: complex, lead: list[EigenvalueGroup]
 ) -> FinalConfiguration:
-    """The configuration of a row of the table, with the eigenspaces that lead."""
+    """The configuration of a row of the table, with the leading eigenspaces."""
     dim = sum(g.dim for g in lead)
     basis = real_basis(np.hstack([g.eigenvectors for g in lead]), dim)
     # Sums over conjugate pairs are real.

@@ -25,19 +25,19 @@ _LATEST = 1e305
 """The largest |t|·‖V‖: beyond it exponents overflow."""
 
 _SHORT = 100.0
-"""Up to this |t|·‖V‖ eigenvalues of a nearly defective V are never made equal."""
+"""Up to this |t|·‖V‖, eigenvalues of a nearly defective V are never made equal."""
 
 _ROUNDING = 4 * EPSILON
 """Relative rounding error of the entries of V, for each of its rows."""
 
 _KNOWN = 1e-6
-"""Where rounding of V moves the token by more than this, a warning says so."""
+"""A warning is issued where rounding of V moves the token by more than this."""
 
 _LARGEST = 16
-"""Up to this dimension many digits replace a sum over eigenvectors that is not precise enough."""
+"""Up to this dimension, many digits are used where a sum over eigenvectors is not precise."""
 
 _SIMPLE = 2.0
-"""V counts as a multiple of the identity in a group if it differs by at most this·dε‖V‖."""
+"""V counts as a multiple of the identity in a group up to a deviation of this·dε‖V‖."""
 
 _BLOCK = (
     "V has a Jordan block up to rounding errors, which move the first token {}: it is the path of "
@@ -61,7 +61,7 @@ def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
     V : (d, d) or (d,) array
         The value matrix; a vector means a diagonal one.
     x1 : (d,) array
-        Its start, a unit vector.
+        The start of the first token, a unit vector.
     times : (T,) array
         Any times, negative ones included.
 
@@ -72,23 +72,23 @@ def first_token(V: ArrayLike, x1: ArrayLike, times: ArrayLike) -> Array:
     Warns
     -----
     TrustWarning
-        If rounding errors move the token by more than 1e-6 at some of the times, as V has a
-        Jordan block up to these, or eigenvalues that are equal up to these and others very close,
-        or more than 16 rows: the path cannot be known there.
+        If rounding errors of V move the token by more than 1e-6 at some of the times, where the
+        path cannot be known. Up to such errors, V has a Jordan block, or equal eigenvalues and
+        others very close; or it has more than 16 rows.
 
     Notes
     -----
     If V has well-conditioned eigenvectors (condition number κ < 1e4), the path is a sum over
-    them, at those times at which rounding errors of V, 4dε‖V‖, move it by at most 1e-6.
-    Otherwise, and for exact or near Jordan blocks, it is computed with as many digits as that
-    takes.
+    them, at the times at which rounding errors of V, 4dε‖V‖, move it by at most 1e-6.
+    Otherwise, and for exact or near Jordan blocks, it is computed with as many digits as
+    necessary.
 
-    The eigenvalues of a triangular V are the numbers on its diagonal, and equal only if these
-    are. Those of another V are made equal where rounding errors of V could have split them: by
-    1e-16, or by 1e-16^{1/k} in a block of size k. Otherwise this would grow with time. If V
-    differs from a multiple of the identity there by at most 2dε‖V‖, it counts as one, and this
-    part of the token keeps its direction forever. Otherwise it is a block, however weak, and the
-    path in it is a polynomial in t, after |t| = 100/‖V‖.
+    The eigenvalues of a triangular V are its diagonal entries, and equal only if these are. Those
+    of another V are made equal where rounding errors of V could have split them, by 1e-16, or by
+    1e-16^{1/k} in a block of size k: the effect of a split would grow with time. If V differs
+    from a multiple of the identity there by at most 2dε‖V‖, it counts as one, and this part of
+    the token keeps its direction forever. Otherwise it is a block, however weak, and the path in
+    it is a polynomial in t, after |t| = 100/‖V‖.
 
     Examples
     --------
@@ -119,18 +119,18 @@ class _Modes(NamedTuple):
 
     rates: Complex
     parts: list[Complex]
-    label: NDArray[np.int64]  # rates with the same one are equal
+    label: NDArray[np.int64]  # the same for equal rates
     kappa: Array  # condition numbers
     merged: bool  # whether some rates count as equal
 
 
 def _is_triangular(m: Array) -> bool:
-    """Whether the eigenvalues are known exactly."""
+    """Whether V is triangular, so that its eigenvalues are known exactly."""
     return np.array_equal(m, np.triu(m)) or np.array_equal(m, np.tril(m))
 
 
 def _decompose(m: Array, x: Array, norm: float) -> tuple[_Modes | None, list[EigenvalueGroup]]:
-    """The modes, or None if V has a block or skew eigenvectors; and groups of equal eigenvalues."""
+    """The modes, None if V has a block or skew eigenvectors; and groups of equal eigenvalues."""
     triangular, symmetric = _is_triangular(m), np.array_equal(m, m.T)
     rounding = 0.0 if triangular else _ROUNDING * len(m)
     values, vectors = np.linalg.eigh(m) if symmetric else np.linalg.eig(m)
@@ -156,7 +156,7 @@ def _decompose(m: Array, x: Array, norm: float) -> tuple[_Modes | None, list[Eig
 
 
 def _modes_of_groups(groups: list[EigenvalueGroup], x: Array, norm: float) -> _Modes | None:
-    """One mode for each group; None if one of them is a block, or they are skew."""
+    """One mode for each group of eigenvalues; None if a group is a block, or they are skew."""
     kappa = np.array([np.linalg.norm(group.projection, 2) for group in groups])
     if kappa.max() >= _SKEWEST or not all(_is_multiple(one, norm, len(x)) for one in groups):
         return None
@@ -176,7 +176,7 @@ def _by_modes(m: Array, x: Array, t: Array, norm: float, modes: _Modes) -> Array
     if not _is_triangular(m) and (modes.merged or len(m) > _LARGEST):
         # Many digits would tell apart eigenvalues that count as equal, or take too long.
         late = doubtful & (np.abs(t) * error > _KNOWN)
-        _say_if_unknown(t[late], moved[late], _ROUNDED)
+        _warn_if_unknown(t[late], moved[late], _ROUNDED)
         doubtful &= ~late
     if doubtful.any():
         path[doubtful] = directions(m, x, t[doubtful])
@@ -189,13 +189,13 @@ def _by_blocks(m: Array, x: Array, t: Array, norm: float, groups: list[Eigenvalu
     late = np.abs(t) * norm > _SHORT
     if late.any() and 0 < len(groups) < len(m):
         blocks, _ = _combine(t[late], _rates(groups), [_polynomial(one, x) for one in groups])
-        _say_if_unknown(t[late], np.abs(blocks - path[late]).max(axis=1), _BLOCK)
+        _warn_if_unknown(t[late], np.abs(blocks - path[late]).max(axis=1), _BLOCK)
         path[late] = blocks
     return path
 
 
 def _rates(groups: list[EigenvalueGroup]) -> Complex:
-    """The eigenvalues; rounding errors of imaginary parts would turn the token in the end."""
+    """The eigenvalues, without imaginary rounding errors, which would turn the token in time."""
     values = np.array([group.value for group in groups])
     slack = [group.tolerance if group.size > 1 else 0.0 for group in groups]
     return np.where(np.abs(values.imag) > slack, values, values.real + 0j)
@@ -210,11 +210,11 @@ def _is_multiple(group: EigenvalueGroup, norm: float, d: int) -> bool:
 
 
 def _moved(t: Array, modes: _Modes, size: Array) -> Array:
-    """How far errors E of V move the token, over ‖E‖, to first order.
+    """How far errors E of V move the token, divided by ‖E‖, to first order.
 
     E moves e^{tV}x by Σ_ij f_ij P_i E P_j x, where P_i are the projections and f_ij is
     (e^{tλ_i} − e^{tλ_j})/(λ_i − λ_j), at most |t| times the larger of the two. Equal rates
-    are exactly so. A change of the length alone, by the leading term, does not count.
+    are exactly equal. A change of the length alone, by the leading term, does not count.
     """
     rates, parts, label, kappa, _ = modes
     lengths = np.array([np.linalg.norm(part) for part in parts])
@@ -234,7 +234,7 @@ def _moved(t: Array, modes: _Modes, size: Array) -> Array:
     return moved
 
 
-def _say_if_unknown(t: Array, moved: Array, cause: str) -> None:
+def _warn_if_unknown(t: Array, moved: Array, cause: str) -> None:
     """Warn if rounding errors move the token by too much."""
     unknown = np.abs(t[moved > _KNOWN])
     if unknown.size and doubts_matter():
@@ -262,7 +262,7 @@ def _polynomial(group: EigenvalueGroup, x: Array) -> Complex:
 def _combine(t: Array, rates: Complex, parts: list[Complex]) -> tuple[Array, Array]:
     """The direction of y = Re Σ_i e^{t·rate_i} Σ_j t^j part_ij at each time, without overflow.
 
-    And log|y| − t·max Re rate (min for t < 0).
+    Also returns log|y| − t·max Re rate (min for t < 0).
     """
     terms, sizes = [], []
     for rate, part in zip(rates, parts, strict=True):

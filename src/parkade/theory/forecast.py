@@ -1,4 +1,4 @@
-"""The forecast: the whole merge tree from the start alone."""
+"""The forecast of the whole merge tree from the start alone."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ SHARPEST = 1e20
 """The largest β (times the norm of KᵀQ) for which positions of tokens have enough digits."""
 
 MOST_LEADERS = 600
-"""More leaders than this are made fewer at the start, if they are close."""
+"""If there are more leaders than this at the start, close ones are joined."""
 
 WIDEST_PARKING = 1.0
-"""They are made fewer within this distance at most, as a multiple of the range of attention."""
+"""The largest distance of leaders to join, as a multiple of the range of attention."""
 
 PATH_POINTS = 64
 """The average number of points of the path of a leader."""
 
-_GRID = 20001  # of the table of ln T
-_ROOM = 100_000.0  # points of a path at most: for large β, leaders hardly move before `LATEST`
+_GRID = 20001  # points of the table of ln T
+_ROOM = 100_000.0  # largest number of points of a path: for large β, leaders hardly move
 
 
 class _Problem(NamedTuple):
@@ -48,7 +48,7 @@ class _Problem(NamedTuple):
     tokens: Array
     query: Array  # β KᵀQ
     sharpness: float
-    rate: float  # the factor of the time
+    rate: float  # by which times are divided
 
 
 def forecast(
@@ -59,11 +59,11 @@ def forecast(
     radius: float | None = None,
     t_end: float | None = None,
 ) -> MergeTree:
-    """Forecast who merges with whom, and when, from the start alone.
+    """Forecast which clusters merge, and when, from the start alone.
 
     No run is simulated. A cluster is taken as a point at its *leader*, its earliest token, which
-    feels only earlier tokens. So tokens can be taken once, in their order: each joins one of the
-    earlier leaders at some time, and from then on adds to its mass.
+    attends only to earlier tokens. So one pass over the tokens in their order suffices: each
+    joins one of the earlier leaders at some time, and from then on adds to its mass.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def forecast(
         What moves a leader. "net": all earlier leaders, along their own paths. "nearest": the
         law of pairs. Leader s joins the earlier leader u that it would reach first if there were
         no others, in the time T(φ, m) of `log_meeting_time`, where φ is their distance at the
-        start and m the number of tokens before s that are with u by then; u must still lead
-        then. Only for Q and K multiples of I.
+        start and m the number of tokens before s that are with u by then, when u must still lead
+        a cluster. Only for Q and K that are multiples of I.
     radius : float, optional
-        Tokens closer than this are together; `clusters.default_radius` by default. With more
-        than 600 leaders at the start, tokens are parked at an earlier one already within up to
-        the range of attention, β^{-1/2}.
+        Tokens closer than this are together; `clusters.default_radius` by default. If there are
+        more than 600 leaders at the start, tokens join earlier ones within a larger distance, at
+        most the range of attention, β^{-1/2}.
     t_end : float, optional
         Forecast merges up to this time; 1e300 by default.
 
@@ -90,18 +90,18 @@ def forecast(
     -------
     MergeTree
         As `Trajectory.merge_tree` returns it. It ends at `t_end`, or by default at ten times the
-        last merge. Its `doubts` are reasons why it may be wrong; mostly there are none.
+        last merge. Its `doubts` are reasons why it may be wrong; usually there are none.
 
     Warns
     -----
     TrustWarning
         If there are doubts: KᵀQ is far from a multiple of I, or merges depend on errors of 0.001
-        of the range of attention in the start, as those of equally spaced tokens do.
+        of the range of attention in the start, as they do for equally spaced tokens.
 
     Notes
     -----
-    It is a reduction, not a theorem: followers are taken to be where their leader is, and to
-    arrive at once. docs/findings.md compares it with simulations, docs/life.md says how often
+    This is a reduction, not a theorem: followers are taken to be where their leader is, and to
+    arrive at once. docs/findings.md compares it with simulations, docs/life.md states how often
     forecasts with doubts were right.
 
     Examples
@@ -173,7 +173,7 @@ def _tree(problem: _Problem, pull: Pull, r: float, t_end: float | None) -> Merge
 
 
 def _reduce(tokens: ArrayLike, beta: Any) -> _Problem:
-    """The tokens and the attraction as if V were I."""
+    """The equivalent problem with V = I."""
     if not isinstance(beta, Model):
         x = check.tokens(tokens)
         sharpness = check.number("beta", beta)
@@ -214,7 +214,7 @@ def _reduce(tokens: ArrayLike, beta: Any) -> _Problem:
 def _park(
     problem: _Problem, radius: float
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The leaders at the start, and the other tokens, each with the leader it is parked at."""
+    """The leaders at the start, and the other tokens, each with the leader that it joins."""
     x, reach = problem.tokens, radius
     centers = renyi_centers(x, reach)
     widest = WIDEST_PARKING / math.sqrt(max(1.0, problem.sharpness))
@@ -271,7 +271,7 @@ def _by_pairs(problem: _Problem, starts: Any, fates: Any, radius: float) -> None
 
 
 def _events(starts: Any, when: Array, into: NDArray[np.int64]) -> tuple[Merge, ...]:
-    """The merges in order of time: who was parked at the start, then leaders."""
+    """The merges in order of time: first the tokens that join at the start, then leaders."""
     index = starts.token
     hosts = index[starts.host].tolist()
     events = [Merge(0.0, j, u, 1) for j, u in zip(starts.parked.tolist(), hosts, strict=True)]

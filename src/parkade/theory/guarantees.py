@@ -30,22 +30,22 @@ SENTENCES = {
     "fails": "Theorem 5.2 does not apply with {found}: it needs {needed}.",
     "value": "{name}={value:.6g}",
 }
-"""The sentences about Theorem 5.2; pages fill in the same ones."""
+"""Sentences about Theorem 5.2, which pages fill in as well."""
 
 _RANGES = {"N": (0.0, HUGE), "c": (1e-50, 1e50), "eps": (1e-50, 1e6), "beta": (1e-100, 1e100)}
 
 
 class StrongCenters(NamedTuple):
-    """What Lemma 5.1 guarantees for each token; nan where it guarantees nothing.
+    """What Lemma 5.1 guarantees for each token; NaN where it guarantees nothing.
 
     Attributes
     ----------
     distance : (n,) array
-        To the nearest earlier token; inf for the first.
+        The distance to the nearest earlier token; inf for the first.
     c : (n,) array
         Separation in units of β^{-1/2}, without the margin 1+2ε.
     radius : (n,) array
-        The token moves less than this angle …
+        The token moves by less than this angle …
     time : (n,) array
         … before this time; inf for the first, which never moves.
 
@@ -120,11 +120,11 @@ class CaptureWindow:
     holds : bool or None
         Whether the theorem applies; None if some values were missing.
     N, c, eps, beta : float or None
-        Those of the call, or chosen so that all conditions hold; None if no choice was found.
+        The arguments, or values chosen so that all conditions hold; None if there is no choice.
     solved : tuple of str
-        The names of the values that were missing and could be chosen.
+        The names of the missing values that could be chosen.
     limits : tuple of two floats, or None
-        If one value was missing: the open interval of the values that fit.
+        If one value was missing: the open interval in which it satisfies the conditions.
     conditions : list of Condition
         Both sides of each inequality at these values; empty if some are missing.
     sentence : str
@@ -171,8 +171,8 @@ def capture_window(
     N, c, eps, beta : float, optional
         The known values. With all four, check the conditions. With one missing, find its range
         and choose the largest whole N, the smallest c, the smallest β of the last interval, or
-        the ε with the largest margin. With more missing, suggest a set that fits: ε = 0.05 (or
-        others if that fails), then c from the paper's sufficient set (c ≥ 5.5+2ε,
+        the ε with the largest margin. With more missing, suggest a valid set: ε = 0.05 (or others
+        if that fails), then c from the paper's sufficient set (c ≥ 5.5+2ε,
         β ≥ (c−1−2ε)²/2, N < e^{3(c−1−2ε)²/8}·ε/(c−1)) or the nearest one that β allows, then
         the rest.
 

@@ -1,4 +1,4 @@
-"""What the proofs of Lemma 5.1 and Theorem 5.2 use: the pull h between two tokens, and its slope g.
+"""Functions in Lemma 5.1 and Theorem 5.2: the pull h between two tokens, and its slope g.
 
 On the circle with Q = K = V = I, a token at the angle x from another is pulled to it with
 

@@ -13,7 +13,7 @@ from parkade.base.types import Array
 from parkade.theory.ranges import non_negative, separations
 
 FORMING_TIME = 10.0
-"""Clusters form within about this time, if V = I."""
+"""The time within which clusters form, roughly, if V = I."""
 
 _LARGE = 50.0  # from here on asymptotic series are exact to rounding
 _TERMS = 30
@@ -37,7 +37,7 @@ def cluster_radius(sharpness: float, thermal: float = 0.0) -> float:
 def thermal_radius(d: int, temperature: float, rate: float) -> float:
     """Twice the root mean square distance of two tokens of a cluster with noise.
 
-    The second of two tokens on the sphere of R^d, which attends to both alike, follows the first
+    The second of two tokens on the sphere of R^d, which attends to both equally, follows the first
     at half the `rate` of attraction. Brownian motions of both at the `temperature` 1/κ give each
     of the d−1 components u of its distance the law du = −(rate/2) u dt + √(4/κ) dW, which has
     the variance 4/(κ rate). In a larger cluster a token follows faster, and the others lie
@@ -57,12 +57,12 @@ def log_meeting_time(
 ) -> Array:
     r"""The logarithm of the time in which a token reaches `mass` earlier tokens.
 
-    They are together at a distance `angle` and stand still; Q = K = V = I. The token, which feels
-    nothing else but itself, moves by dφ/dt = −w sin φ/(1 + w), w = m e^{−β(1−cos φ)}, so ::
+    These are together at a distance `angle` and stand still; Q = K = V = I. The token, which
+    attends only to them and itself, moves by dφ/dt = −w sin φ/(1 + w), w = m e^{−β(1−cos φ)}, so ::
 
         T(φ, m) = ∫_r^φ [e^{β(1−cos p)}/m + 1] / sin p dp ≈ e^{β(1−cos φ)} / (m β sin²φ).
 
-    The integral is a sum of exponential integrals, which is what is computed.
+    The integral is computed as a sum of exponential integrals.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def log_meeting_time(
     mass : float
         m ≥ 1, the number of tokens that attract.
     radius : float, optional
-        The distance r that counts as together; `clusters.default_radius` by default. It hardly
+        The distance r at which tokens have met; `clusters.default_radius` by default. It hardly
         matters if the angle is large.
 
     Returns
@@ -102,7 +102,7 @@ def log_meeting_time(
 
 
 def log_integrals(phi: Array, beta: float, r: float) -> tuple[Array, Array]:
-    """The logarithms of ∫_r^φ e^{β(1−cos p)}/sin p dp and of the same for β = 0; φ ≥ r."""
+    """The logarithms of ∫_r^φ e^{β(1−cos p)}/sin p dp and of this integral for β = 0; φ ≥ r."""
     with np.errstate(divide="ignore", invalid="ignore"):
         fast = np.log(np.log(np.tan(phi / 2) / math.tan(r / 2)))
         fast = np.where(phi >= math.pi, np.inf, fast)

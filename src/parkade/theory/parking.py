@@ -14,7 +14,7 @@ from parkade.base.types import Array
 from parkade.model.model import Model
 
 _WIDE = 4.0  # width of cells in units of a ball's reach, if tokens are sparse
-_COARSE = 4  # with fewer cells along the longest side a ball touches nearly all of them
+_COARSE = 4  # with fewer cells along the longest side, a ball touches nearly all of them
 
 
 def renyi_centers(
@@ -23,7 +23,7 @@ def renyi_centers(
     """Rényi centres: tokens with no earlier centre within `delta`.
 
     Tokens park one after another. A token becomes a centre if it is farther than `delta` from
-    every centre so far. The first token always is one.
+    all previous centres. The first token always is one.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ def renyi_centers(
         Distance δ: an angle from 0 to π, or with `model` any number ≥ 0. With δ = 0 distinct
         tokens are centres.
     model : Model, optional
-        Use the distance of this model's attention, √⟨Q(x−y), K(x−y)⟩, instead of the angle.
+        Use the distance in this model's attention, √⟨Q(x−y), K(x−y)⟩, instead of the angle.
         Its square is (x−y)ᵀS(x−y) with S the symmetric part of KᵀQ, which must have no
         negative eigenvalue. If KᵀQ is symmetric and tokens x and y have the same ⟨Qx, Kx⟩,
-        then x attends to y with exp(−β·distance²/2) times the weight of itself. If Q = K = I
-        it is the chord, 2 sin(angle/2).
+        then x attends to y with exp(−β·distance²/2) times the weight of itself. If Q = K = I,
+        the distance is the chord, 2 sin(angle/2).
 
     Returns
     -------
@@ -46,7 +46,7 @@ def renyi_centers(
 
     Notes
     -----
-    Takes a time of order n on the circle and on S², for any δ; in higher dimensions at most
+    Takes time of order n on the circle and on S², for any δ; in higher dimensions at most
     mn. Squares are compared, |x−y|² for angles up to π/2 and |x+y|² beyond, so distances below
     1e-162 count as 0.
 
@@ -146,7 +146,7 @@ def _places(tokens: ArrayLike, delta: Any, model: Any) -> tuple[Array, float, fl
 
 
 def ball(angle: float) -> tuple[float, float]:
-    """The sign and the bound of the test for an angle; pages compile this, too."""
+    """The sign and the bound of the test for an angle; also compiled for pages."""
     # The chord is flat near π, where |x + y| resolves angles better.
     if angle > math.pi / 2:
         return 1.0, (2 * math.cos(angle / 2)) ** 2

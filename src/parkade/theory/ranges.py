@@ -25,7 +25,7 @@ def separations(name: str, value: Any, *, above_zero: bool) -> Array:
 
 
 HUGE = 1e300
-"""The largest β, ε or c: small multiples of it do not overflow."""
+"""The largest β, ε or c; small multiples of it do not overflow."""
 
 
 def non_negative(name: str, value: Any) -> float:

@@ -136,7 +136,7 @@ def _pieces() -> Array:
 
 
 def _asymptote(x: Array) -> Array:
-    """What M(x) approaches for large x."""
+    """The asymptote of M(x) for large x."""
     return PARKING_CONSTANT * (x + 1) - 1
 
 

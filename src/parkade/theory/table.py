@@ -1,7 +1,7 @@
 """The table of final configurations, row by row, and the cases outside it.
 
-Pages that compute by themselves use the rules and the sentences, too: rules are for plain numbers,
-and sentences have blanks, which are numbers and are filled in by `str.format`.
+Pages that compute by themselves use these rules and sentences, too. So rules take plain numbers,
+and sentences are templates that `str.format` fills in with numbers.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ CASES = (
         "table; the first token approaches their span without coming to rest (Lemma 3.1).{next}",
     ),
 )
-"""All cases; a case is known by its index."""
+"""All cases; other code refers to a case by its index."""
 
 (ZERO, JORDAN, NULL, CLOUD_ANYWHERE, CLOUD, CLOUDS, IDENTITY, POINT, SKEW, POINTS, MORE_POINTS) = (
     range(11)
@@ -109,7 +109,7 @@ PHRASES = {
     "planes": "in the sum of its {planes} planes",
     "one": "{value:.6g}{turn:+.6g}i",
 }
-"""Parts of the sentences of `CASES`."""
+"""Phrases for the sentences of `CASES`."""
 
 
 def real_case(
@@ -117,8 +117,8 @@ def real_case(
 ) -> int:
     """The case of one real leading eigenvalue of a V that is not zero.
 
-    It has the multiplicity `size` and an eigenspace of dimension `dim`. V may be `normal` there;
-    its eigenvalues may all be distinct and `positive`.
+    It has the multiplicity `size` and an eigenspace of dimension `dim`. `normal`: V is normal
+    there. `positive`: all eigenvalues of V are distinct and positive.
     """
     if size > dim:
         return JORDAN
@@ -134,7 +134,7 @@ def real_case(
 
 
 def pair_case(dim: int, size: int, value: float, tolerance: float) -> int:
-    """The case of one complex leading pair with this real part."""
+    """The case of one complex leading pair with the real part `value`."""
     if size > dim:
         return PAIR_JORDAN
     if abs(value) <= tolerance:
@@ -143,7 +143,7 @@ def pair_case(dim: int, size: int, value: float, tolerance: float) -> int:
 
 
 class Numbers(NamedTuple):
-    """The numbers in the sentences."""
+    """The numbers that fill in the sentences."""
 
     value: float  # the real part of the leading eigenvalue
     turn: float = 0.0  # its imaginary part
@@ -155,7 +155,7 @@ class Numbers(NamedTuple):
 
 
 def sentence(case: int, numbers: Numbers) -> str:
-    """The sentence of a case."""
+    """The sentence of a case, filled in."""
     value = numbers.value
     imaginary = PHRASES["imaginary"].format(turn=numbers.turn)
     following = ""
