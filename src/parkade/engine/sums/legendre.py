@@ -269,10 +269,9 @@ LEAVES_NEAR = True
 def far_sums(
     running: Running, chunk: Chunk, out: Array, radial: bool, join: bool, based: bool
 ) -> None:
-    """Set out (CHUNK, 5) to W, R and N at the tokens of a chunk.
+    """Set out (CHUNK, 5) to W, R and N at the tokens of a chunk, and then `join` these.
 
-    All three are always computed, whatever `radial` and `based` say: leaving one out would save
-    nothing. With `join` the tokens are then added to the local sums.
+    `radial` and `based` have no effect, since leaving a sum out would save no time.
     """
     _sum_all(running, chunk, False)
     _set_first(running, chunk, out)
