@@ -88,7 +88,7 @@ class Naive:
         return float(self._clock[TRUSTED])
 
     def resting(self) -> int:
-        """How many of the first tokens were at rest at the start; 0 if the model depends on time."""
+        """How many of the first tokens were at rest at the start; 0 for models that change."""
         if not self.model.autonomous:
             return 0
         return resting(self._watch, self._noise, self.model.triangular)
