@@ -1,6 +1,6 @@
 """Compile one module to an object file: `compile.py NAME FILE`. Prints what it exports.
 
-It is a process of its own, because it can run nothing that it compiles.
+It needs a process of its own, because that cannot run what it compiles.
 """
 
 from __future__ import annotations
