@@ -1,6 +1,6 @@
 """Compile one module to an object file: `compile.py NAME FILE`. Prints what it exports.
 
-It needs a process of its own, because that cannot run what it compiles.
+It has a process of its own, in which compiled code cannot run.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ _PER_DECADE, _UNIT = 20, 1.0  # the defaults of `Schedule.of`
 class TransformerInput(NamedTuple):
     """A model, and its tokens."""
 
-    tokens: Array  # (n, d), or (n, d + 1) with ln r; changed to the frame in place
+    tokens: Array  # (n, d), or (n, d + 1) with ln r; taken to the frame in place
     matrices: Array  # (3, d, d): V, Q, K
     parts: Array  # heads, rank, width and gain of the MLP, sample
     numbers: Array  # in the order of _lower

@@ -25,7 +25,7 @@ _SHIFTS = 0.75, -0.4375
 
 @njit(allocates=True)
 def schur(T: Array, W: Array) -> None:
-    """Change T to its quasi-triangular form, and set W so that W T Wᵀ is the T of before."""
+    """Change T to its quasi-triangular form, and set W so that W T Wᵀ is the original T."""
     d = T.shape[0]
     order = np.arange(d)
     low, high = permute(T, order)

@@ -15,7 +15,7 @@ _SWEEPS = 30
 
 @njit(error_model="numpy")
 def diagonalize(A: Array, W: Array) -> None:
-    """Diagonalise the symmetric A, with increasing eigenvalues; set W to the eigenvectors."""
+    """Diagonalise the symmetric A in place, eigenvalues increasing; set W to the eigenvectors."""
     d = A.shape[0]
     set_identity(W)
     for _ in range(_SWEEPS):

@@ -37,7 +37,7 @@ class PartsRequest(NamedTuple):
 
 @njit(allocates=True)
 def _directions(state: Array, out: Array) -> None:
-    """Set m rows of `out` to random orthogonal vectors of length √(d/m), from LAPACK's QR form."""
+    """Set m rows of `out` to random orthogonal vectors of length √(d/m), as by LAPACK's QR."""
     m, d = out.shape
     a, taus = np.empty((d, m)), np.zeros(m)
     for r in range(d):

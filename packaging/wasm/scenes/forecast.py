@@ -179,7 +179,7 @@ def _in_order(when: Array) -> Indices:
 
 @njit(allocates=True)
 def forecast(inputs: ForecastInput, seen: MergeEvents, out: ForecastMerges) -> int:
-    """Set `out` to a forecast; return its merges up to the end of the run, -1 if there is none."""
+    """Set `out` to the forecast; return its number of merges in the run, or -1 if there is none."""
     n, d = inputs.tokens.shape
     if inputs.end < LEAST or n > MOST_TOKENS:
         return -1

@@ -45,7 +45,7 @@ def way(run: SceneRun, out: Array) -> None:
 
 @njit()
 def interpolated(x: float, places: Array, values: Array) -> float:
-    """Interpolate linearly at one number, as `np.interp` does."""
+    """Interpolate linearly at one point, as `np.interp` does."""
     low, high = 0, places.size
     while low < high:  # find the first place beyond x
         middle = (low + high) // 2

@@ -170,7 +170,7 @@ def _swap(form: SchurForm, k: int) -> None:
 
 @njit(allocates=True)
 def _kernel(E: Any, tolerance: float, out: Any) -> int:
-    """Set `out` to singular vectors of values up to `tolerance`, at least one; return how many."""
+    """Set `out` to right singular vectors of values ≤ `tolerance`, or one; return their number."""
     k = E.shape[0]
     vectors = np.zeros((k, k), dtype=np.complex128)
     for i in range(k):

@@ -54,7 +54,7 @@ def forward(
     step : float
         The step h. Layer i acts at the time t = i·h.
     radii : float or (n,) array, optional
-        Initial lengths of the tokens, if the normalisation has any; 1 by default.
+        Initial lengths of the tokens, if the model has lengths; 1 by default.
 
     Returns
     -------

@@ -55,7 +55,7 @@ def integrate(
         _CHUNK_BYTES / (x0.nbytes * (1 + stepper.dense)),
     )
     largest = max(1, int(largest))
-    # As progress, each decade of a long run counts the same, unless every rotation takes steps.
+    # The progress of a long run counts decades of time, unless every rotation takes steps.
     passed = math.log1p if plan.method == "implicit" and not effort.turning else float
     whole = passed(options.t_end)
 

@@ -114,7 +114,7 @@ class Problem:
     radii : bool
         Whether states contain the lengths of tokens, which one of several models may need.
     noisy : bool
-        Whether the model has noise, or one of several models.
+        Whether the model, or one of several models, has noise.
     seed : int
         Seed of the noise.
     piece : int

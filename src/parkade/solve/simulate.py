@@ -66,7 +66,7 @@ def simulate(
     frozen, frozen_weights : (m, d) and (m,) arrays, optional
         Fixed tokens that all tokens attend to, and their weights in the sums (1 by default).
     radii : float or (n,) array, optional
-        Initial lengths of the tokens, if the normalisation has any; 1 by default.
+        Initial lengths of the tokens, if the model has lengths; 1 by default.
     max_steps : int, optional
         Maximum number of steps. By default the run raises an `UnfinishedError` when it clearly
         needs millions of steps, because some motions never settle.

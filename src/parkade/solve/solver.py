@@ -126,7 +126,7 @@ class Solver:
 
 
 def new_seed(seed: Seed) -> int:
-    """A seed for noise that fits into 63 bits: the argument itself, or one drawn from it."""
+    """A seed for noise that fits into 63 bits: the argument itself, or else a random one."""
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and 0 <= seed < _SEEDS:
         return int(seed)
     return int(check.generator(seed).integers(_SEEDS))

@@ -178,7 +178,7 @@ class _Chart:
         return f
 
     def _differences(self) -> Array:
-        """The Jacobian in tangent coordinates, (n, d-1, n, d-1): of velocity k by token j."""
+        """The Jacobian of velocity k by token j in tangent coordinates, (n, d-1, n, d-1)."""
         n, d = self._x.shape
         size = n * (d - 1)
         jacobian = np.zeros((n, d - 1, size))

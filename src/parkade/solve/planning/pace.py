@@ -67,7 +67,7 @@ class Effort(NamedTuple):
     seconds: float  # of a step on one core, approximately
     fewest: float = 0.0  # a lower bound on the number of steps
     V: Array | None = None  # the matrix that moves the tokens, if there is only one
-    turning: float = 0.0  # the rate at which tokens rotate forever; 0 if they may not
+    turning: float = 0.0  # the rate at which tokens certainly rotate forever, or 0
 
 
 def foresee(plan: Plan, problem: Problem, n: int) -> Effort:
@@ -103,9 +103,9 @@ def slowness(plan: Plan, problem: Problem, n: int, seconds: float) -> str:
 
 
 def _turning(plan: Plan, problem: Problem) -> float:
-    """The rate at which V rotates tokens forever in the frame of a plan; 0 if it may not.
+    """The rate at which V certainly rotates tokens forever in the frame of a plan, or 0.
 
-    Under the causal mask the first token certainly rotates, except on an exact equilibrium. Frozen
+    Under the causal mask the first token rotates, except on an exact equilibrium. Frozen
     tokens may stop it, and so may other parts of a model.
     """
     alone = plan.kernel == "head" and not plan.pieces and not len(problem.fixed.tokens)
@@ -113,7 +113,7 @@ def _turning(plan: Plan, problem: Problem) -> float:
 
 
 class Pace:
-    """Watches the steps of a run, and stops it if it would take too many.
+    """Decides from the steps of a run whether it would take too many.
 
     The time of a step is estimated and not measured, so that neither the machine nor its load
     decides which runs finish.
