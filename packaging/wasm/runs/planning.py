@@ -27,7 +27,6 @@ from parkade.solve.planning.sums import MOST_HARMONICS, SMALLEST_BETA
 
 IMPLICIT = tuple(method == "implicit" for method, _ in rules.VERDICTS)
 
-
 # Functions of the library, compiled here.
 _is_short, _explicit_is_cheaper = njit()(rules.is_short), njit()(rules.explicit_is_cheaper)
 _long_run, _too_fine = njit()(rules.long_run), njit()(rules.too_fine)

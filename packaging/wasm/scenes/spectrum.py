@@ -170,7 +170,7 @@ def _swap(form: SchurForm, k: int) -> None:
 
 @njit(allocates=True)
 def _kernel(E: Any, tolerance: float, out: Any) -> int:
-    """Set `out` to right singular vectors of values ≤ `tolerance`, or one; return their number."""
+    """Set `out` to right singular vectors of values ≤ tolerance, at least one; return how many."""
     k = E.shape[0]
     vectors = np.zeros((k, k), dtype=np.complex128)
     for i in range(k):

@@ -50,6 +50,7 @@ def simulate(
     tokens : (n, d) array
         Unit vectors, in sequence order.
     t_end : float
+        Final time.
     schedule : Schedule, optional
         β(t) in place of the β of the model.
     times : array, "steps" or "final"
@@ -74,8 +75,8 @@ def simulate(
         If the run cannot finish, return the part so far instead of raising an error. Then
         ``run.times[-1] < t_end``, and ``run.stats.stopped`` gives the reason.
     seed : int or numpy.random.Generator, optional
-        Seed of the noise, if the model has any; a new one by default. The result keeps it in
-        ``run.stats.seed``. The same seed gives the same noise for any `tol` and `times`.
+        Seed of the noise; by default a new one, which is kept in ``run.stats.seed``. The same seed
+        gives the same noise for any `tol` and `times`.
     progress : bool
         Show a progress bar on standard error.
 
