@@ -150,7 +150,7 @@ class Problem:
         fixed, noisy = fixed_tokens(options, model.d), model.noise is not None
         if noisy and options.method != "auto":
             raise InputError(
-                f"method must be 'auto' for a model with noise, whose steps split drift and noise, "
+                "method must be 'auto' for a model with noise, which has an integrator of its own, "
                 f"got {options.method!r}"
             )
         if noisy and options.sums == "harmonic":

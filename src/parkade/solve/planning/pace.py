@@ -157,7 +157,7 @@ class Pace:
         least = self._effort.fewest * (1.0 - t / self._t_end)
         if least > self._many:
             return self._sentence(steps, t, self._t_end, least) + (
-                "noise allows no longer steps, so use a smaller t_end, a larger kappa or tol, "
+                "noise does not allow longer steps, so use a smaller t_end, a larger kappa or tol, "
                 "partial=True to get the run so far, or max_steps to allow more steps"
             )
         looks = (steps - self._steps) // self._every
