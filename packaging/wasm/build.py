@@ -87,7 +87,7 @@ def other_tools(*needed: str) -> list[str]:
 
 
 def compile_engine(name: str) -> tuple[bytes, list[str]]:
-    """The object file of an engine, and the names of its functions."""
+    """Compile an engine; return its object file and the names of its functions."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "engine.o")
         command = [sys.executable, str(HERE / "compile.py"), name, str(out)]

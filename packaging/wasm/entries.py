@@ -210,7 +210,7 @@ def _interpolate(method: str) -> tuple[Callable[..., Any], Any]:
 
 
 def eigenvalues_entry() -> tuple[Callable[..., Any], Any]:
-    """The function that the runtime calls for eigenvalues."""
+    """The function that the runtime calls for the eigenvalues of a complex matrix."""
 
     def find(matrix: Any, n: int, out: Any) -> int:
         return _find(matrix, n, out)

@@ -1,4 +1,4 @@
-"""From the object file of an engine to a WebAssembly module, with the tools of `ziglang`."""
+"""Turn the object file of an engine into a WebAssembly module, with the tools of `ziglang`."""
 
 from __future__ import annotations
 

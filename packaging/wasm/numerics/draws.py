@@ -89,7 +89,7 @@ def seeded(seed: float, key: int) -> Any:
 
 @njit()
 def _step(state: Any) -> None:
-    """The next state: a product of 128 bits, in halves, and a sum."""
+    """Advance the state: a product of 128 bits, computed in halves, and a sum."""
     high, low = state[0], state[1]
     times_high, times_low = _TIMES
     a, b = low & _WORD, low >> _HALF

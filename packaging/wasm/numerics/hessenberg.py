@@ -24,7 +24,7 @@ def _swap(T: Array, order: Array, i: int, j: int) -> None:
 
 @njit()
 def _alone(T: Array, i: int, low: int, high: int, across: bool) -> bool:
-    """Whether row i, or else column i, is zero outside of the diagonal."""
+    """Whether row i (if `across`) or column i is zero outside of the diagonal."""
     for j in range(low, high + 1):
         if j != i and (T[i, j] if across else T[j, i]) != 0.0:
             return False

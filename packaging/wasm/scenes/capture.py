@@ -1,4 +1,4 @@
-"""The window of Theorem 5.2 for frozen centres: which ε fits, as `capture_window` finds it."""
+"""The window of Theorem 5.2 for frozen centres: the ε that fit, as in `capture_window`."""
 
 from __future__ import annotations
 

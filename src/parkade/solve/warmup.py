@@ -183,7 +183,7 @@ def _take_a_step(kind: Kind) -> None:
 
 
 def _call_the_rest() -> None:
-    """Call what dense output, clusters, parking, forecasts and energies need, each once."""
+    """Call the functions of dense output, clusters, parking, forecasts and energies once each."""
     from parkade.engine.search import neighbours
     from parkade.theory import parking
     from parkade.theory.energy import sequential_energies

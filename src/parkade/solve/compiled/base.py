@@ -86,11 +86,11 @@ class CompiledStepper(ABC):
         return True
 
     def _enter(self, state: Array) -> Array:
-        """A state in the frame."""
+        """Convert a state to the coordinates of the frame."""
         return _tokens_by(self._frame.enter, state, len(self._frame.basis))
 
     def _leave(self, state: Array) -> Array:
-        """A state in the coordinates of the model."""
+        """Convert a state to the coordinates of the model."""
         return _tokens_by(self._frame.leave, state, len(self._frame.basis))
 
     def __enter__(self) -> Self:

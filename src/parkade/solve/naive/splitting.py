@@ -79,7 +79,7 @@ class NaiveSplitting(Naive):
         return moved
 
     def _drift(self, state: Array, t: float, h: float) -> Array:
-        """A step of the midpoint rule, without noise."""
+        """Take a step of the midpoint rule, without noise."""
         middle = self.retract(state + 0.5 * h * self.velocity(t, state))
         return self.retract(state + h * self.velocity(t + 0.5 * h, middle))
 
