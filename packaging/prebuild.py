@@ -14,7 +14,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class Prebuild(BuildHookInterface):
-    """Compile all engines in an empty cache, and ship what is in it then."""
+    """Compiles all engines into an empty cache, and ships its contents in the wheel."""
 
     PLUGIN_NAME = "custom"
 
@@ -39,6 +39,6 @@ class Prebuild(BuildHookInterface):
         build_data["tag"] = f"{python}-{python}-{platform}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove the cache of machine code."""
+        """Remove the temporary cache of machine code."""
         if hasattr(self, "_folder"):
             self._folder.cleanup()

@@ -25,7 +25,7 @@ print(pk.__version__)
 
 
 def attempt(file: Path) -> str:
-    """Install a file, simulate, and ask the command for help; return the version found."""
+    """Install a file, simulate, and ask the command for help; return the version of parkade."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "environment"
         venv.create(home, with_pip=True)
@@ -52,5 +52,5 @@ if __name__ == "__main__":
     for file in files:
         version = attempt(file)
         if f"parkade-{version}" not in file.name:
-            sys.exit(f"{file.name} has parkade {version} in it")
+            sys.exit(f"{file.name} contains parkade {version}")
         print(f"{file.name}: installs, simulates, and answers --help")

@@ -5,7 +5,7 @@
     python packaging/wasm/build.py --check       build them elsewhere, and compare bit for bit
 
 The same source and tools give the same bits on any machine. `engines.json`, beside the engines,
-says what they were made from. They are part of the repository, so that everybody has them.
+records what they were made from. They are part of the repository, so that everybody has them.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ NAMES = (
 )
 EXTRA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 TOOLS = {"python": "3.11", **dict(tool.split("==") for tool in EXTRA["wasm"])}
-"""The versions that make these bits: Python's decides about the code that Numba sees."""
+"""The versions that give these bits: Python's decides which bytecode Numba compiles."""
 
 LARGEST = 90_000
-"""Most bytes of an engine, compressed."""
+"""The largest size of a compressed engine in bytes."""
 
 
 def shared_sources(own: list[Path], library: Path) -> list[Path]:
-    """Files of the library, outside of the engine, from which our own files import something."""
-    names = {"analysis.merging"}  # `standalone/shared.py` has a number from it
+    """Files of the library, outside of its engine, from which files of this folder import."""
+    names = {"analysis.merging"}  # `standalone/shared.py` takes a number from it
     for path in own:
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, ast.ImportFrom) and node.module.startswith("parkade."):
@@ -61,9 +61,9 @@ def shared_sources(own: list[Path], library: Path) -> list[Path]:
 
 
 def digest_of_sources() -> str:
-    """A name for everything of ours that the engines are made from; comments do not count.
+    """A digest of all our sources of the engines; comments and docstrings do not count.
 
-    What Python makes of the code depends on its version, so this must be that of `TOOLS`.
+    The bytecode depends on the version of Python, which must be that of `TOOLS`.
     """
     library = ROOT / "src" / "parkade"
     own = [path for path in sorted(HERE.rglob("*.py")) if path.name != "build.py"]
@@ -76,7 +76,7 @@ def digest_of_sources() -> str:
 
 
 def other_tools(*needed: str) -> list[str]:
-    """Those of the tools that are missing, or there in another version."""
+    """The needed tools that are missing or have another version."""
     there = {"python": ".".join(map(str, sys.version_info[:2]))}
     for tool in needed:
         with suppress(PackageNotFoundError):
@@ -87,12 +87,12 @@ def other_tools(*needed: str) -> list[str]:
 
 
 def compile_engine(name: str) -> tuple[bytes, list[str]]:
-    """The object file of an engine, and the names of its functions."""
+    """Compile an engine; return its object file and the names of its functions."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "engine.o")
         command = [sys.executable, str(HERE / "compile.py"), name, str(out)]
-        # What the user has set for native code must not count, nor the order of Python's sets:
-        # Numba writes them into names.
+        # Settings of the user for native code must not count, nor the order of Python's sets:
+        # Numba writes both into names.
         env = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
         env["PYTHONHASHSEED"] = "0"
         done = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE, text=True)
@@ -100,7 +100,7 @@ def compile_engine(name: str) -> tuple[bytes, list[str]]:
 
 
 def build(names: list[str], folder: Path) -> None:
-    """Build engines into a folder, and note there what they were made from."""
+    """Build engines into a folder, and record there what they were made from."""
     wrong = other_tools(*TOOLS)
     if wrong:
         exact = ", ".join(f"{tool} {number}" for tool, number in TOOLS.items())
@@ -122,7 +122,7 @@ def build(names: list[str], folder: Path) -> None:
 
 
 def check(names: list[str]) -> None:
-    """Build engines elsewhere; say which are not what the explorer has."""
+    """Build engines elsewhere, and report those that differ from the explorer's."""
     with tempfile.TemporaryDirectory() as folder:
         build(names, Path(folder))
         files = [f"{name}.wasm" for name in names]
@@ -132,19 +132,19 @@ def check(names: list[str]) -> None:
             if (ENGINES / file).read_bytes() != Path(folder, file).read_bytes()
         ]
     if other:
-        sys.exit(f"{', '.join(other)}: not what the source gives; run make wasm")
-    print("as built")
+        sys.exit(f"{', '.join(other)}: not what the source compiles to; run make wasm")
+    print("the engines are what the source compiles to")
 
 
 def sha(data: bytes) -> str:
-    """A digest, in hexadecimal digits."""
+    """The SHA-256 digest of data in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Build the engines for pages.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(NAMES)}; or all")
-    parser.add_argument("--check", action="store_true", help="compare with those that are there")
+    parser.add_argument("--check", action="store_true", help="compare with the explorer's engines")
     arguments = parser.parse_args()
     if not set(arguments.names) <= set(NAMES):
         parser.error(f"engines are {', '.join(NAMES)}; got {' '.join(arguments.names)}")

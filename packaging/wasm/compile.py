@@ -1,6 +1,6 @@
 """Compile one module to an object file: `compile.py NAME FILE`. Prints what it exports.
 
-It is a process of its own, because it can run nothing that it compiles.
+It has a process of its own, in which compiled code cannot run.
 """
 
 from __future__ import annotations

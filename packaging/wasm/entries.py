@@ -2,7 +2,7 @@
 
 A run begins with a `HeadInput` in the table. `begin` adds a `HeadRun`, and a `RunOutput` for the
 page; `advance` takes steps, and `excess` compares harmonic sums with direct ones. If another model
-came before, `resume` takes over its end, an `EarlierModel` in the place of the input. Each kind of
+came before, `resume` takes over from its end, an `EarlierModel` in place of the input. Each kind of
 engine has its own functions, but `interpolate` is the same for all kinds of a method.
 """
 
@@ -41,8 +41,8 @@ class HeadInput(NamedTuple):
     matrices: Array  # (3, d, d): query, value, own_value
     table: Array  # (rows, columns), or empty for direct sums
     numbers: Array  # (4,): causal, accuracy, floor, stretch
-    times: Array  # (3,): what the clock shows at first; when the model begins, and when it ends
-    room: int  # most steps of one call
+    times: Array  # (3,): the first time on the clock; when the model begins, and when it ends
+    room: int  # the most steps of one call
 
 
 class RunOutput(NamedTuple):
@@ -55,7 +55,7 @@ class RunOutput(NamedTuple):
 
 
 class HeadRun(NamedTuple):
-    """A run between calls."""
+    """The state of a run between calls."""
 
     system: System
     tokens: Array
@@ -65,7 +65,7 @@ class HeadRun(NamedTuple):
 
 
 class StepMoment(NamedTuple):
-    """A step, and room for the tokens at a moment inside it."""
+    """A step, and an array for the tokens at a time inside it."""
 
     start: Array
     end: Array
@@ -74,7 +74,7 @@ class StepMoment(NamedTuple):
 
 
 def entries(method: str, d: int) -> Entries:
-    """All functions of an engine by the name that the page calls, with their signatures."""
+    """All functions of an engine with their signatures, by the names that the page calls."""
     functions = {"interpolate": _interpolate(method)}
     for one, kind in ROOM:
         if one == method:
@@ -158,7 +158,7 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
 def advance_entry(
     advance_engine: Callable[..., int], dims: Dims, read_run: Callable[..., Any], place: int
 ) -> tuple[Callable[..., Any], Any]:
-    """The function that takes steps of the run at a place of the table; returns their number."""
+    """The function that takes steps of the run at a place of the table, and returns how many."""
 
     def advance(table: Any, t_end: float, tol: float, most: int) -> int:
         system, x, work, room, times = read_run(table, place)
@@ -172,7 +172,7 @@ def advance_entry(
 
 @njit(allocates=True)
 def _excess(system: System, dims: Dims, x: Array, checked: int) -> float:
-    """The check of `Compiled.check` for some tokens: above 1 if their sums are not accurate."""
+    """The error of some harmonic sums, relative to its bound, as in `HeadStepper.check`."""
     fast, exact = np.empty_like(x), np.empty_like(x)
     direct = System(
         system.query,
@@ -194,7 +194,7 @@ def _excess(system: System, dims: Dims, x: Array, checked: int) -> float:
         velocity_rows(direct, dims, x, k, k + 1, exact)
         for c in range(x.shape[1]):
             gap = abs(fast[k, c] - exact[k, c])
-            # Not max(): a NaN must not vanish.
+            # Not max(), which may lose a NaN.
             worst = gap if worst == worst and not gap <= worst else worst
     return worst / (system.accuracy * max(1.0, frobenius(system.value)))
 
@@ -210,7 +210,7 @@ def _interpolate(method: str) -> tuple[Callable[..., Any], Any]:
 
 
 def eigenvalues_entry() -> tuple[Callable[..., Any], Any]:
-    """The function that the runtime calls for eigenvalues."""
+    """The function that the runtime calls for the eigenvalues of a complex matrix."""
 
     def find(matrix: Any, n: int, out: Any) -> int:
         return _find(matrix, n, out)

@@ -1,7 +1,7 @@
 """Functions that a page calls before the steps of a transformer, like `plan` for one head.
 
-`schedule` finds the pieces of a β that grows. `lower` makes a model, or one of several in a row,
-ready for the engine, by the rules of `solve`.
+`schedule` divides a growing β into pieces. `lower` prepares a model, or one of several in a row,
+for the engine, by the rules of `solve`. `first` is the time on the clock when a model begins.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ _first_time = njit()(handover.first_time)
 _root_of, _step_within = njit()(brownian.root_of), njit()(brownian.step_within)
 _reach_within = njit()(brownian.reach_within)
 _division = njit(error_model="numpy")(schedules.division)
-_PER_DECADE, _UNIT = 20, 1.0  # as `Schedule.of` has them by default
+_PER_DECADE, _UNIT = 20, 1.0  # the defaults of `Schedule.of`
 
 
 class TransformerInput(NamedTuple):
     """A model, and its tokens."""
 
-    tokens: Array  # (n, d), or (n, d + 1) with ln r; they enter the frame
+    tokens: Array  # (n, d), or (n, d + 1) with ln r; taken to the frame in place
     matrices: Array  # (3, d, d): V, Q, K
     parts: Array  # heads, rank, width and gain of the MLP, sample
-    numbers: Array  # as _lower has them
+    numbers: Array  # in the order of _lower
 
 
 class TransformerPlan(NamedTuple):
-    """The fields of a `Field`, the frame, and what a plan says."""
+    """The arrays of a `Field`, the frame, and the numbers of a plan."""
 
     tokens: Array
     queries: Array
@@ -86,7 +86,7 @@ _read_input = reader(
 
 
 def entries() -> Entries:
-    """All functions by the name that the page calls, with their signatures."""
+    """All functions with their signatures, by the names under which the page calls them."""
     number = types.float64
     return {
         "schedule": (_schedule, types.void(TABLE, number, number, number)),
@@ -96,7 +96,7 @@ def entries() -> Entries:
 
 
 def _schedule(table: Any, beta: float, growth: float, t_end: float) -> None:
-    """When pieces begin and end, how long they last, and β in each: as `parts.scheduled`."""
+    """Write when pieces begin and end, how long they last, and β in each: see `parts.scheduled`."""
     count, whole = _division(t_end, _UNIT, _PER_DECADE)
     starts, ends, durations, betas = (
         floats((count,)),
@@ -115,13 +115,13 @@ def _schedule(table: Any, beta: float, growth: float, t_end: float) -> None:
 
 @njit()
 def _moment(i: int, count: int, whole: float) -> float:
-    """The start of a piece, for even i, or its middle."""
+    """The start of a piece if i is even, or its middle if i is odd."""
     place = i / (2 * count) * whole
     return math.expm1(place) if place < schedules.FAR else math.exp(place)
 
 
 def _first(table: Any, start: float, duration: float, drifts: int) -> float:
-    """The time that the clock of a model shows at first."""
+    """The time on the clock of a model when it begins."""
     return _first_time(start, duration, drifts != 0)
 
 
@@ -142,8 +142,8 @@ def _lower(table: Any) -> None:
         seed,
         piece,
         method,  # of all pieces
-        turns,  # whether the norm lets a frame turn
-        window,  # places to which tokens attend
+        turns,  # whether the norm allows a rotating frame
+        window,  # the number of places to which tokens attend
     ) = model.numbers
     drawn = PartsRequest(int(heads), int(rank), int(width), gain, sample)
     parts = draw_parts(model.matrices[0], model.matrices[1], model.matrices[2], drawn)
@@ -234,7 +234,7 @@ def _enter(states: Array, basis: Array) -> None:
 def _verdict(
     traits: lowering.TransformerTraits, t_end: float, causal: bool, heat: float, may_turn: bool
 ) -> int:
-    """The number of a verdict; as `solve.plan` decides."""
+    """The index of the verdict on a run, as in `solve.planning.plan`."""
     if heat > 0.0:
         return _IN_TURN
     if _is_short(t_end, traits.rate, traits.V.shape[0]):
@@ -247,7 +247,7 @@ def _verdict(
 
 @njit()
 def _longest(norm: int, rate: float, n: int, step: float) -> float:
-    """The largest T that takes no more steps of single tokens than are allowed.
+    """The largest T for which n tokens take no more steps than allowed, counted for each token.
 
     With noise, no step is longer than `step`.
     """
@@ -273,7 +273,7 @@ def _set_noise(
     words: Any,
     out: Array,
 ) -> int:
-    """Set the longest step, √(2/κ), the root, the first step and the key; as `solve.brownian`.
+    """Set `out` to the longest step, √(2/κ), the root, the first step and the key of the noise.
 
     Returns the number of cells of the longest step.
     """

@@ -1,7 +1,7 @@
 """Functions that a page calls for transformers; those for one plain head are in `entries`.
 
 The code is the same for all dimensions and all parts. States have one column more than the tokens
-if these have lengths: ln r. A run with noise has more input, and a first step.
+if these have lengths: ln r. A run with noise needs more input, with a first step.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class FieldInput(NamedTuple):
     """The start of a run of a transformer."""
 
     tokens: Array  # (n, d) in the frame; or (n, d + 1), with ln r
-    times: Array  # (3,): what the clock shows at first; when the model begins, and when it ends
-    room: int  # most steps of one call
+    times: Array  # (3,): the first time on the clock; when the model begins, and when it ends
+    room: int  # the most steps of one call
     field: Field
 
 
@@ -47,11 +47,11 @@ class NoisyFieldInput(NamedTuple):
     field: Field
     noise: BrownianNoise
     wanted: Array  # increasing times at which steps are to end; the last is t_end
-    step: float  # the first
+    step: float  # the first step
 
 
 class FieldRun(NamedTuple):
-    """A run between calls."""
+    """The state of a run between calls."""
 
     field: Field
     tokens: Array
@@ -61,7 +61,7 @@ class FieldRun(NamedTuple):
 
 
 def field_entries(method: str) -> Entries:
-    """All functions of an engine by the name that the page calls, with their signatures."""
+    """All functions of an engine with their signatures, by the names that the page calls."""
     engine, dims, noisy = METHODS[method], unrolled(SMALL_D), method == "splitting"
     dense = engine.dense
     kind_of_input = typeof(_NOISY if noisy else _EXAMPLE)
@@ -114,7 +114,7 @@ def field_entries(method: str) -> Entries:
 
 
 def _interpolate(method: str) -> tuple[Callable[..., Any], Any]:
-    """The function that finds a state inside a step: tokens in dimension d, and ln r if any."""
+    """The function that computes a state inside a step: tokens, and their ln r if any."""
     read, inside = reader(typeof(STEP_MOMENT)), METHODS[method].interpolate
     between = njit()(interpolation.BETWEEN[method])
 

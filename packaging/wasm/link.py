@@ -1,4 +1,4 @@
-"""From the object file of an engine to a WebAssembly module, with the tools of `ziglang`."""
+"""Turn the object file of an engine into a WebAssembly module, with the tools of `ziglang`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import tempfile
 from pathlib import Path
 
 MEMORY = 2**29
-"""Most bytes that an engine takes: it grows to that, and then says that it is full."""
+"""The largest memory of an engine in bytes: beyond that it reports that its memory is full."""
 
 _STACK = 2**18
 _RUNTIME = Path(__file__).with_name("runtime.c")
 
-# Functions of musl, because those of browsers would give other bits in each. Of most of them
-# `ziglang` has a translation, of some the original.
+# Functions of musl, because those of browsers differ from each other in the last bits. `ziglang`
+# has most of them in translation, and some as the original.
 _TRANSLATED = Path(__file__).with_name("math.zig")
 _HEADERS = "src/include", "src/internal", "arch/generic"
 _MATH = (
@@ -32,7 +32,7 @@ _LINKER = (
 
 
 def link(engine: bytes, exported: list[str]) -> bytes:
-    """The engine with its runtime. It imports nothing: the linker refuses what is not defined."""
+    """Link an engine with its runtime. It imports nothing: the linker rejects undefined symbols."""
     import ziglang
 
     library = Path(ziglang.__file__).parent / "lib"

@@ -1,7 +1,7 @@
-"""Functions that a page calls before the steps of a run: on a table of slots, as in `entries`.
+"""Functions that a page calls before the steps of a run, on a table of slots as in `entries`.
 
-`draw` and `matrix` are random numbers. `measure` knows distances that follow from the model alone,
-`park` centres. `choose` plans a run of the tokens that move.
+`draw` and `matrix` draw random numbers. `measure` computes distances that follow from the model
+alone, and `park` finds centres. `choose` plans a run of the tokens that are not frozen.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ModelInput(NamedTuple):
 
 
 class PlanInput(NamedTuple):
-    """A model, and the tokens that move and rest."""
+    """A model, its free tokens, and its frozen ones."""
 
     model: ModelInput
     free: Array  # (n, d)
@@ -51,7 +51,7 @@ class PlanInput(NamedTuple):
 class HeadPlan(NamedTuple):
     """The plan of a run of one head."""
 
-    free: Array  # in the frame, as all that follows
+    free: Array  # in the frame, like the arrays that follow
     held: Array
     query: Array
     value: Array
@@ -59,7 +59,7 @@ class HeadPlan(NamedTuple):
     table: Array
     basis: Array
     spin: Array  # in the coordinates of the model
-    numbers: Array  # as _choose has them
+    numbers: Array  # in the order of _choose
 
 
 _ONE, _TWO, _THREE = (np.empty((1,) * rank) for rank in (1, 2, 3))
@@ -70,7 +70,7 @@ _read_tokens, _read_model, _read_input = (
 
 
 def entries() -> Entries:
-    """All functions by the name that the page calls, with their signatures."""
+    """All functions with their signatures, by the names under which the page calls them."""
     number, whole = types.float64, types.int32
     return {
         "draw": (_draw, types.void(TABLE, number)),

@@ -1,10 +1,10 @@
-"""Functions that a page calls to make a scene of steps, on a table of slots as in `entries`.
+"""Functions that a page calls to turn steps into a scene, on a table of slots as in `entries`.
 
-`begin` makes room for the steps of a run, `take` adds some. `show` chooses frames, `merge` finds
-clusters and `label` names them in each frame; `link` names clusters that part again; `consume`
-counts tokens around centres. `predict` is the final configuration, `forecast` the forecast of
-merges; `judge` compares the end with what is predicted, and `capture` with Theorem 5.2. What they
-find stays in the table, for the page and for those that come later.
+`begin` makes room for the steps of a run, and `take` adds some. `show` chooses frames, `merge`
+finds clusters, and `label` labels them in each frame; `link` does so for clusters that may split;
+`consume` counts tokens around centres. `predict` computes the final configuration, and `forecast`
+the merges; `judge` compares the end with the prediction, and `capture` with Theorem 5.2. Their
+results stay in the table, for the page and for later functions.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class FrameLabels(NamedTuple):
 
 
 def entries() -> Entries:
-    """All functions by the name that the page calls, with their signatures."""
+    """All functions with their signatures, by the names under which the page calls them."""
     some, number = types.int32, types.float64
     return {
         "begin": (_begin, types.void(TABLE)),
@@ -255,7 +255,7 @@ def _judge(table: Any, causal: int) -> None:
 
 
 def _capture(table: Any, beta: float) -> int:
-    """Whether there is a window; how near free tokens are, N, c, ε and its limits."""
+    """Whether there is a window; write how near free tokens are, N, c, ε and its limits."""
     run, held = _read_run(table, RUN), _read_indices(table, INPUT)
     out = floats((6,))
     fits = scene_capture.capture(run.tokens[0], run.tokens[run.times.size - 1], held, beta, out)

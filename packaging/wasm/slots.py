@@ -1,7 +1,7 @@
 """Arrays and numbers in a table of 64-bit slots, which JavaScript can read and write.
 
 Arrays that are made for the table (`floats`, `integers`, `flags`) stay until all memory is cleared.
-Nobody counts references to them, which would take more code than everything else.
+References to them are not counted, which would take more code than everything else.
 
 An array takes one slot for its address and one for each of its sizes; a number or a truth value
 takes one; None takes none; a NamedTuple takes those of its fields, one after the other.
@@ -35,7 +35,7 @@ def count(kind: Any) -> int:
 
 
 def reader(kind: Any) -> Any:
-    """A compiled function (table, first slot) that gives the value of this type."""
+    """A compiled function (table, first slot) that reads a value of this type."""
 
     @intrinsic
     def read(typing_context: Any, table: Any, first: Any) -> Any:
@@ -66,7 +66,7 @@ def reader(kind: Any) -> Any:
 
 @intrinsic
 def write(typing_context: Any, table: Any, first: Any, value: Any) -> Any:
-    """Compiled code: put a value, whose arrays are of the table, into it."""
+    """Write a value into the table from slot `first` on; its arrays must belong to the table."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         slots = _slots(builder, *args[:2])
@@ -117,7 +117,7 @@ def _maker(dtype: Any) -> Any:
 
 
 floats, integers, flags = map(_maker, (types.float64, types.int64, types.boolean))
-"""Compiled functions (shape) that make arrays of zeros, which stay."""
+"""Compiled functions (shape) that make arrays of zeros, which stay until all memory is cleared."""
 
 
 def _data(context: Any, kind: Any) -> Any:

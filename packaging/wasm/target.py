@@ -1,11 +1,11 @@
 """Let the engine's own compiler emit WebAssembly instead of code for this machine.
 
-Numba's code, before any optimisation, says nothing about the size of a pointer: structures are
-addressed by their fields. So the data layout of WebAssembly, given to Numba from the start, makes
-all of it right, and LLVM optimises for WebAssembly as it does for any processor.
+Numba's code, before any optimisation, does not depend on the size of a pointer: structures are
+addressed by their fields. So it is enough to give Numba the data layout of WebAssembly from the
+start; LLVM then optimises for WebAssembly as it does for any processor.
 
-In this process nothing compiled can run. Errors inside compiled code are small numbers, without
-the Python objects (and paths of files) that native code has for them.
+Compiled code cannot run in this process. Its errors are small numbers, without the Python objects
+(and paths of files) that native code has for them.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from parkade.engine.compile import lean
 
 TRIPLE = "wasm32-unknown-unknown"
 FEATURES = ("simd128", "bulk-memory", "bulk-memory-opt", "nontrapping-fptoint", "sign-ext")
-"""Features that a browser must have: all of them do since 2023."""
+"""Features that a browser must support: all browsers do since 2023."""
 
 
 class WasmLibrary(lean.LinkedLibrary):
-    """One function, with all that it calls, as Numba wrote it."""
+    """One function, with all functions that it calls, as Numba generates it."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Leave that to `emit`, which sees everything at once."""
+        """Do nothing: `WasmCodegen.emit` optimises everything at once."""
 
     def emit(self, names: set[str]) -> bool:
-        """Make nothing for this machine."""
+        """Return False: emit no code for this machine."""
         return False
 
 
 class WasmCodegen(lean.NativeCodegen):
-    """A code generator whose machine is WebAssembly."""
+    """A code generator whose target machine is WebAssembly."""
 
     _library_class = WasmLibrary
 
@@ -61,7 +61,7 @@ class WasmCodegen(lean.NativeCodegen):
         return module
 
     def emit(self, module: Any, names: list[str]) -> bytes:
-        """An object file in which only functions of these names can be seen from outside."""
+        """Return an object file that exports only the functions of these names."""
         for each in module.functions:
             if not each.is_declaration and each.name not in names:
                 each.linkage = "internal"
@@ -84,12 +84,12 @@ class WasmContext(lean.NativeContext):
 
     @cached_property
     def call_conv(self) -> callconv.MinimalCallConv:
-        """Functions return a number that is 0 unless there was an error."""
+        """The calling convention: functions return 0, or another number after an error."""
         return callconv.MinimalCallConv(self)
 
     @cached_property
     def _counting(self) -> Any:
-        """The functions that count references, in this layout."""
+        """The library of functions that count references, in the layout of WebAssembly."""
         library = self.codegen().create_library("counting")
         module = library.create_ir_module("counting")
         increase, decrease = (
@@ -103,14 +103,14 @@ class WasmContext(lean.NativeContext):
         return library
 
     def post_lowering(self, mod: Any, library: codegen.CodeLibrary) -> None:
-        """Finish a function: link what counts references."""
+        """Finish a function: link the functions that count references."""
         if self.fastmath:
             fastmathpass.rewrite_module(mod, self.fastmath)
         library.add_linking_library(self._counting)
 
 
 def install() -> WasmContext:
-    """From now on, all of the engine is compiled for WebAssembly."""
+    """Compile the whole engine for WebAssembly from now on."""
     descriptor = lean.Inner.targetdescr
     context = WasmContext(descriptor.typing_context, lean.NAME)
     descriptor.__dict__["_toplevel_target_context"] = context
@@ -118,7 +118,7 @@ def install() -> WasmContext:
 
 
 def compile_all(context: WasmContext, entries: dict[str, tuple[Any, Any]]) -> bytes:
-    """An object file with functions by name, each given with the signature of its arguments."""
+    """Compile functions, given by name with their signatures, to an object file."""
     module = binding.parse_assembly(str(context.codegen()._create_empty_module("engine")))
     for name, (function, signature) in entries.items():
         inner = lean.entry(function, allocates=False, apart=False, constants=False).inner

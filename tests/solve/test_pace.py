@@ -221,7 +221,7 @@ def test_steps_too_short_to_change_the_time_are_stuck():
 def test_steps_that_noise_keeps_short_are_foreseen(kappa):
     """The longest step is known, so a run is refused after the first steps."""
     model = pk.Transformer([], d=3, noise=pk.Noise(kappa))
-    with pytest.raises(pk.UnfinishedError, match="noise allows no longer steps") as error:
+    with pytest.raises(pk.UnfinishedError, match="noise does not allow longer steps") as error:
         pk.simulate(model, X0, 1e4, seed=1)
     assert int(str(error.value).split("after ")[1].split(" steps")[0]) <= 16
     run = pk.simulate(model, X0, 1e4, seed=1, partial=True)

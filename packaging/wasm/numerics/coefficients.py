@@ -1,11 +1,11 @@
-"""Coefficients of harmonic sums: `engine.sums.series` makes them with SciPy and long decimals.
+"""Coefficients of harmonic sums, which `engine.sums.series` finds with SciPy and long decimals.
 
-The Bessel functions I_m(β), and the spherical ones i_l(β), are found by their ratios, downwards,
-which is stable; and then scaled by what the series add up to where the angle is 0:
+The Bessel functions I_m(β) and the spherical ones i_l(β) are computed by downward recurrence of
+their ratios, which is stable, and then scaled by the sum of the series at the angle 0:
 
     1 = e^{−β} [I₀ + 2 Σ I_m] = e^{−β} Σ (2l + 1) i_l.
 
-All of that has twice the digits of a float, because differences follow.
+All of this has twice the digits of a float, because differences of the results follow.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _scaled(beta: float, size: int, odd: int) -> Any:
 
 @njit(allocates=True, error_model="numpy")
 def fourier(beta: float, tail: float) -> Array:
-    """The table for the circle."""
+    """The table of Fourier coefficients, for the circle."""
     most = 16 + int(np.sqrt(2 * beta * 800)) + LANES
     size = most + 4
     values = _scaled(beta, size, 0)
@@ -82,7 +82,7 @@ def fourier(beta: float, tail: float) -> Array:
 
 @njit(allocates=True, error_model="numpy")
 def legendre(beta: float, tail: float) -> Array:
-    """The table for the sphere."""
+    """The table of Legendre coefficients, for the sphere."""
     reach = max(1.0, -math.log(tail))
     size = 2 * int(math.sqrt(2 * beta * reach) + reach) + 20
     values = _scaled(beta, size + 1, 1)
@@ -103,7 +103,7 @@ def legendre(beta: float, tail: float) -> Array:
 
 @njit(allocates=True)
 def _factors(a: Array, r: Array, top: int, beta: float) -> Array:
-    """The factors of `series.harmonic_factors`, whose numbers are ratios of long integers."""
+    """The table of `series.harmonic_factors`, which computes it from ratios of long integers."""
     table = floats((4, (top + 1) * (top + 2) // 2))
     middle = (1.0, 0.0)  # binomial(2 deg, deg) / 4^deg
     for deg in range(top + 1):

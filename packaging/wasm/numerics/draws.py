@@ -26,7 +26,7 @@ _FIRST_A, _TIMES_A = np.uint64(0x43B0D7E5), np.uint64(0x931E8875)
 _FIRST_B, _TIMES_B = np.uint64(0x8B51F9DD), np.uint64(0x58F38DED)
 _LEFT, _RIGHT = np.uint64(0xCA01F9DD), np.uint64(0x4973F715)
 _TIMES = np.uint64(2549297995355413924), np.uint64(4865540595714422341)  # of PCG64
-_TURNS, _ROUND = np.uint64(58), np.uint64(63)  # its rotation: the upper 6 of 64 bits say how far
+_TURNS, _ROUND = np.uint64(58), np.uint64(63)  # its rotation, by the upper 6 of 64 bits
 _ELEVEN, _MANTISSA = np.uint64(11), np.uint64(0x000FFFFFFFFFFFFF)
 
 
@@ -39,9 +39,9 @@ def _spread(value: Any, factor: Any) -> Any:
 
 @njit(allocates=True)
 def words_of(seed: float, key: int) -> Any:
-    """The first eight words of 32 bits that a SeedSequence gives.
+    """The first eight words of 32 bits that a SeedSequence generates.
 
-    The key is that of a spawned sequence, or negative for the first one.
+    The key is that of a spawned sequence, or negative for the sequence itself.
     """
     number = np.uint64(seed)
     entropy = np.zeros(_POOL + 1, dtype=np.uint64)
@@ -89,7 +89,7 @@ def seeded(seed: float, key: int) -> Any:
 
 @njit()
 def _step(state: Any) -> None:
-    """The next state: a product of 128 bits, in halves, and a sum."""
+    """Advance the state: a product of 128 bits, computed in halves, and a sum."""
     high, low = state[0], state[1]
     times_high, times_low = _TIMES
     a, b = low & _WORD, low >> _HALF
@@ -114,13 +114,13 @@ def _next(state: Any) -> Any:
 
 @njit()
 def _uniform(state: Any) -> float:
-    """A number from 0 to 1."""
+    """A uniform random number from 0 to 1."""
     return (_next(state) >> _ELEVEN) * (1.0 / 9007199254740992.0)
 
 
 @njit()
 def normal(state: Any) -> float:
-    """A number from the standard normal law."""
+    """A random number with the standard normal distribution."""
     while True:
         bits = _next(state)
         layer = int(bits & _BYTE)
@@ -158,8 +158,8 @@ _ALMOST_1, _ALMOST_2 = 1.0 + 2.0**-20, 2.0 - 3 * 2.0**-20
 def _log1p(x: float) -> float:
     """The logarithm of 1 + x for −1 < x ≤ 0, by the method of fdlibm (Sun Microsystems, 1993).
 
-    So do the C libraries of most systems, which round it differently once in a thousand times. The
-    far tails of the normal law are its values, and tokens must have the same bits.
+    Most C libraries use it, too; another method would round differently once in a thousand times.
+    The far tails of the normal distribution depend on it, and tokens must have the same bits.
     """
     if x > -(2.0**-29):
         return x if x > -(2.0**-54) else x - x * x * 0.5
@@ -196,7 +196,7 @@ def _log1p(x: float) -> float:
 
 @njit(allocates=True)
 def uniform(seed: float, out: Array) -> None:
-    """Points of the sphere, (n, d), as `sphere.uniform` draws them."""
+    """Set `out`, (n, d), to random points on the sphere, as `sphere.uniform` draws them."""
     state = seeded(seed, -1)
     n, d = out.shape
     for k in range(n):
@@ -225,7 +225,7 @@ def units(x: Array) -> None:
 
 @njit(allocates=True)
 def gaussian(seed: float, key: int, out: Array) -> None:
-    """A matrix as `matrices.seeded` draws it; the key is the code of its name."""
+    """Set `out` to a matrix as `matrices.seeded` draws it; the key is the code of its name."""
     state = seeded(seed, key)
     d = out.shape[0]
     for r in range(d):

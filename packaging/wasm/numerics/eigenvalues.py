@@ -1,4 +1,4 @@
-"""Eigenvalues of a complex matrix: what LAPACK's zgeev does for native code.
+"""Eigenvalues of a complex matrix, which native code gets from LAPACK's zgeev.
 
 Householder reflections make the matrix upper Hessenberg. Then QR steps with Wilkinson's shift
 split off one eigenvalue after the other (G. Golub, C. Van Loan, Matrix Computations, 4th ed.,
@@ -14,7 +14,7 @@ import numpy as np
 from parkade.base.constants import EPSILON
 from parkade.engine.compile.jit import njit
 
-_PATIENCE = 60  # steps for one eigenvalue; LAPACK has 30 on average, at most
+_PATIENCE = 60  # the most steps for one eigenvalue; LAPACK allows 30 on average
 
 
 @njit(allocates=True)
@@ -91,7 +91,7 @@ def _wilkinson(a: Any, high: int) -> complex:
 
 @njit(allocates=True)
 def eigenvalues(a: Any, out: Any) -> int:
-    """Set `out` to the eigenvalues of `a`, which is lost; 0, or 1 if a step does not help."""
+    """Set `out` to the eigenvalues of `a`, which is overwritten; 0, or 1 without convergence."""
     _to_hessenberg(a)
     high, tries = a.shape[0] - 1, 0
     while high >= 0:
@@ -110,7 +110,7 @@ def eigenvalues(a: Any, out: Any) -> int:
         if tries > _PATIENCE:
             return 1
         shift = _wilkinson(a, high)
-        if tries % 10 == 0:  # an unusual one, in case the usual ones go round in circles
+        if tries % 10 == 0:  # an exceptional shift, in case the usual ones cycle
             shift = a[high, high] + abs(a[high, high - 1])
         _step(a, low, high, shift)
     return 0

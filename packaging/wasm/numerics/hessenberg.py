@@ -1,4 +1,4 @@
-"""The first steps to the Schur form of a small matrix: permutations, and reflections."""
+"""The first steps towards the Schur form of a small matrix: permutations and reflections."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _swap(T: Array, order: Array, i: int, j: int) -> None:
 
 @njit()
 def _alone(T: Array, i: int, low: int, high: int, across: bool) -> bool:
-    """Whether row i, or column i, is zero outside of the diagonal."""
+    """Whether row i (if `across`) or column i is zero outside of the diagonal."""
     for j in range(low, high + 1):
         if j != i and (T[i, j] if across else T[j, i]) != 0.0:
             return False
@@ -33,7 +33,7 @@ def _alone(T: Array, i: int, low: int, high: int, across: bool) -> bool:
 
 @njit()
 def permute(T: Array, order: Array) -> tuple[int, int]:
-    """Move eigenvalues that can be read off to the ends; the first and last row between."""
+    """Move isolated eigenvalues to both ends; return the first and last row between them."""
     low, high = 0, T.shape[0] - 1
     again = True
     while again:
@@ -60,9 +60,9 @@ def permute(T: Array, order: Array) -> tuple[int, int]:
 
 @njit(error_model="numpy")
 def reflector(v: Array, size: int) -> float:
-    """Turn v into (1, v₂, v₃) of the reflection that takes it to the first axis; its factor.
+    """Change v to the vector (1, v₂, v₃) of the reflection that takes it to the first axis.
 
-    The first entry of v becomes what the reflection makes of it.
+    Return the factor of the reflection. In place of the 1, v has the result of the reflection.
     """
     rest = abs(v[1]) if size == 2 else math.hypot(v[1], v[2])
     if rest == 0.0:

@@ -11,7 +11,7 @@ from parkade.engine.vectors import frobenius
 
 @njit()
 def largest(A: Array) -> float:
-    """The largest entry in size."""
+    """The largest absolute value of an entry."""
     result = 0.0
     for r in range(A.shape[0]):
         for c in range(A.shape[1]):
@@ -27,7 +27,7 @@ def is_zero(A: Array) -> bool:
 
 @njit()
 def multiply(A: Array, B: Array, out: Array) -> None:
-    """Set out = A B."""
+    """Set `out` to the product A B."""
     for r in range(A.shape[0]):
         for c in range(B.shape[1]):
             total = 0.0
@@ -47,7 +47,7 @@ def inside(A: Array, W: Array, out: Array) -> None:
 
 @njit()
 def set_identity(out: Array) -> None:
-    """Set out = I."""
+    """Set `out` to the identity matrix."""
     for r in range(out.shape[0]):
         for c in range(out.shape[1]):
             out[r, c] = 1.0 if r == c else 0.0
@@ -68,7 +68,7 @@ def commute(X: Array, Y: Array) -> bool:
 
 @njit()
 def rotate_columns(A: Array, p: int, q: int, cosine: float, sine: float) -> None:
-    """Rotate columns p and q in their plane."""
+    """Rotate columns p and q in the plane that they span."""
     for i in range(A.shape[0]):
         left, right = A[i, p], A[i, q]
         A[i, p], A[i, q] = cosine * left - sine * right, cosine * right + sine * left

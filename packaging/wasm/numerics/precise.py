@@ -1,4 +1,4 @@
-"""Numbers with twice the digits: unevaluated sums of two floats, the second one much smaller.
+"""Numbers with twice the digits of a float: unevaluated sums of a large float and a small one.
 
 See T. Dekker, A floating-point technique for extending the available precision (1971).
 """
@@ -38,7 +38,7 @@ def _product(a: float, b: float) -> Wide:
 
 @njit()
 def plus(a: Wide, b: Wide) -> Wide:
-    """The sum; its error is small even if terms cancel."""
+    """The sum of two numbers; its error is small even if terms cancel."""
     high, low = _sum(a[0], b[0])
     more, least = _sum(a[1], b[1])
     high, low = _tidy(high, low + more)
@@ -53,7 +53,7 @@ def minus(a: Wide, b: Wide) -> Wide:
 
 @njit()
 def times(a: Wide, b: float) -> Wide:
-    """The product with a float."""
+    """The product of a number and a float."""
     high, low = _product(a[0], b)
     return _tidy(high, low + a[1] * b)
 
@@ -78,7 +78,7 @@ def ratio(a: Wide, b: Wide) -> Wide:
 
 @njit()
 def fused(a: float, b: float, c: float) -> float:
-    """The number a·b + c, rounded once, as processors do it in products of matrices."""
+    """The number a·b + c, rounded once, as by processors in products of matrices."""
     high, low = _product(a, b)
     total, rest = _sum(high, c)
     return total + (rest + low)

@@ -1,4 +1,4 @@
-"""The real Schur form of a small matrix, as LAPACK's dgees finds it, and what follows from it.
+"""The real Schur form of a small matrix, as LAPACK's dgees finds it, and exchanges of eigenvalues.
 
 The steps are LAPACK's, so that eigenvalues come in the same order: permute, reduce to Hessenberg
 form (`hessenberg`), take QR steps with two shifts, and bring blocks of two to a standard form
@@ -19,13 +19,13 @@ from parkade.engine.compile.jit import njit
 
 _TINY = float(np.finfo(np.float64).tiny)
 _PATIENCE = 300
-_UNUSUAL = 10  # steps after which a shift is another one
+_UNUSUAL = 10  # steps from one exceptional shift to the next
 _SHIFTS = 0.75, -0.4375
 
 
 @njit(allocates=True)
 def schur(T: Array, W: Array) -> None:
-    """Change T to its quasi-triangular form, and set W, with the same product W T Wᵀ as before."""
+    """Change T to its quasi-triangular form, and set W so that W T Wᵀ is the original T."""
     d = T.shape[0]
     order = np.arange(d)
     low, high = permute(T, order)
@@ -42,7 +42,7 @@ def schur(T: Array, W: Array) -> None:
 
 @njit(allocates=True)
 def _split_off(T: Array, W: Array, low: int, last: int, high: int) -> int:
-    """Take QR steps until the last one or two rows are apart; the first of these."""
+    """Take QR steps until one or two rows up to `last` split off; return the first of them."""
     v = np.empty(3)
     first = low
     for tries in range(1, _PATIENCE):
@@ -59,7 +59,7 @@ def _split_off(T: Array, W: Array, low: int, last: int, high: int) -> int:
 
 @njit(error_model="numpy")
 def _first(T: Array, low: int, last: int, high: int) -> int:
-    """The first row of the part that ends with the last row, and that is not yet split."""
+    """The first row of the block that ends with row `last` and is not yet split."""
     small = _TINY * ((high - low + 1) / EPSILON)
     k = last
     while k > low:
@@ -139,7 +139,7 @@ def _step(T: Array, W: Array, v: Array, first: int, last: int, tries: int) -> No
 
 @njit()
 def _rotate_all(T: Array, W: Array, i: int, cosine: float, sine: float) -> None:
-    """Rotate what is beside and above the block of rows i − 1 and i."""
+    """Rotate T beside and above the block of rows i − 1 and i, and the columns of W."""
     d = T.shape[0]
     for j in range(i + 1, d):
         upper, lower = T[i - 1, j], T[i, j]

@@ -1,6 +1,6 @@
 """Singular values of small matrices, which LAPACK finds for native code.
 
-By rotations of pairs of columns until all are orthogonal: G. H. Golub, C. F. Van Loan, Matrix
+Pairs of columns are rotated until all are orthogonal: G. H. Golub, C. F. Van Loan, Matrix
 Computations (2013), section 8.6.3.
 """
 
@@ -20,7 +20,7 @@ _SWEEPS = 60
 def orthogonalize(a: Array, v: Array) -> None:
     """Rotate the columns of `a` until they are orthogonal; `v` becomes the product of rotations.
 
-    So a before is a after times vᵀ, and the lengths of its columns are the singular values.
+    The old `a` is the new one times vᵀ, and the lengths of its columns are the singular values.
     """
     rows, n = a.shape
     set_identity(v)
@@ -50,7 +50,7 @@ def orthogonalize(a: Array, v: Array) -> None:
 
 @njit()
 def length_of_column(a: Array, j: int) -> float:
-    """The length of a column."""
+    """The length of column j."""
     square = 0.0
     for i in range(a.shape[0]):
         square += a[i, j] * a[i, j]
@@ -59,7 +59,7 @@ def length_of_column(a: Array, j: int) -> float:
 
 @njit()
 def largest_value(a: Array, v: Array) -> float:
-    """The largest singular value of `a`, which changes; `v` is room."""
+    """The largest singular value of `a`, which is overwritten; `v` is a workspace."""
     orthogonalize(a, v)
     largest = 0.0
     for j in range(a.shape[1]):

@@ -15,7 +15,7 @@ _SWEEPS = 30
 
 @njit(error_model="numpy")
 def diagonalize(A: Array, W: Array) -> None:
-    """Change the symmetric A to its eigenvalues, increasing, on the diagonal; W are the vectors."""
+    """Diagonalise the symmetric A in place, eigenvalues increasing; set W to the eigenvectors."""
     d = A.shape[0]
     set_identity(W)
     for _ in range(_SWEEPS):
@@ -30,7 +30,7 @@ def diagonalize(A: Array, W: Array) -> None:
                     A[p, q] = A[q, p] = 0.0
         if not turned:
             break
-    for i in range(d):  # smallest first
+    for i in range(d):  # sort, the smallest first
         least = i
         for j in range(i + 1, d):
             if A[j, j] < A[least, least]:
@@ -42,7 +42,7 @@ def diagonalize(A: Array, W: Array) -> None:
 
 @njit(error_model="numpy")
 def _rotate(A: Array, W: Array, p: int, q: int) -> None:
-    """Make A[p, q] zero."""
+    """Rotate rows and columns p and q so that A[p, q] becomes zero."""
     apart = (A[q, q] - A[p, p]) / (2.0 * A[p, q])
     t = math.copysign(1.0, apart) / (abs(apart) + math.hypot(1.0, apart))
     cosine = 1.0 / math.hypot(1.0, t)

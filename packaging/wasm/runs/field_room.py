@@ -1,4 +1,4 @@
-"""Room for runs of transformers, in a form that can be compiled; as `room` for one plain head."""
+"""Workspaces of transformers by functions that can be compiled, like `room` for one head."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _explicit(field: Field, n: int, columns: int) -> explicit.ExplicitWork:
 
 @njit()
 def _projections(field: Field, n: int) -> Projections:
-    """Room for the projections of tokens, like `projections.allocate_projections`."""
+    """The workspace of projections of tokens, like `projections.allocate_projections`."""
     count, ranks, width = field.keys.shape[0], field.values.shape[0], padded(n)
     return Projections(
         floats((n, field.own_value.shape[0])),
@@ -45,7 +45,7 @@ def _projections(field: Field, n: int) -> Projections:
 
 @njit()
 def _linear(field: Field, n: int, columns: int) -> Linear:
-    """Room for the Jacobian of a transformer, like `field_linear.allocate`."""
+    """The workspace of the Jacobian of a transformer, like `field.linear.allocate`."""
     heads, size = field.slopes.size, columns - 1
     offsets = integers((n + 1,))
     for k in range(n):
@@ -70,7 +70,7 @@ def _linear(field: Field, n: int, columns: int) -> Linear:
 
 @njit()
 def _implicit(field: Field, n: int, columns: int) -> FieldWork:
-    """Room for implicit steps of a transformer, like `field_stages.workspace`."""
+    """The workspace of implicit steps of a transformer, like `field_stages.workspace`."""
     clock, size = floats((CLOCK.size,)), columns - 1
     set_clock(clock)
     return FieldWork(
@@ -92,7 +92,7 @@ def _implicit(field: Field, n: int, columns: int) -> FieldWork:
 def splitting_room(
     n: int, columns: int, noise: BrownianNoise, wanted: Array
 ) -> splitting.SplittingWork:
-    """Room for steps with noise that end at the times `wanted`, like `splitting.workspace`."""
+    """The workspace of steps with noise that end at the times `wanted`: `splitting.workspace`."""
     clock = floats((CLOCK.size,))
     set_clock(clock)
     return splitting.SplittingWork(
@@ -109,7 +109,7 @@ def splitting_room(
 
 
 FIELD_ROOM: dict[str, Any] = {"explicit": _explicit, "implicit": _implicit}
-"""Functions of a field, n and the columns of a state, by method."""
+"""Functions of a field, n and the columns of a state that make a workspace, by method."""
 
 _ONE, _TWO, _THREE, _WHOLE = np.empty(1), np.empty((1, 1)), np.empty((1, 1, 1)), np.empty(1, int)
 EXAMPLE_NOISE = BrownianNoise(0.0, False, 0.0, np.empty(1, np.uint64))
@@ -145,4 +145,4 @@ FIELD_WORK: dict[str, Any] = {
     ),
     "splitting": splitting.SplittingWork(_ONE, EXAMPLE_NOISE, _ONE, _ONE, *(_TWO,) * 5),
 }
-"""Examples of what these functions make: the types of their parts."""
+"""Examples of these workspaces, which give the types of their parts."""

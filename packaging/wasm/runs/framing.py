@@ -33,7 +33,7 @@ class RunFrame(NamedTuple):
 
 @njit()
 def _basis(V: Array, T: Array, W: Array) -> None:
-    """Set T and W to the Schur form of V, as `solve.frame` does."""
+    """Set T and W to the Schur form of V, as `solve.lowering.frame` does."""
     d = V.shape[0]
     triangular, symmetric, slack = True, True, 1e-15 * largest(V)
     for r in range(d):
@@ -65,7 +65,7 @@ def _gather(T: Array, W: Array) -> None:
 
 @njit()
 def _turning(T: Array, margin: float) -> float:
-    """The slowest rate at which leading eigenvalues of a quasi-triangular matrix turn tokens.
+    """The slowest rate at which leading eigenvalues of a quasi-triangular matrix rotate tokens.
 
     It is 0 if none of them does.
     """
@@ -82,7 +82,7 @@ def _turning(T: Array, margin: float) -> float:
 
 @njit()
 def _imaginary(T: Array, i: int) -> float:
-    """The imaginary part of the eigenvalue with the real part T[i, i], in size."""
+    """The absolute imaginary part of the eigenvalue with the real part T[i, i]."""
     d = T.shape[0]
     if i + 1 < d and T[i + 1, i] != 0.0:
         return math.sqrt(abs(T[i + 1, i])) * math.sqrt(abs(T[i, i + 1]))
@@ -104,7 +104,7 @@ def _is_defective(B: Array) -> bool:
 
 @njit(allocates=True)
 def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> RunFrame:
-    """The frame of one head, with its KᵀQ: for long runs, or the model's own coordinates."""
+    """The frame of one head with this KᵀQ, for long runs, or at rest in its own coordinates."""
     d = V.shape[0]
     W, T, S, B, spin = (
         floats((d, d)),
@@ -160,6 +160,6 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> RunFrame:
 
 @njit(allocates=True)
 def phase_known_until(frame: RunFrame, tol: float) -> float:
-    """When rounding may have rotated tokens by more than `tol` (`rotation.phase_known_until`)."""
+    """When rounding may have rotated tokens by more than `tol`: `rotation.phase_known_until`."""
     spin = spectral_norm(frame.spin)
     return tol / (EPSILON * max(spin, spectral_norm(frame.V))) if spin > 0.0 else np.inf

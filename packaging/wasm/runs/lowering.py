@@ -1,4 +1,4 @@
-"""A transformer in its frame, ready for the engine, as `prepare_field` of `solve` makes it."""
+"""A transformer in its frame, ready for the engine, as by `prepare_field` of `solve`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TransformerTraits(NamedTuple):
     reach: Array  # (H,): ‖K‖
     rate: float
     sharpness: float
-    size: float  # the same with the root of the sum of squares for a norm
+    size: float  # the sharpness by Frobenius norms
 
 
 class LoweredArrays(NamedTuple):
@@ -80,7 +80,7 @@ def traits_of(parts: ModelParts, beta: float) -> TransformerTraits:
 
 @njit(allocates=True)
 def transformer_frame(traits: TransformerTraits, long: bool, may_turn: bool) -> RunFrame:
-    """The frame of a transformer: one that turns must leave all heads as they are."""
+    """The frame of a transformer: a rotating one must leave all heads unchanged."""
     frame = frame_of(traits.V, traits.products[0], long, may_turn)
     if not long or not may_turn:
         return frame
@@ -136,7 +136,7 @@ def arrays_of(
 
 @njit(allocates=True)
 def _factors(V: Array, left: Array, right: Array) -> int:
-    """Set V = left · right, and return the number of columns and rows that count; as `lower`."""
+    """Factor V = left · right as in `lower`; return the number of columns and rows in use."""
     d = V.shape[0]
     for r in range(d):
         for c in range(d):
@@ -165,7 +165,7 @@ def _factors(V: Array, left: Array, right: Array) -> int:
 
 @njit()
 def floor_of(traits: TransformerTraits, frame: RunFrame, has_mlp: bool) -> float:
-    """The share of its terms below which a force is rounding."""
+    """The force, relative to its terms, below which it counts as rounding."""
     precise = frame.attracts and not has_mlp
     return 0.0 if precise else EPSILON * (4.0 + 0.5 * traits.size)
 
@@ -178,9 +178,9 @@ def stretch_of(frame: RunFrame) -> float:
 
 @njit()
 def steps_for(norm: int, rate: float, t: float, until: float) -> float:
-    """The least number of explicit steps, as `explorer.settings.limits` has it.
+    """The least number of explicit steps, as in `explorer.settings.limits`.
 
-    With two norms, `until` is when the second one begins.
+    If there are two norms, the second one begins at `until`.
     """
     relaxations = rate * t
     if norm == PRE:

@@ -37,7 +37,7 @@ class PartsRequest(NamedTuple):
 
 @njit(allocates=True)
 def _directions(state: Array, out: Array) -> None:
-    """Set m rows of `out` to random orthonormal vectors, as LAPACK's QR finds them, longer."""
+    """Set m rows of `out` to random orthogonal vectors of length √(d/m), as by LAPACK's QR."""
     m, d = out.shape
     a, taus = np.empty((d, m)), np.zeros(m)
     for r in range(d):
@@ -68,7 +68,7 @@ def _directions(state: Array, out: Array) -> None:
 
 @njit()
 def _reflect(a: Array, tau: float, i: int, column: Array) -> None:
-    """Apply a reflection to a vector; the entries of its own after the i-th, 1, are in `a`."""
+    """Apply reflection i to a column: its vector is 1 in row i, and column i of `a` below that."""
     total = column[i]
     for r in range(i + 1, a.shape[0]):
         total += a[r, i] * column[r]
@@ -79,7 +79,7 @@ def _reflect(a: Array, tau: float, i: int, column: Array) -> None:
 
 @njit(allocates=True)
 def draw_parts(V: Array, Q: Array, K: Array, drawn: PartsRequest) -> ModelParts:
-    """The heads and the MLP of a model with these matrices."""
+    """Draw the heads and the MLP of a model with these matrices."""
     d, count, p = V.shape[0], drawn.heads, drawn.width
     m = min(drawn.rank, d) if count > 1 else d
     parts = ModelParts(

@@ -1,6 +1,6 @@
-"""Several models one after the other; as `Compiled` and `Piecewise`.
+"""Several models one after the other, as in `CompiledStepper` and `Piecewise`.
 
-The functions of the library that decide about it are compiled here, from the same source.
+The functions of the library that decide what a model takes over are compiled here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _take_over_watch = njit()(handover.take_over_watch)
 
 
 class EarlierModel(NamedTuple):
-    """The end of the previous model."""
+    """The state at the end of the previous model."""
 
     clock: Array
     watch: Array  # see `engine.steps.trust`
@@ -39,15 +39,15 @@ EARLIER_MODEL = EarlierModel(np.empty(1), *(np.empty((1, 1)),) * 4)
 
 @njit()
 def start_clock(clock: Array, times: Array) -> None:
-    """Let the clock of a model begin."""
+    """Set the clock of a model to its first time."""
     clock[TIME] = times[0]
 
 
 @njit()
 def in_time(steps: Array, taken: int, ended: bool, times: Array) -> None:
-    """From the times of a model to those of the run.
+    """Convert times of a model to times of the run, in place.
 
-    `times` are what the clock of the model showed at first, and when it begins and ends.
+    `times` are the first time on the clock of the model, and when it begins and ends.
     """
     first, start, end = times
     for i in range(taken):
@@ -67,7 +67,7 @@ def _equal(a: Array, b: Array) -> bool:
 
 @njit()
 def _change(query: Array, before: Array) -> float:
-    """The largest change of scores between two queries."""
+    """The largest change of scores between two query matrices."""
     gap = floats(query.shape)
     for i in range(query.shape[0]):
         for j in range(query.shape[1]):
@@ -76,13 +76,13 @@ def _change(query: Array, before: Array) -> float:
 
 
 class RoundingWatch(NamedTuple):
-    """Notes on rounding errors (see `engine.steps.trust`); empty if there is noise."""
+    """The record of rounding errors (see `engine.steps.trust`); empty if there is noise."""
 
     tokens: Array  # compiled functions return arrays in tuples only
 
 
 def watch_of(work: Any) -> RoundingWatch:
-    """The notes of a run on rounding errors."""
+    """The record of rounding errors of a run."""
     raise TypeError("watch_of is called from compiled code only")
 
 
@@ -99,7 +99,7 @@ def _watch_of(work: Any) -> Any:
 
 @register_jitable
 def resume(system: Any, work: Any, before: EarlierModel) -> None:
-    """Take over the step and what limits the trust."""
+    """Take over the step and the record of rounding errors from the previous model."""
     step = 0.0
     if _equal(system.value, before.value) and _equal(system.own_value, before.own_value):
         change = _change(system.query, before.query)

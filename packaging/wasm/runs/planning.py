@@ -27,7 +27,6 @@ from parkade.solve.planning.sums import MOST_HARMONICS, SMALLEST_BETA
 
 IMPLICIT = tuple(method == "implicit" for method, _ in rules.VERDICTS)
 
-
 # Functions of the library, compiled here.
 _is_short, _explicit_is_cheaper = njit()(rules.is_short), njit()(rules.explicit_is_cheaper)
 _long_run, _too_fine = njit()(rules.long_run), njit()(rules.too_fine)
@@ -53,11 +52,11 @@ class RunRequest(NamedTuple):
     """A run to be planned."""
 
     n: int
-    frozen: int  # tokens that rest
+    frozen: int  # the number of frozen tokens
     causal: bool
     t_end: float
     tol: float
-    implicit: bool  # if that is possible: explicit steps were too short
+    implicit: bool  # whether to prefer this method, because explicit steps were too short
 
 
 class SumsPlan(NamedTuple):
@@ -71,7 +70,7 @@ class SumsPlan(NamedTuple):
 
 @njit()
 def transposed_product(scale: float, K: Array, Q: Array, out: Array) -> None:
-    """Set out = (scale Kᵀ) Q, as BLAS does it: it decides whether that is a multiple of I."""
+    """Set out = (scale Kᵀ) Q, rounded as by BLAS, which decides whether it is a multiple of I."""
     d = K.shape[0]
     for r in range(d):
         for c in range(d):
@@ -92,7 +91,7 @@ def head_of(V: Array, Q: Array, K: Array, beta: float) -> HeadTraits:
 
 @njit(allocates=True)
 def verdict_on(head: HeadTraits, wanted: RunRequest) -> tuple[int, RunFrame]:
-    """The number of a verdict of `rules`, and the frame; as `solve.plan` decides."""
+    """The index of the verdict in `rules`, and the frame, as chosen by `solve.planning.plan`."""
     d, n, causal = head.V.shape[0], wanted.n, wanted.causal
     if not wanted.implicit and _is_short(wanted.t_end, head.rate, d):
         return rules.BRIEF, frame_of(head.V, head.product, False, False)
@@ -118,7 +117,7 @@ def is_multiple(A: Array) -> bool:
 
 @njit(allocates=True)
 def sums_of(head: HeadTraits, wanted: RunRequest, implicit: bool, attracts: bool) -> SumsPlan:
-    """The sums, as `sums.choose` finds them; but direct ones for Q and K that are no multiples."""
+    """The sums, as chosen by `sums.choose`; but direct ones unless KᵀQ is a multiple of I."""
     d, n, causal = head.V.shape[0], wanted.n, wanted.causal
     rate = head.beta * scalar(head.product)
     passes = 1 if causal else 2
@@ -158,7 +157,7 @@ def query_of(head: HeadTraits, frame: RunFrame) -> Array:
 
 @njit()
 def floor_of(query: Array, frame: RunFrame, accuracy: float) -> float:
-    """The share of its terms below which a force is rounding, as in `lower.prepare`."""
+    """The force, relative to its terms, below which it counts as rounding: see `lower.prepare`."""
     if frame.attracts:
         return 0.0
     rounding = EPSILON * (4.0 + 0.5 * spectral_norm(query) / LOG2E)
@@ -173,7 +172,7 @@ def stretch_of(frame: RunFrame) -> float:
 
 @njit(allocates=True)
 def entered(frame: RunFrame, x: Array) -> Array:
-    """Vectors in the frame."""
+    """The components of vectors in the frame."""
     d = x.shape[1]
     standard = True
     for r in range(d):
@@ -194,7 +193,7 @@ def steps_for(rate: float, t: float) -> float:
 
 @njit()
 def longest(rate: float, free: int, most: float) -> float:
-    """The largest T that takes at most this number of steps of single tokens."""
+    """The largest T for which `free` tokens take at most `most` steps, counted for each token."""
     low, high = -3.0, 60.0
     while high - low > 0.01:
         middle = (low + high) / 2

@@ -1,7 +1,7 @@
-"""Room for a run, as `Integrator.workspace` makes it, in a form that can be compiled.
+"""The workspace of a run, like `Integrator.workspace`, by functions that can be compiled.
 
-The engine's own functions are for Python: they check the memory of the machine, and what they
-return has a type that depends on their arguments. The tests compare these with those.
+The engine's own functions are for Python: they check the memory of the machine, and the types of
+their results depend on their arguments. The tests compare both.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _explicit(n: int, d: int) -> explicit.ExplicitWork:
 
 @njit()
 def _linearization(n: int, d: int, rows: int, full: bool) -> Linearization:
-    """Room for a Jacobian, like `linearization.allocate`, with weights for all rows or none."""
+    """The workspace of a Jacobian, `linearization.allocate`, with weights for all rows or none."""
     offsets = integers((rows + 1,))
     for k in range(rows):
         offsets[k + 1] = offsets[k] + padded(n if full else k)
@@ -107,4 +107,4 @@ ROOM: dict[tuple[str, str], Callable[[int, int], Any]] = {
     ("implicit", "harmonic"): _harmonic,
     ("implicit", "full"): _full,
 }
-"""Functions of n and d, by method and kind of engine."""
+"""Functions of n and d that make a workspace, by method and kind of engine."""

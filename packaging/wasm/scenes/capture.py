@@ -1,4 +1,4 @@
-"""The window of Theorem 5.2 for frozen centres: which ε fits, as `capture_window` finds it."""
+"""The window of Theorem 5.2 for frozen centres: the ε that fit, as in `capture_window`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _fits(c: float, eps: float, beta: float, N: float) -> bool:
 
 @njit()
 def _edge(good: float, bad: float, c: float, beta: float, N: float) -> float:
-    """The last ε that fits on the way from `good` to `bad`, up to rounding."""
+    """The last ε that fits between `good`, which fits, and `bad`, up to rounding."""
     for _ in range(200):
         middle = (good + bad) / 2
         if middle in (good, bad):
@@ -37,7 +37,7 @@ def _edge(good: float, bad: float, c: float, beta: float, N: float) -> float:
 
 @njit(allocates=True)
 def _grid(top: float) -> Array:
-    """All ε that are tried, increasing."""
+    """All ε to be tried, in increasing order."""
     grid = np.empty(_RATIOS + _STEPS - 1)
     bottom = math.log10(LEAST)
     part = (math.log10(top) - bottom) / (_RATIOS - 1)
@@ -55,7 +55,7 @@ def _grid(top: float) -> Array:
 
 @njit(allocates=True)
 def window(c: float, beta: float, N: float, out: Array) -> bool:
-    """Set `out` to ε and the interval around it in which the theorem applies, if there is one."""
+    """Set `out` to ε and the interval around it in which the theorem holds; False if none."""
     top = c / 2 - 1
     if top <= 0:
         return False
@@ -82,7 +82,7 @@ def window(c: float, beta: float, N: float, out: Array) -> bool:
 
 @njit(allocates=True)
 def capture(start: Array, end: Array, held: Indices, beta: float, out: Array) -> bool:
-    """Set how near free tokens come to frozen ones, N, c, and ε with its interval, if any fits."""
+    """Set `out` to how near free tokens come to frozen ones, N, c, ε and its interval, if any."""
     frozen, free = tokens_at(start, held), np.empty(start.shape[0] - held.size, dtype=np.int64)
     i = 0
     for k in range(start.shape[0]):

@@ -1,4 +1,4 @@
-"""The end of a run, and whether it is as predicted: the numbers of a theory line."""
+"""The end of a run, and whether it is as predicted: the numbers of the page's line on theory."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def at_points(first: Array, end: Array, basis: Array, projection: Array, two: bo
 
 @njit(allocates=True)
 def is_cloud(end: Array, basis: Array, dim: int) -> bool:
-    """Whether tokens of S² are a cloud around a plane, or two around a line."""
+    """Whether tokens on S² form one cloud around a plane, or two clouds around a line."""
     n = end.shape[0]
     total, above = 0.0, 0
     for angle in angles(end, basis, dim):
@@ -143,7 +143,7 @@ def is_cloud(end: Array, basis: Array, dim: int) -> bool:
 
 @njit()
 def _velocity(model: EndingModel, tokens: Array, k: int, y: Array, room: Array) -> None:
-    """Set room[0] to the velocity of token k at y, among the earlier tokens."""
+    """Set room[0] to the velocity of token k, placed at y, among the earlier tokens."""
     d = y.size
     out, query, mean = room[0], room[1], room[2]
     for r in range(d):
@@ -223,7 +223,7 @@ def _return_rate(model: EndingModel, tokens: Array, k: int, room: Array) -> floa
 
 @njit(allocates=True)
 def rests(model: EndingModel, tokens: Array) -> bool:
-    """Whether few tokens are so close to a stable equilibrium that they do not leave it."""
+    """Whether tokens are near a stable equilibrium and do not leave it; False for many tokens."""
     n, d = tokens.shape
     if n > MOST_RESTING:
         return False
@@ -254,7 +254,7 @@ def tokens_at(tokens: Array, which: Indices) -> Array:
 
 @njit(allocates=True)
 def verdict(case: int, start: Array, end: Array, final: FinalNumbers) -> int:
-    """Whether the end is as predicted: 0 for no, 1 for yes, or undecided."""
+    """Whether the end is as predicted: 0 for no, 1 for yes, or `UNDECIDED`."""
     kind, dim, d = _KINDS[case], int(final.numbers[4]), end.shape[1]
     if kind in (_POINT, _POINTS):
         points = kind == _POINTS

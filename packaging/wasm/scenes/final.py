@@ -1,4 +1,4 @@
-"""The final configuration by the spectrum of V: what `parkade.theory.final` finds."""
+"""The final configuration, from the spectrum of V, as in `parkade.theory.final`."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _real_case, _pair_case = njit()(table.real_case), njit()(table.pair_case)
 
 
 class FinalNumbers(NamedTuple):
-    """The numbers of a final configuration."""
+    """The numbers and vectors of a final configuration."""
 
     numbers: Array  # (8,): see `final`
-    basis: Array  # (d, d): of the leading eigenspace L, in the first columns
+    basis: Array  # (d, d): the first columns span the leading eigenspace L
     projection: Array  # (d, d): onto L
     turns: Array  # (d,): imaginary parts of the leading eigenvalues
 
 
 @njit()
 def _add(vector: Array, basis: Array, count: int) -> int:
-    """Add the part of a vector outside the first columns of a basis, if it is not rounding."""
+    """Add the part of a vector outside a basis to it, unless it is rounding; return its size."""
     d = vector.size
     before = 0.0
     for r in range(d):
         before += vector[r] ** 2
-    for _ in range(2):  # twice, for rounding
+    for _ in range(2):  # twice, because of rounding errors
         for c in range(count):
             product = 0.0
             for r in range(d):
@@ -56,9 +56,9 @@ def _add(vector: Array, basis: Array, count: int) -> int:
 
 @njit(allocates=True)
 def final(V: Array, out: FinalNumbers) -> None:
-    """Set the final configuration of V.
+    """Set `out` to the final configuration of V.
 
-    Its numbers are the case (see `parkade.theory.table`), real and imaginary part of the
+    Its numbers are the case (see `parkade.theory.table`), the real and imaginary part of the
     eigenvalue, the gap to the next, the dimension of L, the multiplicity, the dimension of the
     eigenspace of one eigenvalue, and the number of leading eigenvalues.
     """

@@ -1,4 +1,4 @@
-"""The forecast of a scene: `parkade.theory.forecast` by paths, and how it agrees with a run."""
+"""The forecast of a scene by paths, as in `parkade.theory.forecast`, compared with its run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from parkade.theory.meeting import cluster_radius
 _cluster_radius = njit()(cluster_radius)
 _path_room = njit()(path_room)
 
-_NEAREST = 12  # leaders among which a token looks for one that is earlier
+_NEAREST = 12  # the nearest leaders, among which a token looks for an earlier one
 
 
 class ForecastInput(NamedTuple):
@@ -33,22 +33,22 @@ class ForecastInput(NamedTuple):
     product: Array  # (d, d): KᵀQ
     final: FinalNumbers
     beta: float
-    radius: float  # of the clusters that were seen
-    end: float  # of the run
+    radius: float  # of the clusters that were observed
+    end: float  # the end of the run
 
 
 class ForecastMerges(NamedTuple):
-    """The forecast merges, and the number of seen ones that the forecast has right."""
+    """The forecast merges, and the number of observed ones that were forecast correctly."""
 
     times: Array  # (n,)
     absorbed: Indices  # (n,)
     into: Indices  # (n,)
-    right: Indices  # (2,): merges seen, and merges seen that were forecast with this partner
+    right: Indices  # (2,): observed merges, and those that were forecast with this partner
 
 
 @njit(allocates=True)
 def centers(x: Array, radius: float) -> Indices:
-    """`renyi_centers`, for angles up to π/2."""
+    """The Rényi centres, as in `renyi_centers`, for angles up to π/2."""
     fates, _ = by_scan(x, -1.0, (2 * math.sin(radius / 2)) ** 2, False)
     count = 0
     for k in range(fates.size):
@@ -63,7 +63,7 @@ def centers(x: Array, radius: float) -> Indices:
 
 @njit(allocates=True)
 def reduced(inputs: ForecastInput, query: Array) -> tuple[Array, bool]:
-    """Tokens in the leading eigenspace, and whether each has a part in it; sets βKᵀQ there."""
+    """Tokens in the leading eigenspace, and whether all have a part in it; set `query` to βKᵀQ."""
     n, d = inputs.tokens.shape
     dim, basis, projection = query.shape[0], inputs.final.basis, inputs.final.projection
     along = np.zeros((d, dim))  # projectionᵀ · basis
@@ -94,7 +94,7 @@ def reduced(inputs: ForecastInput, query: Array) -> tuple[Array, bool]:
 
 @njit()
 def _host(x: Array, leading: Indices, k: int) -> int:
-    """The number of the leader at which token k is parked: the nearest that is earlier."""
+    """The index of the leader at which token k is parked: the nearest earlier one."""
     host, least = 0, np.inf
     for i in range(leading.size):
         square = 0.0
@@ -102,7 +102,7 @@ def _host(x: Array, leading: Indices, k: int) -> int:
             square += (x[leading[i], c] - x[k, c]) ** 2
         if leading[i] < k and square < least:
             host, least = i, square
-    # It must be among the nearest ones.
+    # It must be among the nearest leaders.
     nearer = 0
     for i in range(leading.size):
         square = 0.0
@@ -137,7 +137,7 @@ def park(x: Array, sharpness: float, radius: float) -> Starts:
 
 @njit(allocates=True)
 def _by_paths(starts: Starts, law: Law) -> Fates:
-    """The fates of the leaders by their paths."""
+    """Compute the fates of the leaders from their paths."""
     m, d = starts.places.shape
     fates = Fates(
         np.full(m, np.inf),
@@ -166,7 +166,7 @@ def _by_paths(starts: Starts, law: Law) -> Fates:
 
 @njit(allocates=True)
 def _in_order(when: Array) -> Indices:
-    """The places of numbers in increasing order; equal ones stay in theirs."""
+    """The indices that sort numbers in increasing order; equal ones keep their order."""
     order = np.empty(when.size, dtype=np.int64)
     for s in range(when.size):
         i = s
@@ -179,7 +179,7 @@ def _in_order(when: Array) -> Indices:
 
 @njit(allocates=True)
 def forecast(inputs: ForecastInput, seen: MergeEvents, out: ForecastMerges) -> int:
-    """Set `out` to the forecast of a run; the number of merges up to its end, or -1 for none."""
+    """Set `out` to the forecast; return its number of merges in the run, or -1 if there is none."""
     n, d = inputs.tokens.shape
     if inputs.end < LEAST or n > MOST_TOKENS:
         return -1
@@ -203,7 +203,7 @@ def forecast(inputs: ForecastInput, seen: MergeEvents, out: ForecastMerges) -> i
 def _agree(
     inputs: ForecastInput, starts: Starts, fates: Fates, seen: MergeEvents, out: ForecastMerges
 ) -> int:
-    """Write down the merges, and compare those that were seen with them."""
+    """Set `out` to the forecast merges, compared with observed ones; return their number."""
     n, m = inputs.tokens.shape[0], starts.token.size
     partner = np.full(n, -1)
     count = 0

@@ -1,4 +1,4 @@
-"""The times of the frames of a scene: what `parkade.explorer.scenes.frames` does with NumPy."""
+"""The times of the frames of a scene, which `parkade.explorer.scenes.frames` finds with NumPy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LOW, _HIGH = EVEN_FRAMES
 
 @njit(allocates=True)
 def way(run: SceneRun, out: Array) -> None:
-    """Set `out` to how far the fastest token has come at each time."""
+    """Set `out` to the distance that the fastest token has moved by each time."""
     before, after = run.tokens[0].copy(), run.tokens[0].copy()
     out[0] = 0.0
     for i in range(1, run.times.size):
@@ -45,9 +45,9 @@ def way(run: SceneRun, out: Array) -> None:
 
 @njit()
 def interpolated(x: float, places: Array, values: Array) -> float:
-    """`np.interp` for one number."""
+    """Interpolate linearly at one point, as `np.interp` does."""
     low, high = 0, places.size
-    while low < high:  # the first place beyond x
+    while low < high:  # find the first place beyond x
         middle = (low + high) // 2
         if places[middle] <= x:
             low = middle + 1
@@ -62,7 +62,7 @@ def interpolated(x: float, places: Array, values: Array) -> float:
 
 @njit()
 def _even(end: float, most: int, out: Array) -> int:
-    """Set `out` to time 0 and equal ratios to the end; returns their number."""
+    """Set `out` to time 0, and times with equal ratios up to `end`; return their number."""
     first = min(FIRST_TIME, end / 100)
     low, high = min(_LOW, most - 1), min(_HIGH, most - 1)
     count = int(min(max(PER_DECADE * math.log10(end / first), float(low)), float(high)))
@@ -82,7 +82,7 @@ def _pieces(move: float, step: float) -> int:
 
 @njit()
 def _insert(out: Array, count: int, t: float) -> int:
-    """Put a time among others in order, unless it is there; returns their number."""
+    """Insert a time among `count` ordered ones, unless it is there; return their number."""
     i = count
     while i > 0 and out[i - 1] > t:
         i -= 1
@@ -96,7 +96,7 @@ def _insert(out: Array, count: int, t: float) -> int:
 
 @njit(allocates=True)
 def frame_times(run: SceneRun, out: Array) -> int:
-    """Set `out`, with room for `MOST_FRAMES`, to the times of frames; returns their number."""
+    """Set `out`, with room for `MOST_FRAMES`, to the times of frames; return their number."""
     steps, n, d = run.tokens.shape
     room = min(MOST_NUMBERS / (n * d), MOST_PAIRS / float(n) ** 2 if d > 2 else float(MOST_FRAMES))
     most = int(min(max(room, float(LEAST_FRAMES)), float(MOST_FRAMES)))

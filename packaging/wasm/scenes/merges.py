@@ -15,7 +15,7 @@ from parkade.explorer.standalone.shared import PERSISTENCE
 
 
 class MergeEvents(NamedTuple):
-    """Merges in order of time; room for one of each token."""
+    """Merges in order of time, with room for one per token."""
 
     times: Array  # (n,)
     absorbed: Indices
@@ -24,7 +24,7 @@ class MergeEvents(NamedTuple):
 
 
 class PlateauArrays(NamedTuple):
-    """Metastable states; room for one more than there are tokens."""
+    """Metastable states, with room for one more than there are tokens."""
 
     starts: Array  # (n + 1,)
     ends: Array
@@ -34,7 +34,7 @@ class PlateauArrays(NamedTuple):
 
 @njit()
 def _nearest(x: Array, j: int) -> tuple[int, float]:
-    """The token nearest to token j among the earlier ones, and the square of its chord."""
+    """The earlier token that is nearest to token j, and the squared chord between them."""
     nearest, least = 0, np.inf
     for k in range(j):
         square = 0.0
@@ -49,7 +49,7 @@ def _nearest(x: Array, j: int) -> tuple[int, float]:
 def _arrival(
     run: SceneRun, j: int, last: int, chord: float, halvings: int, x: Array
 ) -> tuple[float, int]:
-    """When token j, alone until time number `last`, arrives, and at which; `x` is room."""
+    """When token j, alone until time index `last`, arrives, and at which; `x` is a workspace."""
     when, before = run.times[last + 1], run.times[max(last, 0)]
     nearest, _ = _nearest(run.tokens[last + 1], j)
     for _ in range(halvings):
@@ -68,7 +68,7 @@ def _arrival(
 
 @njit(allocates=True)
 def merges(run: SceneRun, radius: float, halvings: int, events: MergeEvents) -> int:
-    """Set `events` to the merges of a run; returns their number."""
+    """Set `events` to the merges of a run; return their number."""
     steps, n, d = run.tokens.shape
     chord = (2 * math.sin(radius / 2)) ** 2
     last = last_alone(run.times, run.tokens, chord, PERSISTENCE)
@@ -104,7 +104,7 @@ def merges(run: SceneRun, radius: float, halvings: int, events: MergeEvents) -> 
 
 @njit()
 def arrivals(events: MergeEvents, count: int, out: Array) -> None:
-    """Set `out` to when each token arrives at an earlier one; infinite if it never does."""
+    """Set `out` to the time when each token arrives at an earlier one; infinity if never."""
     for k in range(out.size):
         out[k] = np.inf
     for e in range(count):
@@ -113,7 +113,7 @@ def arrivals(events: MergeEvents, count: int, out: Array) -> None:
 
 @njit(allocates=True)
 def plateaus(arrived: Array, end: float, forming: float, out: PlateauArrays) -> int:
-    """Set `out` to the plateaus of a run from time 0 to `end`; returns their number."""
+    """Set `out` to the plateaus of a run from time 0 to `end`; return their number."""
     changes = np.empty(arrived.size + 2)
     changes[0], count = 0.0, 1
     for k in range(arrived.size):
@@ -145,7 +145,7 @@ def plateaus(arrived: Array, end: float, forming: float, out: PlateauArrays) -> 
 
 @njit()
 def leaders(x: Array, arrived: Array, t: float, labels: Indices) -> int:
-    """Set the leader of each token, itself or the nearest earlier one; returns their number."""
+    """Set `labels` to each token's leader: itself, or the nearest earlier one; return how many."""
     count = 0
     for k in range(x.shape[0]):
         if arrived[k] > t:

@@ -1,4 +1,4 @@
-"""A run in the memory of a page: its steps, and tokens at any moment, as in `Trajectory`."""
+"""A run in the memory of a page: its steps, and tokens at any time, as in `Trajectory`."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class SceneRun(NamedTuple):
 
 
 class StepChunk(NamedTuple):
-    """Some steps as an engine makes them: in a basis, and of free tokens only."""
+    """Some steps as an engine returns them: in a basis, and of free tokens only."""
 
     times: Array  # (m,)
     states: Array  # (m, free, d), or one column more: ln r
     dense: Array  # (m, p, free, d), or one column more
     basis: Array  # (d, d): columns are in the coordinates of the model
-    free: Indices  # (free,): which tokens they are
+    free: Indices  # (free,): the indices of these tokens
 
 
 @njit()
 def plane_of(spin: Array, plane: Array) -> float:
-    """Set `plane` to that of an antisymmetric matrix for d = 2 or 3; returns how fast it turns."""
+    """Set `plane` to the plane in which `spin` rotates, d = 2 or 3; return the angular velocity."""
     d = spin.shape[0]
     for i in range(2):
         for c in range(d):
@@ -57,7 +57,7 @@ def plane_of(spin: Array, plane: Array) -> float:
     rate = math.sqrt(a * a + b * b + c * c)
     if rate == 0.0 or (a == 0.0 and b == 0.0):
         return c
-    # The axis times the coordinate vector that is farthest from it, and their product.
+    # The axis × the coordinate axis that is farthest from it, and the axis × this product.
     a, b, c = a / rate, b / rate, c / rate
     if abs(a) <= abs(b) and abs(a) <= abs(c):
         x, y, z = 0.0, c, -b
@@ -74,7 +74,7 @@ def plane_of(spin: Array, plane: Array) -> float:
 
 @njit()
 def turn(run: SceneRun, t: float, x: Array) -> None:
-    """Turn tokens (n, d) as the frame has turned at time t."""
+    """Rotate tokens (n, d) in place, as the frame has rotated by time t."""
     if run.rate == 0.0:
         return
     angle = t * run.rate
@@ -99,7 +99,7 @@ def turn(run: SceneRun, t: float, x: Array) -> None:
 
 @njit()
 def _leave(vector: Array, basis: Array, out: Array) -> None:
-    """A vector from its components in a basis."""
+    """Set `out` to the vector that has these components in a basis."""
     for c in range(out.size):
         total = 0.0
         for e in range(out.size):
@@ -109,7 +109,7 @@ def _leave(vector: Array, basis: Array, out: Array) -> None:
 
 @njit()
 def begin(run: SceneRun, start: Array) -> None:
-    """Set all times to the start, as `check.tokens` has it: frozen tokens stay there."""
+    """Set tokens at all times to the start, scaled to unit length: frozen ones stay there."""
     run.times[0] = 0.0
     for k in range(start.shape[0]):
         square = 0.0
@@ -122,7 +122,7 @@ def begin(run: SceneRun, start: Array) -> None:
 
 @njit()
 def take(run: SceneRun, steps: StepChunk, first: int) -> None:
-    """Add steps, the first of which begins at time number `first`."""
+    """Add steps, the first of which begins at the time with index `first`."""
     d = run.tokens.shape[2]
     for s in range(steps.times.size):
         i = first + s
@@ -140,7 +140,7 @@ def take(run: SceneRun, steps: StepChunk, first: int) -> None:
 
 @njit()
 def inside(run: SceneRun, i: int, t: float, count: int, out: Array) -> None:
-    """Set `out` to the first tokens at time t of the step from time number i, without turning."""
+    """Set `out` to the first `count` tokens at time t in step i, without rotating them."""
     theta = (t - run.times[i]) / (run.times[i + 1] - run.times[i])
     start, end = run.tokens[i][:count], run.tokens[i + 1][:count]
     dense, first = run.dense[i][:, :count], out[:count]
@@ -154,7 +154,7 @@ def inside(run: SceneRun, i: int, t: float, count: int, out: Array) -> None:
 
 @njit()
 def first_from(times: Array, t: float) -> int:
-    """The number of the first time that is not before t."""
+    """The index of the first time that is not before t."""
     low, high = 0, times.size
     while low < high:
         middle = (low + high) // 2
@@ -167,7 +167,7 @@ def first_from(times: Array, t: float) -> int:
 
 @njit()
 def at(run: SceneRun, t: float, out: Array) -> None:
-    """Set `out` to the tokens at a time, without turning."""
+    """Set `out` to the tokens at time t, without rotating them."""
     i = first_from(run.times, t)
     if run.times[i] != t:
         inside(run, i - 1, t, out.shape[0], out)
@@ -179,7 +179,7 @@ def at(run: SceneRun, t: float, out: Array) -> None:
 
 @njit()
 def logs_at(run: SceneRun, t: float, out: Array) -> None:
-    """Set `out` to the ln r of all tokens at a time."""
+    """Set `out` to ln r of all tokens at time t."""
     i = first_from(run.times, t)
     for k in range(out.size):
         end = run.logs[i, k]

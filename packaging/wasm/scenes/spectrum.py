@@ -1,7 +1,7 @@
-"""Groups of eigenvalues that count as one: what `parkade.model.spectrum` finds, for d = 2 and 3.
+"""Groups of eigenvalues that count as one, as in `parkade.model.spectrum`, for d = 2 and 3.
 
-Native code has LAPACK for it. Of a group and of the rest one has a single member here, if both have
-any, so norms of the blocks between them are roots of sums of squares.
+Native code uses LAPACK for this. Here a group or the rest has at most one member, so norms of the
+blocks between them are roots of sums of squares.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SchurForm(NamedTuple):
 
 @njit()
 def _to_complex(form: SchurForm, m: int) -> None:
-    """Split the block of two that ends in row m: SciPy's rsf2csf."""
+    """Split the 2×2 block that ends in row m, as SciPy's rsf2csf does."""
     T, Z = form
     d = T.shape[0]
     a, b = T[m - 1, m - 1].real, T[m - 1, m].real
@@ -96,7 +96,7 @@ def condition(T: Any, i: int, least: float) -> float:
 
 @njit()
 def summary(T: Any, kappa: Array, label: Any, i: int) -> tuple[complex, float, int]:
-    """Mean, largest κ and size of group i."""
+    """The mean, the largest κ and the size of group i."""
     total, worst, size = 0.0j, 0.0, 0
     for k in range(label.size):
         if label[k] == i:
@@ -108,7 +108,7 @@ def summary(T: Any, kappa: Array, label: Any, i: int) -> tuple[complex, float, i
 
 @njit(allocates=True)
 def groups(T: Any, kappa: Array, norm: float, label: Any) -> int:
-    """Set for each eigenvalue the number of its group; returns the number of groups."""
+    """Set `label` to the index of the group of each eigenvalue; return the number of groups."""
     d = label.size
     for k in range(d):
         label[k] = k
@@ -128,7 +128,7 @@ def groups(T: Any, kappa: Array, norm: float, label: Any) -> int:
                         if joined[k] == high:
                             joined[k] = low
         fewer = 0
-        for i in range(count):  # numbers without gaps, in order
+        for i in range(count):  # make the indices of groups consecutive
             if joined[i] == i:
                 for j in range(i, count):
                     if joined[j] == i:
@@ -170,7 +170,7 @@ def _swap(form: SchurForm, k: int) -> None:
 
 @njit(allocates=True)
 def _kernel(E: Any, tolerance: float, out: Any) -> int:
-    """Set `out` to right singular vectors for values up to `tolerance`; their number, or 1."""
+    """Set `out` to right singular vectors of values ≤ tolerance, at least one; return how many."""
     k = E.shape[0]
     vectors = np.zeros((k, k), dtype=np.complex128)
     for i in range(k):
@@ -232,7 +232,7 @@ class LeadingGroup(NamedTuple):
 def group_of(
     original: SchurForm, label: Any, which: int, unit: float, vectors: Any, projection: Array
 ) -> LeadingGroup:
-    """Set the first columns of `vectors` to the eigenspace; add to the projection."""
+    """The group `which`; set first columns of `vectors` to its eigenspace, add to `projection`."""
     form = SchurForm(original.T.copy(), original.Z.copy())
     T, Z = form
     d, k = T.shape[0], 0

@@ -14,15 +14,15 @@ from parkade.solve.naive.explicit import Naive
 from parkade.solve.naive.implicit import NaiveImplicit
 from parkade.solve.options import Problem
 
-_MOST = 256  # numbers of tokens at rest that are looked at; the whole Jacobian has their square
-_PUSH = 1e-6  # how far tokens are pushed to see whether they feel it
-_SLOWEST = 1e-6  # growth rates below, in units of the rate of the model, are not measurable
+_MOST = 256  # entries of tokens at rest that are examined; the whole Jacobian has its square
+_PUSH = 1e-6  # size of a displacement that tests whether velocities change
+_SLOWEST = 1e-6  # smaller growth rates, in units of the rate of the model, are not measurable
 
 
 def unstable_until(problems: Sequence[Problem], x0: Array, resting: int) -> float:
-    """When rounding errors exceed tol, if tokens start on an unstable equilibrium; or infinite.
+    """The time when rounding errors exceed tol, for starts on an unstable equilibrium; or infinity.
 
-    The first tokens of a run of one or several models, `resting` of them, start at rest. Errors
+    The first `resting` tokens of a run of one or several models start at rest. Errors
     grow even where all steps leave the tokens in place, because forces happen to be rounded to 0.
     But tokens on a coordinate axis stay there exactly, if they feel no force: nothing is rounded.
     """
@@ -33,26 +33,26 @@ def unstable_until(problems: Sequence[Problem], x0: Array, resting: int) -> floa
         start = start[: _MOST // start.shape[1]]
     if not 0 < start.size <= _MOST:
         return math.inf
-    left = math.log(max(problems[0].options.tol / ROUNDING, 1.0))  # foldings by e
+    remaining = math.log(max(problems[0].options.tol / ROUNDING, 1.0))  # e-foldings
     for problem in problems:
         rate = growth_rate(problem, start)
         duration = problem.options.t_end
-        if rate * duration > left:
-            return problem.start + left / rate
+        if rate * duration > remaining:
+            return problem.start + remaining / rate
         if rate == 0.0:
             break
-        left -= rate * duration
+        remaining -= rate * duration
     return math.inf
 
 
 def growth_rate(problem: Problem, start: Array) -> float:
-    """How fast errors of tokens at rest grow; 0 if they do not, or too slowly to be measured."""
+    """The growth rate of errors of tokens at rest; 0 if it is too small to be measured."""
     model, slowest = problem.model, _SLOWEST * problem.model.rate
     run = Naive(problem, start)
     velocity = run.velocity(0.0, start)
     push = _PUSH * np.resize([1.0, 1.0, -1.0, 1.0, -1.0], start.shape)  # in no special direction
-    felt = run.velocity(0.0, run.retract(start + push)) - velocity
-    if np.abs(felt).max() <= _PUSH * slowest:
+    change = run.velocity(0.0, run.retract(start + push)) - velocity
+    if np.abs(change).max() <= _PUSH * slowest:
         return 0.0
     rates = NaiveImplicit(problem, start).rates()
     axes = np.count_nonzero(start[:, : model.d], axis=1) == 1

@@ -42,7 +42,7 @@ def forward(
 
     and mix is post until its τ, then pre. Where some layers change the lengths of tokens, the
     others keep them, and act on the directions. For h → 0 the path tends to that of `simulate`,
-    with an error of order h. Layers count from 0 where an error names one.
+    with an error of order h. Error messages count layers from 0.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ def forward(
     step : float
         The step h. Layer i acts at the time t = i·h.
     radii : float or (n,) array, optional
-        First lengths of the tokens, if the normalisation has them; 1 by default.
+        Initial lengths of the tokens, if the model has lengths; 1 by default.
 
     Returns
     -------
     Path
-        The tokens before the first layer and after each; at times 0, h, 2h, …
+        The tokens before the first layer and after each layer, at times 0, h, 2h, …
 
     Examples
     --------
@@ -92,7 +92,7 @@ def forward(
 
 
 def first_radii(model: Model, n: int, radii: ArrayLike | None, name: str = "radii") -> Array:
-    """First lengths of n tokens, (n,): `radii`, or 1; `name` is that of `radii` in messages."""
+    """Check and return the initial lengths of n tokens, (n,); messages call them `name`."""
     if radii is not None and not model.radii:
         raise InputError(
             f"tokens have no lengths in {model.label}, so radii must be None; norm='pre' and "
@@ -113,7 +113,7 @@ def first_radii(model: Model, n: int, radii: ArrayLike | None, name: str = "radi
 
 
 def _at(model: Any, t: float) -> Transformer:
-    """The transformer at a time."""
+    """The transformer that acts at time t."""
     layer = model.at(t) if isinstance(model, (Layers, Transformer)) else model
     if not isinstance(layer, Transformer):
         raise InputError(
@@ -123,11 +123,11 @@ def _at(model: Any, t: float) -> Transformer:
 
 
 def _layer(model: Transformer, x: Array, number: int, h: float, *, keeps: bool) -> Array:
-    """The tokens after a layer; `keeps` if they have lengths, even if this layer ignores them."""
+    """The tokens after a layer; with `keeps` they have lengths, even if this layer ignores them."""
     norm, t = model.norm, number * h
     lengths = np.linalg.norm(x, axis=-1, keepdims=True) if keeps else 1.0
     unit = x / lengths
-    with np.errstate(all="ignore"):  # what is not finite has a sentence of its own
+    with np.errstate(all="ignore"):  # errors for results that are not finite follow
         force = model.force(unit, t=t)
         clock = norm.clock(np, force, lengths, t)
         back = norm.alpha * unit if isinstance(norm, NGPT) else 0.0

@@ -42,33 +42,33 @@ def integrate(
     """
     options = problem.options
     steppers = Steppers(alone=hooks.alone)
-    begun = time.perf_counter()
+    started = time.perf_counter()
     begin = steppers.begin
     stepper = Piecewise(plan, x0, begin) if plan.pieces else begin(plan, problem, x0)
     effort = foresee(plan, problem, len(x0))
-    if effort.seconds > progress.PATIENCE:  # nothing can be said during a step
+    if effort.seconds > progress.PATIENCE:  # there is no progress report during a step
         progress.tell.get()(slowness(plan, problem, len(x0), effort.seconds))
     pace = Pace(plan.method, options.t_end, options.tol, effort, options.max_steps)
-    room = min(
+    largest = min(
         _CHUNK_STEPS,
         _CHUNK_SECONDS / effort.seconds,
         _CHUNK_BYTES / (x0.nbytes * (1 + stepper.dense)),
     )
-    room = max(1, int(room))
-    # In a long run each decade of time counts the same, unless all turns take steps.
+    largest = max(1, int(largest))
+    # The progress of a long run counts decades of time, unless every rotation takes steps.
     passed = math.log1p if plan.method == "implicit" and not effort.turning else float
     whole = passed(options.t_end)
 
     steps, stopped, check_at, span = 0, "", CHECK_STEPS, stepper.span
-    few = min(room, _FEW_STEPS)
+    chunk = min(largest, _FEW_STEPS)
     with stepper:
         while stepper.time < options.t_end and not stopped:
-            count = int(min(few, pace.room(steps)))
+            count = int(min(chunk, pace.room(steps)))
             lap = time.perf_counter()
             taken = stepper.advance(count)
             # The cost is an estimate, and steps may be rejected many times: use the clock.
             lap = time.perf_counter() - lap
-            few = max(1, int(min(room, 4 * few, count * _CHUNK_SECONDS / max(lap, 1e-9))))
+            chunk = max(1, int(min(largest, 4 * chunk, count * _CHUNK_SECONDS / max(lap, 1e-9))))
             if taken is None:
                 stopped = stepper.collapse()
                 if not stopped:
@@ -106,7 +106,7 @@ def integrate(
         steps=steps,
         rejected=rejected,
         evaluations=stepper.stages * (steps + rejected),
-        seconds=time.perf_counter() - begun - steppers.waited,
+        seconds=time.perf_counter() - started - steppers.waited,
         sums=name,
         sums_reason=why,
         stopped=stopped,
@@ -118,7 +118,7 @@ def integrate(
 
 
 def _finite(model: Model, taken: Steps) -> tuple[Steps | None, str]:
-    """Steps up to the first number that is not finite, and a sentence about that, if there is one.
+    """The steps before the first number that is not finite, and a sentence about it, if any.
 
     No step is recorded without this check, whatever the model and the stepper are. A number that is
     not finite stays so in later steps of the same stepper, so the last step shows it.

@@ -20,7 +20,7 @@ SumsOption: TypeAlias = Literal["auto", "direct", "harmonic"]
 Times: TypeAlias = ArrayLike | Literal["steps", "final"]
 
 TOL, NOISY_TOL = 1e-6, 1e-3
-"""The tolerance of runs that ask for none, without and with noise."""
+"""The default tolerances of runs without and with noise."""
 
 _MIN_TOL, _MAX_TOL = 1e-13, 1e-2
 
@@ -73,7 +73,7 @@ class Fixed:
 
 
 def default_tol(*models: Model) -> float:
-    """The tolerance of runs that ask for none: noise needs many more steps for a stricter one."""
+    """The default tolerance: larger with noise, which needs many more steps for a strict one."""
     return NOISY_TOL if any(getattr(model, "noise", None) for model in models) else TOL
 
 
@@ -100,7 +100,7 @@ def fixed_tokens(options: Options, d: int) -> Fixed:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What to simulate, from any start.
+    """A model and options, which can be simulated from any start.
 
     Attributes
     ----------
@@ -108,17 +108,17 @@ class Problem:
     options : Options
     fixed : Fixed
     start : float
-        When the model begins, if it is one of several: `Options.t_end` counts from there.
+        When the model begins, if it is one of several: `Options.t_end` is counted from there.
     still : bool
         Whether the frame must not rotate.
     radii : bool
-        Whether states have the lengths of tokens, too; of several models, one may need them.
+        Whether states contain the lengths of tokens, which one of several models may need.
     noisy : bool
-        Whether there is noise; of several models, one may have it.
+        Whether the model, or one of several models, has noise.
     seed : int
-        Where the noise comes from.
+        Seed of the noise.
     piece : int
-        The number of the model, if it is one of several: each has noise of its own.
+        The index of the model, if it is one of several: each has its own noise.
     """
 
     model: Model
@@ -133,7 +133,7 @@ class Problem:
 
     @property
     def wanted(self) -> Array:
-        """Times at which steps of a noisy run are to end: those to save, and t_end."""
+        """Times at which a step must end in a run with noise: the times to save, and t_end."""
         times, end = self.options.times, self.options.t_end
         if isinstance(times, str):
             return np.array([end])
@@ -142,7 +142,7 @@ class Problem:
 
     @staticmethod
     def of(model: Model, options: Options) -> Problem:
-        """The problem of a model with these options, checked against each other."""
+        """Create a problem, after checking the model and the options against each other."""
         if not isinstance(model, Model):
             raise InputError(
                 f"model must be a parkade model such as pk.Attention, got {type(model).__name__}"
@@ -150,7 +150,7 @@ class Problem:
         fixed, noisy = fixed_tokens(options, model.d), model.noise is not None
         if noisy and options.method != "auto":
             raise InputError(
-                f"method must be 'auto' for a model with noise, whose steps split drift and noise, "
+                "method must be 'auto' for a model with noise, which has an integrator of its own, "
                 f"got {options.method!r}"
             )
         if noisy and options.sums == "harmonic":

@@ -1,4 +1,4 @@
-"""Runs of several models, one after the other: a stepper for each, and one time for all."""
+"""Runs of several models, one after the other: one stepper for each, and a common time."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Begin = Callable[[Plan, Problem, Array], Stepper]
 
 
 class Piecewise:
-    """A stepper that consists of others.
+    """A stepper that consists of one stepper for each model.
 
-    The time of each begins at 0, so that the end of a model at t = 1e50 that lasts for t = 1 is
-    not lost in rounding. Each model is planned when it begins: the coefficients of harmonic sums
-    for all of them could fill the memory.
+    The time of each begins at 0: otherwise a model that begins at t = 1e50 and lasts for t = 1
+    would be lost in rounding. Each model is planned when it begins: the coefficients of harmonic
+    sums for all of them could fill the memory.
     """
 
     def __init__(self, plan: Plan, x0: Array, begin: Begin) -> None:
@@ -44,7 +44,7 @@ class Piecewise:
 
     @property
     def code(self) -> str:
-        """What computes the steps now."""
+        """The versions of what computes the steps at present."""
         return self._now.code
 
     @property
@@ -67,16 +67,16 @@ class Piecewise:
         return self._plan.pieces[self._number]
 
     def end(self) -> object:
-        """None: no model follows the last one."""
+        """Return None: no model follows the last one."""
         return None
 
     def resume(self, end: object) -> None:
-        """Nothing to take over: no model comes before the first."""
+        """Do nothing: no model precedes the first one."""
 
     def advance(self, most: int) -> Steps | None:
-        """Take steps with one model; first go on to the next one at its start."""
+        """Take at most `most` steps with one model; begin the next one first if it is time."""
         if self._time >= self.span[1]:
-            self._go_on()
+            self._begin_next()
         taken = self._now.advance(most)
         if taken is None:
             return None
@@ -88,13 +88,13 @@ class Piecewise:
         self._time, self._x = float(times[-1]), tokens[-1].copy()
         return times, tokens, dense
 
-    def _go_on(self) -> None:
+    def _begin_next(self) -> None:
         self.check()
         self._rejected += self._now.rejected
         self._trusted, self._resting = self.trusted_until(), self.resting()
         self._inside.close()
         end = self._now.end()
-        del self._now  # its memory is free before the next one needs as much
+        del self._now  # free its memory before the next one needs as much
         self._number += 1
         plan = choose(self._problem, len(self._x))
         self._now = self._begin(plan, self._problem, self._x)
@@ -102,7 +102,7 @@ class Piecewise:
         self._inside.enter_context(self._now)
 
     def collapse(self) -> str:
-        """Which token has no motion."""
+        """A sentence that names a token whose motion is undefined; empty if there is none."""
         return self._now.collapse()
 
     def check(self) -> None:
@@ -110,9 +110,9 @@ class Piecewise:
         self._now.check()
 
     def trusted_until(self) -> float:
-        """The first time after which one of the models could not be trusted."""
+        """The earliest time after which one of the models cannot be trusted."""
         return min(self._trusted, self.span[0] + self._now.trusted_until())
 
     def resting(self) -> int:
-        """The number of first tokens that were at rest at the start of the first model."""
+        """The number of tokens, counted from the first one, that were at rest at the start."""
         return self._resting if self._number else self._now.resting()

@@ -11,7 +11,7 @@ from parkade.base.types import Array
 from parkade.runs.interpolation import between, interpolate
 
 Record = tuple[Array, Array, Array | None]
-"""times (T,), tokens (T, n, d), dense (T-1, p, n, d) or None."""
+"""What was recorded: times (T,), tokens (T, n, d), and dense output (T-1, p, n, d) or None."""
 
 
 class Recorder(Protocol):
@@ -27,7 +27,7 @@ class Recorder(Protocol):
 def recorder(times: Any, x0: Array, method: str, d: int) -> Recorder:
     """The recorder for `times`: an array, "steps" or "final".
 
-    `x0` is the first state: the tokens in dimension d, and possibly one column more, their ln r.
+    `x0` is the first state: tokens in dimension d, and possibly their ln r in one more column.
     """
     if isinstance(times, str):
         return _Steps(x0) if times == "steps" else _Final()
@@ -51,7 +51,7 @@ class _Steps:
     def add(self, times: Array, tokens: Array, dense: Array) -> None:
         grown = tokens.nbytes + dense.nbytes
         self._size += grown
-        # Joining the chunks at the end needs their size once more.
+        # Joining the chunks at the end takes as much memory again.
         check.fits_in_memory(
             self._size + grown,
             f"saving every step up to t={times[-1]:g}",
@@ -83,7 +83,7 @@ class _Times:
     def add(self, times: Array, tokens: Array, dense: Array) -> None:
         stop = int(np.searchsorted(self._times, times[-1], side="right"))
         wanted = self._times[self._next : stop]
-        step = np.searchsorted(times, wanted)  # the step that ends at or after it
+        step = np.searchsorted(times, wanted)  # the step that contains each time
         for i, (t, s) in enumerate(zip(wanted, step, strict=True), start=self._next):
             before, since = (self._x, self._t) if s == 0 else (tokens[s - 1], times[s - 1])
             ends = before, tokens[s]
@@ -99,7 +99,7 @@ class _Times:
         dense: Array,
         out: Array,
     ) -> None:
-        """Set `out` to the state inside a step: tokens, and possibly one column more."""
+        """Set `out` to the state at time t inside a step: tokens, and possibly their ln r."""
         d = self._d
         directions = ends[0][:, :d], ends[1][:, :d]
         interpolate(self._method, t, times, directions, dense[:, :, :d], out[:, :d])

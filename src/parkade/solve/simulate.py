@@ -50,11 +50,12 @@ def simulate(
     tokens : (n, d) array
         Unit vectors, in sequence order.
     t_end : float
+        Final time.
     schedule : Schedule, optional
         β(t) in place of the β of the model.
     times : array, "steps" or "final"
         What to save: the tokens at given times, at every step (with dense output, so that
-        `Trajectory.at` gives any time), or at the end only.
+        `Trajectory.at` gives the tokens at any time), or at the end only.
     tol : float
         Largest error of a token in one step, an angle in radians: 1e-6 by default, and 1e-3 for
         models with noise.
@@ -66,7 +67,7 @@ def simulate(
     frozen, frozen_weights : (m, d) and (m,) arrays, optional
         Fixed tokens that all tokens attend to, and their weights in the sums (1 by default).
     radii : float or (n,) array, optional
-        First lengths of the tokens, if the normalisation of the model has them; 1 by default.
+        Initial lengths of the tokens, if the model has lengths; 1 by default.
     max_steps : int, optional
         Maximum number of steps. By default the run raises an `UnfinishedError` when it clearly
         needs millions of steps, because some motions never settle.
@@ -74,8 +75,8 @@ def simulate(
         If the run cannot finish, return the part so far instead of raising an error. Then
         ``run.times[-1] < t_end``, and ``run.stats.stopped`` gives the reason.
     seed : int or numpy.random.Generator, optional
-        Where the noise of the model comes from, if it has any; a new seed by default. The result
-        has it as ``run.stats.seed``. The same seed gives the same noise for any `tol` and `times`.
+        Seed of the noise; by default a new one, which is kept in ``run.stats.seed``. The same seed
+        gives the same noise for any `tol` and `times`.
     progress : bool
         Show a progress bar on standard error.
 
@@ -124,8 +125,8 @@ def simulate_many(
 
     Takes a sequence of (n, d) arrays and otherwise the arguments of `simulate`. `radii` is one
     number for all tokens, or a sequence with an entry for each start, a number or an (n,) array.
-    The bits of the result do not depend on the number of `threads`. If the model has noise, each
-    run has a seed of its own, made from `seed` and the number of the run.
+    The result is the same to the last bit for any number of `threads`. If the model has noise, each
+    run has a seed of its own, derived from `seed` and the index of the run.
 
     Examples
     --------
@@ -175,7 +176,7 @@ def simulate_many(
 
 
 def _radii_of_each(model: Model, starts: list[Array], radii: Any) -> list[ArrayLike | None]:
-    """The radii of each start, checked."""
+    """Check the radii, and return those of each start."""
     try:
         each = list(radii)
     except TypeError:  # a number, or None
@@ -193,7 +194,7 @@ def _radii_of_each(model: Model, starts: list[Array], radii: Any) -> list[ArrayL
 
 
 def _warn(runs: list[Trajectory]) -> None:
-    """Warn if a run is longer than it can be trusted."""
+    """Warn if a run goes on after the time until which it can be trusted."""
     doubts = (
         ("trusted_until", "rounding, not the model, may move the tokens by more than tol"),
         ("phase_known_until", "the tokens' place on their orbit is unknown, but not its shape"),

@@ -23,7 +23,7 @@ _SEEDS = 2**63
 
 
 class Solver:
-    """A model and checked options."""
+    """Runs a model with checked options, from any start."""
 
     def __init__(self, model: Model, options: Options) -> None:
         self.problem = Problem.of(model, options)
@@ -46,9 +46,9 @@ class Solver:
         radii: ArrayLike | None = None,
         seed: Seed = None,
     ) -> Trajectory:
-        """Integrate from checked tokens (n, d), and their lengths if the model has them.
+        """Integrate from checked tokens (n, d), with initial lengths `radii` if the model has them.
 
-        Noise comes from the seed, or from a new one.
+        The noise of the model comes from `seed`; None stands for a new seed.
         """
         x0 = first_state(self.model, tokens, radii)
         number = new_seed(seed) if self.problem.noisy or seed is not None else None
@@ -79,7 +79,7 @@ class Solver:
         return self._plans[n]
 
     def _instead(self, plan: Plan, n: int) -> Plan | None:
-        """Another plan for a run whose steps are too short; None if there is none."""
+        """An implicit plan for a run whose explicit steps are too short; None if impossible."""
         options = self.options
         if options.method != "auto" or plan.method != "explicit" or options.max_steps is not None:
             return None
@@ -126,14 +126,14 @@ class Solver:
 
 
 def new_seed(seed: Seed) -> int:
-    """A seed for noise, which fits into 63 bits: the argument, or a new one."""
+    """A seed for noise that fits into 63 bits: the argument itself, or else a random one."""
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and 0 <= seed < _SEEDS:
         return int(seed)
     return int(check.generator(seed).integers(_SEEDS))
 
 
 def first_state(model: Model, tokens: Array, radii: ArrayLike | None = None) -> Array:
-    """What a solver starts from: tokens (n, d), and in one column more the ln r of each, if any."""
+    """The first state of a run: tokens (n, d), and their ln r in one more column if needed."""
     lengths = first_radii(model, len(tokens), radii)
     if not model.radii:
         return tokens

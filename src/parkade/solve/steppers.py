@@ -1,4 +1,4 @@
-"""The stepper of each plan."""
+"""Create the stepper that a plan needs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NAIVE: dict[Method, Callable[[Problem, Array], Stepper]] = {
 
 
 class Steppers:
-    """Creates steppers, and notes their sums and the seconds that compilation took.
+    """Creates steppers, and records their sums and the seconds spent on compilation.
 
     A run that is `alone` may use all cores.
     """
@@ -43,7 +43,7 @@ class Steppers:
         self._alone = alone
 
     def begin(self, plan: Plan, problem: Problem, x0: Array) -> Stepper:
-        """The stepper for a plan."""
+        """Create the stepper for a plan, and compile its code."""
         self.sums.append(plan.sums)
         if plan.kernel == "naive":
             return _NAIVE[plan.method](problem, x0)

@@ -1,11 +1,11 @@
-"""Starts with a symmetry: the model would keep it for ever, but rounding breaks it.
+"""Symmetric starts: the model would preserve the symmetry forever, but rounding errors break it.
 
-If three pairs of tokens around a circle meet in three points, the triangle of these is unstable,
-and rounding decides how it falls apart. No velocity shows this beforehand, since it has the
-symmetry of the tokens. So such a run is compared with one from a start that was moved a little.
+If three pairs of tokens around a circle meet in three points, the triangle of these points is
+unstable, and rounding decides how it breaks up. The velocities do not show this beforehand, since
+they have the same symmetry. So such a run is compared with one from a slightly perturbed start.
 
-A token on an eigenvector of V is such a case, too. Under post-norm `equilibrium` knows at which
-rate errors grow there; under others the rate changes with time, and with the length of tokens.
+A token on an eigenvector of V is such a case, too. Under post-norm, `equilibrium` computes the rate
+at which errors grow there; under other norms it depends on the time and on the lengths of tokens.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from parkade.solve.options import Hooks, Problem
 from parkade.solve.planning.plan import Plan
 from parkade.solve.record import Record, Recorder, recorder
 
-_MOST = 256  # numbers of a state; symmetric starts of more tokens are not looked for
+_MOST = 256  # entries of a state; larger starts are not checked for symmetry
 _EQUAL = 1e-13  # what counts as 0
 _AT_REST = 1e-9  # the speed of a token at rest, in units of the rate of the model
-_APART = 0.01  # how far the two runs may be apart, where tol is not very small
-_LARGEST = 1e-6  # how far the start is moved at most
-_FIRST = 1e-3  # the first time at which they are compared, in units of the model's
-_FACTOR = 1.03  # between two such times
-_FEW = 1000  # steps that the other run may take in any case
+_APART = 0.01  # how far apart the two runs may be, unless tol is very small
+_LARGEST = 1e-6  # the largest perturbation of the start
+_FIRST = 1e-3  # the first time of comparison, in units of 1/rate of the model
+_FACTOR = 1.03  # ratio of successive times of comparison
+_FEW = 1000  # steps that the perturbed run may take in any case
 
 
 def may_break(problem: Problem, x0: Array) -> bool:
-    """Whether tokens are so few and their start so special that rounding may decide the rest."""
+    """Whether a start of few tokens is so special that rounding may decide the rest of the run."""
     if problem.noisy or not 2 <= x0.size <= _MOST:
         return False
     return _is_regular(problem, x0) or _is_balanced(problem, x0)
 
 
 def _is_regular(problem: Problem, x0: Array) -> bool:
-    """Whether a symmetry of the start is seen at once.
+    """Whether the start has an obvious symmetry.
 
-    Two tokens have the same distances from all others, under a mask for which all are alike; or all
-    lie in one oblique subspace. No rounding error leads out of a subspace of some coordinates.
+    Either two tokens have the same distances from all others, under a mask that treats all alike,
+    or all lie in an oblique subspace. Rounding does not lead out of one spanned by coordinate axes.
     """
     tokens = x0[:, : problem.model.d]
     n = len(tokens)
@@ -57,7 +57,7 @@ def _is_regular(problem: Problem, x0: Array) -> bool:
         if (sums[1:] - sums[:-1]).min() < _EQUAL * n:
             return True
     d = problem.model.d
-    if n >= d and abs(np.linalg.det(tokens[:d])) > _EQUAL:  # most starts, at once
+    if n >= d and abs(np.linalg.det(tokens[:d])) > _EQUAL:  # rules out most starts quickly
         return False
     used = tokens[:, tokens.any(axis=0)]
     if n < used.shape[1]:
@@ -66,10 +66,10 @@ def _is_regular(problem: Problem, x0: Array) -> bool:
 
 
 def _is_balanced(problem: Problem, x0: Array) -> bool:
-    """Whether the tokens start on an unstable equilibrium, under another norm than post.
+    """Whether the tokens start on an unstable equilibrium, for a norm other than post.
 
-    Under the causal mask only the first one is looked at, which V alone moves, unless there is an
-    MLP. If V is a multiple of I, it rests in any place.
+    Under the causal mask only the first token is checked, which V alone moves unless there is an
+    MLP. If V is a multiple of I, this token rests anywhere.
     """
     model = problem.model
     if not isinstance(model, Transformer) or model.norm.name == "post":
@@ -83,15 +83,15 @@ def _is_balanced(problem: Problem, x0: Array) -> bool:
             return False
     start = x0[:1] if model.triangular else x0
     velocity = Naive(problem, start).velocity(0.0, start)[:, : model.d]
-    if not np.abs(velocity).max() <= _AT_REST * model.rate:  # it moves, or has no velocity
+    if not np.abs(velocity).max() <= _AT_REST * model.rate:  # it moves, or it has no velocity
         return False
     return growth_rate(problem, start) > 0.0
 
 
 class Twins:
-    """A run, noted at some times, and another one from a start that is moved a little.
+    """A run, recorded at some times, and a second run from a slightly perturbed start.
 
-    It is moved in no special direction, by much more than rounding but little enough.
+    The perturbation has no special direction. It is small, but much larger than rounding errors.
     """
 
     def __init__(self, plan: Plan, problem: Problem, x0: Array) -> None:
@@ -100,13 +100,13 @@ class Twins:
         self._path = self._recorder(x0)
 
     def beside(self, recorder: Recorder) -> Recorder:
-        """A recorder for the run that lets this one note it, too."""
+        """Return a recorder that passes the steps of the run to `recorder` and to these twins."""
         return _Both(recorder, self._path)
 
     def broken_until(self, steps: int, hooks: Hooks) -> float:
-        """The last time before rounding errors of the start have grown to tol; or infinite.
+        """The last time before rounding errors of the start have grown to tol; or infinity.
 
-        The run took this many steps; the other one may take about twice as many.
+        The run took `steps` steps; the perturbed run may take about twice as many.
         """
         d, options = self._problem.model.d, self._problem.options
         size = min(_LARGEST, _APART * ROUNDING / options.tol)
@@ -116,7 +116,7 @@ class Twins:
         moved[:, :d] /= np.linalg.norm(moved[:, :d], axis=1, keepdims=True)
         other = self._recorder(moved)
         bounded = replace(options, max_steps=2 * steps + _FEW, partial=True)
-        with suppress(ParkadeError):  # it may end early: the times before count
+        with suppress(ParkadeError):  # it may end early: the times before that count
             integrate(
                 self._plan,
                 replace(self._problem, options=bounded),
@@ -137,14 +137,14 @@ class Twins:
         return recorder(self._times, start, self._plan.method, self._problem.model.d)
 
     def _states(self, path: Recorder) -> Array:
-        """The tokens at the times that a run has reached."""
+        """The tokens of a run at those times of comparison that it has reached."""
         times, tokens, _ = path.result()
         reached = int((times == self._times[: len(times)]).sum())
         return tokens[:reached, :, : self._problem.model.d]
 
 
 class _Both:
-    """Two recorders of one run."""
+    """Passes the steps of one run to several recorders."""
 
     def __init__(self, *recorders: Recorder) -> None:
         self._recorders = recorders
@@ -158,7 +158,7 @@ class _Both:
 
 
 def _times(problem: Problem) -> Array:
-    """When to compare: at times of which a longer run has the same, and at the end."""
+    """The times of comparison: a longer run has the same ones, except for the end."""
     t_end, first = problem.options.t_end, _FIRST / max(problem.model.rate, 1e-300)
     count = max(0, int(np.ceil(np.log(t_end / first) / np.log(_FACTOR))))
     return np.concatenate([[0.0], first * _FACTOR ** np.arange(count), [t_end]])

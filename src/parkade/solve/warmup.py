@@ -1,4 +1,4 @@
-"""Which kinds of machine code there are, and compiling them: for a run, ahead, or all at once."""
+"""The kinds of machine code, and how to compile them: for a run, ahead of one, or all at once."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from parkade.solve.lowering.workspace import field_workspace
 
 
 class Kind(NamedTuple):
-    """What machine code depends on. Dimensions from `SMALL_D` on share theirs."""
+    """What machine code depends on. All dimensions from `SMALL_D` on share the same code."""
 
     method: str
     d: int
     sums: str
     mask: MaskName = "causal"
     on_all_cores: bool = False
-    any_query: bool = False  # whether harmonic sums are those for any Q and K
+    any_query: bool = False  # whether harmonic sums allow any Q and K
     parts: bool = False  # whether the model has more than one plain head
 
     @classmethod
@@ -51,7 +51,7 @@ class Kind(NamedTuple):
         kind = cls(method, min(d, SMALL_D), *rest)
         if kind.parts:
             return kind._replace(d=SMALL_D, mask="causal")
-        # Full attention is another matter only where there is a Jacobian.
+        # Full attention needs code of its own only where there is a Jacobian.
         return kind if method == "implicit" else kind._replace(mask="causal")
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class Kind(NamedTuple):
 
 
 def all_kinds() -> list[Kind]:
-    """Every kind there is, the slowest to compile first."""
+    """All kinds, in order from the slowest to compile to the fastest."""
     dimensions = range(2, SMALL_D + 1)
     masks: list[MaskName] = ["causal", "full"]
     both = (False, True)
@@ -88,7 +88,7 @@ forks.wait_for(_warming)
 
 
 def warm_up(kind: Kind) -> None:
-    """Compile the code that a run needs or load it from the cache; say so if it takes long."""
+    """Compile the code that a run needs, or load it from the cache; report it if it takes long."""
     if kind in _warm:
         return
     with _warming, compiling(f"the engine ({kind})"):
@@ -98,14 +98,14 @@ def warm_up(kind: Kind) -> None:
 
 
 class Functions(NamedTuple):
-    """The number of functions that were compiled, and of those that were loaded from files."""
+    """The numbers of functions that were compiled, and that were loaded from files."""
 
     compiled: int
     loaded: int
 
 
 def warm_up_all(report: Report) -> Functions:
-    """Compile or load all machine code there is, on all cores."""
+    """Compile or load all machine code, on all cores."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
@@ -120,7 +120,7 @@ def warm_up_all(report: Report) -> Functions:
 
 
 def warm_up_one(kind: Kind | None) -> Functions:
-    """Compile or load the code of one kind; with None, what is needed besides runs."""
+    """Compile or load the code of one kind; with None, the code that is used outside of runs."""
     before = Functions(**COUNTS)
     if kind is None:
         _call_the_rest()
@@ -158,7 +158,7 @@ def compiled_ahead(*kinds: Kind) -> Iterator[None]:
 
 
 def _take_a_step(kind: Kind) -> None:
-    """Take a step with one token, which brings in whatever code larger runs need."""
+    """Take a step with one token, which compiles or loads all code that larger runs need."""
     engine, d, tol = METHODS[kind.method], kind.d, 1e-3
     advance = engine.advance_on_all_cores if kind.on_all_cores else engine.advance
     x, dims = np.eye(1, d), unrolled(d)
@@ -167,7 +167,7 @@ def _take_a_step(kind: Kind) -> None:
         model = Transformer([Head(d=d)])
         field = prepare_field(model, transformer_frame(model, long=False))
         work = field_workspace(engine, field, 1, d)
-        work.clock[clock.STEP] = 1.0  # splitting needs one
+        work.clock[clock.STEP] = 1.0  # splitting needs a first step
         advance(field, dims, x, work, Goal(1.0, tol), room)
         return
     table, lengths = None, None
@@ -183,7 +183,7 @@ def _take_a_step(kind: Kind) -> None:
 
 
 def _call_the_rest() -> None:
-    """Call what dense output, clusters, parking, forecasts and energies need, each once."""
+    """Call the functions of dense output, clusters, parking, forecasts and energies once each."""
     from parkade.engine.search import neighbours
     from parkade.theory import parking
     from parkade.theory.energy import sequential_energies
@@ -197,7 +197,7 @@ def _call_the_rest() -> None:
     neighbours.last_alone(np.array([0.0, 1.0]), states, 0.01, 2.0)
     neighbours.nearest_earlier(states, tokens)
     neighbours.count_near(states, tokens, 0.1)
-    for radius in (0.01, 1.0):  # in cells, and one by one
+    for radius in (0.01, 1.0):  # by a search in cells, and one by one
         parking.renyi_centers(x, radius)
         parking.strong_renyi_centers(x, radius, model=Attention(Q=[1.0, 2.0]))
     for pull in ("net", "nearest"):

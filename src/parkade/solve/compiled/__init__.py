@@ -1,1 +1,1 @@
-"""Steppers with compiled engines."""
+"""Steppers that use the compiled engines."""

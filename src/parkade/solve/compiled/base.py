@@ -55,7 +55,7 @@ class CompiledStepper(ABC):
         self.stages, self.dense = self._engine.stages, self._engine.dense
         self.code = _code()
         self.span = problem.start, problem.start + t_end
-        # A late clock already shows a part of the time before the start.
+        # The clock may begin with a part of the time before the start of the model.
         self._origin = first_time(problem.start, t_end, plan.frame.drifts)
         self._goal = Goal(self._origin + t_end, problem.options.tol)
         self._on_all_cores = alone and _threads_help(plan, n)
@@ -70,10 +70,10 @@ class CompiledStepper(ABC):
 
     @abstractmethod
     def _set_up(self, n: int, columns: int) -> tuple[Any, Any, Dims]:
-        """The model and the workspace for n tokens as the engine needs them, and the dimension."""
+        """The model and the workspace in the form that the engine needs, and the dimension."""
 
     def warm_up(self) -> None:
-        """Compile what the steps need, or load it."""
+        """Compile or load the code that the steps need."""
         sums, model = self._plan.sums, self._problem.model
         mask: MaskName = "causal" if model.triangular else "full"
         any_query, parts = sums.lengths is not None, self._plan.kernel == "field"
@@ -82,15 +82,15 @@ class CompiledStepper(ABC):
 
     @property
     def _uses_blas(self) -> bool:
-        """Whether steps need matrix products of BLAS."""
+        """Whether steps use matrix products of BLAS."""
         return True
 
     def _enter(self, state: Array) -> Array:
-        """A state in the frame."""
+        """Convert a state to the coordinates of the frame."""
         return _tokens_by(self._frame.enter, state, len(self._frame.basis))
 
     def _leave(self, state: Array) -> Array:
-        """A state in the coordinates of the model."""
+        """Convert a state to the coordinates of the model."""
         return _tokens_by(self._frame.leave, state, len(self._frame.basis))
 
     def __enter__(self) -> Self:
@@ -113,11 +113,11 @@ class CompiledStepper(ABC):
         return int(self._work.clock[clock.REJECTED])
 
     def end(self) -> object:
-        """The tokens in the frame, the clock, and what was noted of rounding errors."""
+        """Return the frame, the model, the tokens, the clock, and the record of rounding errors."""
         return _CompiledEnd(self._frame, self._system, self._x, self._work.clock, self._work.watch)
 
     def resume(self, end: object) -> None:
-        """Take over the tokens as they are in the frame, the step, and what limits the trust."""
+        """Take over the tokens in the frame, the step, and the record of rounding errors."""
         if not isinstance(end, _CompiledEnd):
             return
         take_over(self._work.clock, end.clock, self._first_step(end))
@@ -127,7 +127,7 @@ class CompiledStepper(ABC):
             take_over_watch(self._work.watch, end.watch, passed)
 
     def _first_step(self, end: _CompiledEnd) -> float:
-        """A first step by the last one of the model before; 0 leaves it to the engine."""
+        """A first step from the last one of the previous model; 0 leaves it to the engine."""
         ours, theirs = self._system, end.system
         matrices = (ours.value, theirs.value), (ours.own_value, theirs.own_value)
         if not all(np.array_equal(*pair) for pair in matrices):
@@ -136,21 +136,21 @@ class CompiledStepper(ABC):
         return first_step(float(end.clock[clock.STEP]), change, frobenius(ours.value))
 
     def advance(self, most: int) -> Steps | None:
-        """Take at most `most` steps."""
+        """Take at most `most` steps; None if they became too short."""
         if most > len(self._room.times):
             self._room = Room(*(np.empty((most, *part.shape[1:])) for part in self._room))
-        some = Room(*(part[:most] for part in self._room))
+        room = Room(*(part[:most] for part in self._room))
         engine = self._engine
         advance = engine.advance_on_all_cores if self._on_all_cores else engine.advance
-        count = advance(self._system, self._dims, self._x, self._work, self._goal, some)
+        count = advance(self._system, self._dims, self._x, self._work, self._goal, room)
         if count < 0:
             return None
-        times, tokens, dense = (part[:count] for part in some)
+        times, tokens, dense = (part[:count] for part in room)
         times -= self._origin
         return times, self._leave(tokens), self._leave(dense)
 
     def collapse(self) -> str:
-        """Which token has no motion."""
+        """A sentence that names a token whose motion is undefined; empty if there is none."""
         return vanishing(self._problem.model, self._leave(self._x), self.span[0] + self.time)
 
     @abstractmethod
@@ -163,21 +163,21 @@ class CompiledStepper(ABC):
         return min(steps, self._frame.known_until(self._goal.tol))
 
     def resting(self) -> int:
-        """The number of first tokens that were at rest at the start."""
+        """The number of tokens, counted from the first one, that were at rest at the start."""
         system = self._system
         noise = noise_speed(system.value, system.accuracy)
         count = resting(self._work.watch, noise, system.causal)
-        # Tokens that attend to themselves only, as leaders do, rest in any place nearby.
+        # Tokens that attend to themselves only, as leaders do, rest anywhere nearby.
         free = count and not system.own_value.any()
         return 0 if free and self._are_alone(self._enter(self._start[:count])) else count
 
     @abstractmethod
     def _are_alone(self, x: Array) -> bool:
-        """Whether these first tokens feel no other tokens and no MLP."""
+        """Whether no other token and no MLP acts on these first tokens."""
 
 
 def _tokens_by(change: Callable[[Array], Array], state: Array, d: int) -> Array:
-    """A state with other tokens, and the same further columns."""
+    """Apply `change` to the tokens of a state, and keep its other columns."""
     if state.shape[-1] == d:
         return change(state)
     return np.concatenate([change(state[..., :d]), state[..., d:]], axis=-1)

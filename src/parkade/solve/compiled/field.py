@@ -16,7 +16,7 @@ from parkade.solve.lowering.workspace import field_workspace
 
 
 class FieldStepper(CompiledStepper):
-    """A transformer, whose code is the same in all dimensions."""
+    """Runs a transformer, by code that is the same in all dimensions."""
 
     def _set_up(self, n: int, columns: int) -> tuple[Field, Any, Dims]:
         problem = self._problem
@@ -25,14 +25,14 @@ class FieldStepper(CompiledStepper):
         return field, field_workspace(self._engine, field, n, columns), unrolled(SMALL_D)
 
     def check(self) -> None:
-        """Nothing to check: direct sums are exact."""
+        """Do nothing: direct sums are exact."""
 
     def _are_alone(self, x: Array) -> bool:
         return len(x) == 1 and not len(self._system.inner)
 
 
 class NoisyFieldStepper(FieldStepper):
-    """A transformer with noise. The noise of a model is its own, and so are its steps."""
+    """Runs a transformer with noise. Each model has its own noise and its own steps."""
 
     def _set_up(self, n: int, columns: int) -> tuple[Field, Any, Dims]:
         field, work, dims = super()._set_up(n, columns)
@@ -43,12 +43,12 @@ class NoisyFieldStepper(FieldStepper):
         return field, work, dims
 
     def end(self) -> object:
-        """Nothing that the next model needs."""
+        """Return None: the next model takes over nothing."""
         return None
 
     def resume(self, end: object) -> None:
-        """Nothing to take over: begin anew."""
+        """Do nothing: the model takes over nothing from the previous one."""
 
     def resting(self) -> int:
-        """None: noise moves them all."""
+        """Return 0: noise moves all tokens."""
         return 0

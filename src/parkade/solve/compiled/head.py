@@ -13,13 +13,13 @@ from parkade.engine.vectors import frobenius
 from parkade.solve.compiled.base import CompiledStepper
 from parkade.solve.lowering.lower import prepare
 
-_ALONE = -40.0  # score, in base 2 and relative to its own, of another token that has no weight
+_ALONE = -40.0  # a base-2 score, relative to a token's own, at which another has no weight
 CHECKED = 8
-"""Tokens whose harmonic sums are compared with direct ones."""
+"""The number of tokens whose harmonic sums are compared with direct ones."""
 
 
 class HeadStepper(CompiledStepper):
-    """One plain head, with direct or harmonic sums."""
+    """Runs one plain head, with direct or harmonic sums."""
 
     def _set_up(self, n: int, columns: int) -> tuple[System, Work, Dims]:
         model, fixed, sums = self._problem.model, self._problem.fixed, self._plan.sums

@@ -1,1 +1,1 @@
-"""Models in the form that engines need, in a frame of their own."""
+"""Models in the form that engines need: arrays of numbers, in a suitable frame."""

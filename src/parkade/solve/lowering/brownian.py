@@ -1,4 +1,4 @@
-"""The noise of a run, as the engine needs it, and its first and its longest step."""
+"""The noise of a run in the form that the engine needs, and the first and the longest step."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from parkade.engine.steps.splitting import SHORTEST, cells_of, longest
 from parkade.engine.vectors import REACH
 from parkade.model.model import Model
 
-_FIRST = 16.0  # steps in a root, at first
+_FIRST = 16.0  # steps in a root interval, at first
 
 
-# Pages compile the functions of plain numbers, too: packaging/wasm.
+# The functions of plain numbers are compiled for web pages, too: see packaging/wasm.
 
 
 def root_of(rate: float, kappa: float) -> float:
-    """About the time in which forces or noise move a token by 1: a power of two."""
+    """The largest power of two within the time in which forces or noise move a token by 1."""
     slowest = min(1.0 / max(rate, 1e-60), kappa, 1e60)
     return 2.0 ** math.floor(math.log2(slowest))
 
 
 def step_within(root: float, most: float) -> float:
-    """A step to begin with, at most so long; errors may halve it."""
+    """A first step, at most about `most`; errors may halve it later."""
     h = root / _FIRST
     while h > most and h > SHORTEST * root:
         h *= 0.5
@@ -38,7 +38,7 @@ def reach_within(sharpness: float, rate: float) -> float:
 
 
 def noise_of(model: Model, seed: int, piece: int) -> BrownianNoise:
-    """The noise of a model, without a scale if it has none; each piece of a run has its own."""
+    """The noise of a model, of scale 0 if it has none; each piece of a run has its own noise."""
     kappa = math.inf if model.noise is None else model.noise.kappa
     key = np.random.SeedSequence(seed, spawn_key=(piece,)).generate_state(2)
     return BrownianNoise(
@@ -50,7 +50,7 @@ def noise_of(model: Model, seed: int, piece: int) -> BrownianNoise:
 
 
 def first_step(model: Model, noise: BrownianNoise, tol: float, t_end: float) -> float:
-    """A step to begin with: no force moves a token far."""
+    """A first step, so short that no force moves a token far."""
     most = min(longest_step(model, tol), t_end, reach_within(model.sharpness, model.rate))
     return step_within(noise.root, most)
 

@@ -32,11 +32,11 @@ COUPLED = 1e-2
 """Two eigenvalues closer than this times the entry that couples them are (nearly) defective."""
 
 LEADING_MARGIN = 1e-6
-"""Eigenvalues closer to the largest one than this times the norm of V may be leading, too."""
+"""Eigenvalues closer to the largest one than this times the norm of V are leading, too."""
 
-_WIDE = 0.1  # the same, below which they may be those of a Jordan block that rounding has split
+_WIDE = 0.1  # eigenvalues within this margin may belong to a Jordan block that rounding split
 _ROUNDING = 4 * EPSILON  # how well V is known, relative to its norm
-_ROUNDED = 25  # errors of a Schur form, in the same unit and for each dimension
+_ROUNDED = 25  # errors of a Schur form for each dimension, in the same unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,9 @@ class Frame:
     lost: float = 0.0  # the largest entry of V − λI that counts as zero, but is no rounding error
 
     def known_until(self, tol: float) -> float:
-        """When rounding of V in this basis has moved a token by about tol; mostly infinite.
+        """The time when rounding of V in this basis has moved a token by about tol; often infinity.
 
-        A block of size 2 is recognised and kept, but rounding splits larger ones: see `_blur`.
+        A Jordan block of size 2 is recognised, but rounding splits larger ones: see `_blur`.
         """
         size, rate = self._blur
         block = (tol ** (1 / size)) / rate if rate else np.inf
@@ -64,7 +64,7 @@ class Frame:
 
     @cached_property
     def _blur(self) -> tuple[int, float]:
-        """The size m of the largest Jordan block of λ, and a rate r; r = 0 up to m = 2.
+        """The size m of the largest Jordan block of λ, and a rate r, which is 0 if m ≤ 2.
 
         Rounding of V by 4ε moves a token by (rt)^m. A change E of the block N changes e^{tN},
         about (tN)^{m−1}/(m−1)!, by E N^{2m−2} t^{2m−1}/(2m−1)!. The size is an upper bound.
@@ -87,16 +87,16 @@ class Frame:
 
     @cached_property
     def turning(self) -> float:
-        """The rate at which tokens rotate forever in this frame, the slowest of several; or 0."""
+        """The slowest rate at which tokens rotate forever in this frame; 0 if they do not."""
         rates = _rates(np.linalg.eigvals(self.V)) if self.rotates else np.empty(0)
         return float(rates.min()) if rates.size else 0.0
 
     def enter(self, x: Array) -> Array:
-        """Components of vectors in the basis."""
+        """The components of vectors in the basis."""
         return x if self._standard else x @ self.basis
 
     def leave(self, x: Array) -> Array:
-        """Vectors from their components in the basis."""
+        """The vectors that have these components in the basis."""
         return x if self._standard else x @ self.basis.T
 
     @cached_property
@@ -108,7 +108,7 @@ _last: dict[str, tuple[Head, Frame]] = {}
 
 
 def _remembered(kind: str, head: Head, find: Callable[[Head], Frame]) -> Frame:
-    """The frame that `find` gives; the last one, if only β is another."""
+    """The frame that `find` returns, cached: heads that differ only in β have the same one."""
     known = _last.get(kind)
     if known is None or not all(getattr(known[0], m) is getattr(head, m) for m in "QKV"):
         known = _last[kind] = head, find(head)
@@ -116,7 +116,7 @@ def _remembered(kind: str, head: Head, find: Callable[[Head], Frame]) -> Frame:
 
 
 def rest_frame(head: Head) -> Frame:
-    """The model's own coordinates."""
+    """The frame at rest in the coordinates of the model."""
     return _remembered("rest", head, _rest_frame)
 
 
@@ -128,9 +128,9 @@ def long_run_frame(head: Head, *, frozen: bool = False) -> Frame:
 
 
 def transformer_frame(model: Transformer, *, long: bool, still: bool = False) -> Frame:
-    """The frame of any transformer, for short or for long runs; it is not to turn if `still`.
+    """The frame of any transformer, for short or for long runs; with `still` it does not rotate.
 
-    A frame that turns must leave all parts as they are.
+    A rotating frame must leave all parts of the model unchanged.
     """
     V = (
         np.sum([head.V for head in model.heads], axis=0)
@@ -149,7 +149,7 @@ def _rest_frame(head: Head) -> Frame:
 
 
 def frame_at_rest(V: Array) -> Frame:
-    """The coordinates of a model that V moves."""
+    """The frame at rest in the coordinates of a model with the value matrix V."""
     d = len(V)
     values = np.linalg.eigvals(V)
     leading = float(values.real.max())
@@ -174,7 +174,7 @@ def _turning_frame(head: Head) -> Frame:
 
 
 def _frame_of(V: Array, matrices: Sequence[Array], *, may_turn: bool) -> Frame:
-    """The Schur basis of V, turning if that leaves V and the other `matrices` as they are."""
+    """The Schur basis of V, rotating if that leaves V and the other `matrices` unchanged."""
     d = len(V)
     W, T = _gather(*_schur(V))
     S = np.zeros((d, d))
@@ -212,7 +212,7 @@ def _frame_of(V: Array, matrices: Sequence[Array], *, may_turn: bool) -> Frame:
 
 
 def _zero(V: Array) -> float:
-    """The size below which numbers count as zero compared with V."""
+    """The absolute value below which numbers count as zero, compared with V."""
     return SNAP * float(np.linalg.norm(V, 2))
 
 
@@ -236,7 +236,7 @@ def _turns(values: NDArray[np.inexact], margin: float = LEADING_MARGIN) -> bool:
 
 
 def _rates(values: NDArray[np.inexact], margin: float = LEADING_MARGIN) -> Array:
-    """The rates at which the leading eigenvalues turn tokens, without zeros."""
+    """The nonzero rates at which the leading eigenvalues rotate tokens."""
     size = max(float(np.abs(values).max()), 1e-300)
     leading = values[values.real >= values.real.max() - LEADING_MARGIN * size]
     rates: Array = np.abs(leading.imag)
@@ -259,7 +259,7 @@ def _schur(V: Array) -> tuple[Array, Array]:
 def _gather(W: Array, T: Array) -> tuple[Array, Array]:
     """The Schur form with the leading eigenvalues first, if there are others between them.
 
-    Only then V − λI is zero in the coordinates of the eigenspace where tokens come to rest.
+    Only then is V − λI zero in the coordinates of the eigenspace where tokens come to rest.
     """
     values = T.diagonal()
     leads = values >= values.max() - LEADING_MARGIN * float(np.abs(T).max())

@@ -1,4 +1,4 @@
-"""Lower a model to the engine's input: arrays in a frame."""
+"""Convert a model to the input of the engine: arrays of numbers, in a frame."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ NORMS = {
     "ngpt": kernels.NGPT,
     "sqrt": kernels.SQRT,
 }
-"""The numbers of normalisations in the engine, by their names."""
+"""The numbers that stand for normalisations in the engine, by name."""
 
 LONGEST_STRETCH = 0.1
 """The longest step as a multiple of the time t, if V is defective."""
 
 RANK_TOLERANCE = 1e-14
-"""Singular values of KᵀQ below this, relative to the largest, are zero."""
+"""Singular values of V below this, relative to the largest, count as zero."""
 
 MOST_ROUNDING = 1e-12
 """The largest relative part of a force that may count as rounding."""
@@ -119,7 +119,7 @@ def prepare_field(model: Transformer, frame: Frame, start: float = 0.0) -> Field
 
 
 def _turns(model: Transformer) -> Array:
-    """Angles per place for each head, (heads, p); zeros for heads of low rank."""
+    """Rotation angles per position for each head, (heads, p), with zeros for heads of low rank."""
     if model.position is None:
         return np.zeros((len(model.heads), 0))
     frequencies = [model.position.frequencies(len(head.Q)) for head in model.heads]
@@ -130,7 +130,7 @@ def _turns(model: Transformer) -> Array:
 
 
 def _factors(V: Array) -> tuple[Array, Array]:
-    """V = O W, where W has as many rows as V has rank, or W = I if that saves little."""
+    """Factors of V = O W: W has as many rows as V has rank, or is I if that saves little."""
     d = len(V)
     left, sizes, right = np.linalg.svd(V)
     rank = int((sizes > RANK_TOLERANCE * sizes[0]).sum())
@@ -181,7 +181,7 @@ def prepare(
 
 
 def _rounding(A: Array) -> float:
-    """The error of a force relative to its terms; the tests measure half of this.
+    """The rounding error of a force relative to its terms; the tests measure half of this.
 
     A score has size β|KᵀQ|. Its rounding error is ε times that, and becomes the relative error
     of a weight. But if β is huge, most tokens attend to a single one, whose weight is exact.

@@ -1,4 +1,4 @@
-"""Room for runs of transformers."""
+"""Workspaces for runs of transformers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from parkade.engine.steps.trust import new_watch
 
 
 def field_workspace(engine: Integrator, field: Field, n: int, columns: int) -> Any:
-    """Room for a run of a transformer with n tokens, whose states have a number of columns."""
+    """The workspace of a transformer for n tokens, whose states have this number of columns."""
     if engine.name == "implicit":
         return field_stages.workspace(field, n, columns)
     work: Any = engine.workspace(n, columns, causal=field.causal)

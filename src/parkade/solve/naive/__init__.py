@@ -1,1 +1,1 @@
-"""Steppers with the naive velocity of any model, in NumPy."""
+"""Steppers that use the naive velocity of any model, in NumPy."""

@@ -38,7 +38,7 @@ class _NaiveEnd(NamedTuple):
 
 
 class Naive:
-    """The common base of both naive integrators: the velocity, the time, and the trust."""
+    """The base of all naive integrators: the velocity, the time, and until when to trust it."""
 
     code = f"NumPy {np.__version__}"
 
@@ -49,9 +49,9 @@ class Naive:
         self._x = x0.copy()
         self._start = problem.start
         self.span = self._start, self._start + self._t_end
-        self._t, self._h = 0.0, 0.0  # since the start
+        self._t, self._h = 0.0, 0.0  # the time since the start, and the next step
         self._rejected = 0
-        self._broken: int | None = None  # a token with no finite velocity at the last finite state
+        self._broken: int | None = None  # a token without a velocity at the last finite state
         # The naive velocity subtracts numbers of the size of V.
         self._noise = max(16 * EPSILON * self.model.rate, 1e-300)
         self._clock, self._watch = new_clock(), new_watch(len(x0), self.model.d)
@@ -60,7 +60,7 @@ class Naive:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        """Nothing to clean up."""
+        """Do nothing: there is nothing to clean up."""
 
     @property
     def time(self) -> float:
@@ -73,7 +73,7 @@ class Naive:
         return self._rejected
 
     def collapse(self) -> str:
-        """Which token has no motion."""
+        """A sentence that names a token whose motion is undefined; empty if there is none."""
         now = self._start + self._t
         reason = vanishing(self.model, self._x, now)
         if not reason and self._broken is not None:
@@ -81,25 +81,25 @@ class Naive:
         return reason
 
     def check(self) -> None:
-        """Nothing to check: the naive velocity is the definition."""
+        """Do nothing: the naive velocity is exact by definition."""
 
     def trusted_until(self) -> float:
         """The time after which rounding, not the model, may move tokens by more than tol."""
         return float(self._clock[TRUSTED])
 
     def resting(self) -> int:
-        """The number of first tokens that were at rest at the start; 0 if the model changes."""
+        """How many of the first tokens were at rest at the start; 0 for models that change."""
         if not self.model.autonomous:
             return 0
         return resting(self._watch, self._noise, self.model.triangular)
 
     def velocity(self, t: float, state: Array) -> Array:
-        """d/dt at a state (n, d), or (..., n, d) if the model takes many systems.
+        """The time derivative of a state (n, d), or (..., n, d) if the model is batched.
 
-        Where tokens have lengths, states have one column more: ln r.
+        If tokens have lengths, states have one more column: ln r.
         """
         now = self._start + t
-        with np.errstate(divide="ignore", invalid="ignore"):  # the run ends with a sentence
+        with np.errstate(divide="ignore", invalid="ignore"):  # an error message follows
             velocity: Array = np.array(self.model.change(state, *self._frozen, t=now), np.float64)
         if broken(state) is None:
             self._broken = broken(velocity)
@@ -115,11 +115,11 @@ class Naive:
         return np.concatenate([normalize(state[..., :d]), state[..., d:]], axis=-1)
 
     def end(self) -> object:
-        """The next step, the clock, and what was noted of rounding errors."""
+        """Return the next step, the clock, and the record of rounding errors."""
         return _NaiveEnd(self._h, self._clock, self._watch)
 
     def resume(self, end: object) -> None:
-        """Begin with the last step, if no token would move far; go on with rounding errors."""
+        """Take over the last step, limited for fast tokens, and the record of rounding errors."""
         if isinstance(end, _NaiveEnd):
             take_over(self._clock, end.clock, end.step)
             take_over_watch(self._watch, end.watch, -float(end.clock[TIME]))
@@ -127,9 +127,9 @@ class Naive:
             self._h = max(self._h, min(end.step, longest_step))
 
     def _note(self, velocity: Array, end: float, held: bool = False) -> None:
-        """Go on to the end of a step, and note what rounding may do until then.
+        """Set the time to the end of a step, and record what rounding may do until then.
 
-        If tokens at rest are `held` in their place, it does not move them.
+        If tokens at rest are `held` in their place, rounding does not move them.
         """
         tol, speed = self._tol, longest(velocity)
         if self.model.autonomous:
@@ -145,7 +145,7 @@ class Naive:
 
 
 class NaiveExplicit(Naive):
-    """Dormand–Prince 5(4) on the sphere."""
+    """The explicit method of Dormand and Prince, 5(4), on the sphere."""
 
     stages, dense = 6, 3
 
@@ -164,7 +164,7 @@ class NaiveExplicit(Naive):
         self._h = min(h, self._longest_first_step(speed))
 
     def advance(self, most: int) -> Steps | None:
-        """Take at most `most` steps."""
+        """Take at most `most` steps; None if they became too short."""
         times: list[float] = []
         tokens, dense = [], []
         while len(times) < most and self._t < self._t_end:
@@ -211,7 +211,7 @@ class NaiveExplicit(Naive):
         return h
 
     def _kinks(self, h: float, y: Array) -> tuple[float, float]:
-        """What kinks may cost a step of size h to y, relative to what is allowed; a shorter one."""
+        """The relative error from kinks in a step of size h to y, and a factor to shorten it."""
         mlp, d = kinked_part(self.model), self.model.d
         if mlp is None:
             return 0.0, 1.0
@@ -222,7 +222,7 @@ class NaiveExplicit(Naive):
         return kink_error(h * lost / self._clocks(y, self._t + h), places, self._tol)
 
     def _clocks(self, state: Array, t: float) -> Array:
-        """s_k of the normalisation, (n,) or a number."""
+        """The clocks s_k of the normalisation at a state, (n,) or a number."""
         assert isinstance(self.model, Transformer)
         d, now = self.model.d, self._start + t
         force = self.model.force(state[:, :d], *self._frozen, t=now)

@@ -18,7 +18,7 @@ from parkade.solve.options import Problem
 from parkade.solve.stepper import Steps
 
 _PUSH = 6e-6  # step of central differences: the cube root of machine epsilon
-_CHUNK = 2**21  # numbers of perturbed tokens held in memory at once
+_CHUNK = 2**21  # entries of perturbed states held in memory at once
 
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 6.0
 _RELEASE = 800.0  # e-foldings after which a token at rest has no perturbation left to grow
@@ -26,7 +26,7 @@ _PLACE = 0.05  # how far a token may drift and still count as at rest
 
 
 class NaiveImplicit(Naive):
-    """RODAS4P on the sphere."""
+    """The implicit method RODAS4P on the sphere."""
 
     stages, dense = 6, 2
 
@@ -39,7 +39,7 @@ class NaiveImplicit(Naive):
         self._growth, self._place = np.zeros(len(x0)), x0.copy()
 
     def advance(self, most: int) -> Steps | None:
-        """Take at most `most` steps."""
+        """Take at most `most` steps; None if they became too short."""
         times: list[float] = []
         tokens, dense = [], []
         while len(times) < most and self._t < self._t_end:
@@ -96,11 +96,11 @@ class NaiveImplicit(Naive):
         return accepted
 
     def rates(self) -> Array:
-        """How fast perturbations grow now: of each token, or one number for all together."""
+        """The present growth rates of perturbations: one per token, or one for all together."""
         return _abscissas(_Chart(self, self._x, self._t))
 
     def _bound(self, fastest: Array, h: float) -> Array:
-        """How fast perturbations of each token grow; 0 if that does not limit the step."""
+        """The growth rates of perturbations of each token; 0 where they do not limit the step."""
         rates = np.where((fastest <= 1.0 / h) | (fastest <= self._noise), 0.0, fastest)
         n = len(self._x)
         if len(rates) < n:  # one block of all tokens
@@ -109,15 +109,15 @@ class NaiveImplicit(Naive):
         return rates
 
     def _settle(self, h: float, rates: Array) -> None:
-        """Add up the growth of tokens at rest."""
-        d = self.model.d  # whatever their lengths
+        """Add up the growth of perturbations of tokens at rest."""
+        d = self.model.d  # the lengths of tokens do not count
         moved = np.linalg.norm((self._x - self._place)[:, :d], axis=1) > _PLACE
         self._growth = np.where(moved, 0.0, self._growth + h * rates)
         self._place[moved] = self._x[moved]
 
 
 def _abscissas(chart: _Chart) -> Array:
-    """The largest real part of an eigenvalue of each block of the Jacobian."""
+    """The largest real part of the eigenvalues of each diagonal block of the Jacobian."""
     return np.array([float(np.linalg.eigvals(block).real.max()) for block in chart.blocks])
 
 
@@ -135,12 +135,12 @@ class _Chart:
         self._basis[:, d:, d - 1 :] = 1.0  # ln r is a coordinate of its own
         self.slope = run.velocity(t, x)
         self._jacobian = self._differences()  # (n, d-1, n, d-1)
-        self._aging = self._change_with_time()
+        self._change = self._change_with_time()
 
     @property
     def finite(self) -> bool:
-        """Whether the velocity and its derivatives are."""
-        parts = self.slope, self._jacobian, self._aging
+        """Whether the velocity and its derivatives are finite."""
+        parts = self.slope, self._jacobian, self._change
         return all(bool(np.isfinite(part).all()) for part in parts)
 
     @property
@@ -164,12 +164,12 @@ class _Chart:
             if s > 0:
                 t = self._t + float(RODAS4P.A[s, :s] @ ages[:s])
                 slope = self._at(t, np.tensordot(RODAS4P.A[s, :s], stages[:s], 1))
-            slope = slope + np.tensordot(earlier, stages[:s], 1) + ages[s] * self._aging
+            slope = slope + np.tensordot(earlier, stages[:s], 1) + ages[s] * self._change
             stages[s] = solve(slope)
         return stages
 
     def _at(self, t: float, v: Array) -> Array:
-        """dv/dt at v in the chart, (n, d), or for many v at once."""
+        """The velocity dv/dt at v in the chart, (n, d), or at many v at once."""
         moved, d = self._x + v, self._run.model.d
         r = np.linalg.norm(moved[..., :d], axis=-1, keepdims=True)
         f = self._run.velocity(t, np.concatenate([moved[..., :d] / r, moved[..., d:]], axis=-1))
@@ -178,7 +178,7 @@ class _Chart:
         return f
 
     def _differences(self) -> Array:
-        """The Jacobian in tangent coordinates, (n, d-1, n, d-1): the change of k by a push of j."""
+        """The Jacobian of velocity k by token j in tangent coordinates, (n, d-1, n, d-1)."""
         n, d = self._x.shape
         size = n * (d - 1)
         jacobian = np.zeros((n, d - 1, size))

@@ -1,4 +1,4 @@
-"""What the kinks of ReLU may cost an explicit step, in plain NumPy: see `engine.steps.kinks`."""
+"""The error that kinks of ReLU cause in explicit steps, in NumPy: see `engine.steps.kinks`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from parkade.model.transformer import Transformer
 
 
 def kinked_part(model: Model) -> MLP | None:
-    """The part of a model whose force has kinks, as far as is known; None if there is none."""
+    """The MLP of a model if it is known to have kinks; None otherwise."""
     mlp = model.mlp if isinstance(model, Transformer) else None
     return mlp if mlp is not None and mlp.activation == "relu" else None
 
 
 def lost_forces(mlp: MLP, h: float, ends: Array, slopes: Array) -> tuple[Array, Array]:
-    """A bound on the lost force of each token, and the place of its worst kink; (n,) both.
+    """A bound on the error of each token's force, and the place of its worst kink; both (n,).
 
     `ends` are the tokens at both ends of a step, (2, n, d), and `slopes` are their velocities.
     """
@@ -50,11 +50,11 @@ def lost_forces(mlp: MLP, h: float, ends: Array, slopes: Array) -> tuple[Array, 
 
 
 def kink_error(errors: Array, places: Array, tol: float) -> tuple[float, float]:
-    """What kinks may cost a step, relative to what is allowed, and a shorter step, relative to it.
+    """The error of a step due to kinks, relative to the allowed one, and a factor to shorten it.
 
-    `errors` are bounds for each token, and `places` are those of their worst kinks.
+    `errors` are bounds for each token, and `places` are the places of their worst kinks.
     """
     relative = errors / (ALLOWED * tol)
-    dear = relative > 1.0
-    shorter = np.maximum(places[dear], 0.9 / np.sqrt(relative[dear]))
+    excessive = relative > 1.0
+    shorter = np.maximum(places[excessive], 0.9 / np.sqrt(relative[excessive]))
     return float(relative.max()), float(shorter.min(initial=1.0))

@@ -36,28 +36,28 @@ class NaiveSplitting(Naive):
         self._ready: tuple[Array, float] | None = None  # the end of the next step, and its error
 
     def resume(self, end: object) -> None:
-        """Begin anew: the noise of a model is its own."""
+        """Take over nothing: each model has its own noise and its own steps."""
 
     def trusted_until(self) -> float:
-        """Infinite: noise moves tokens more than rounding does."""
+        """Return infinity: noise moves tokens more than rounding does."""
         return math.inf
 
     def resting(self) -> int:
-        """None: noise moves them all."""
+        """Return 0: noise moves all tokens."""
         return 0
 
     def advance(self, most: int) -> Steps | None:
-        """Take at most `most` steps."""
+        """Take at most `most` steps; None if they became too short."""
         times: list[float] = []
         states: list[Array] = []
         while len(times) < most and self._t < self._t_end:
             if self._ready is None:
-                self._ready = self._find()
+                self._ready = self._accepted_step()
                 if self._ready is None:
                     return None
             end, stop = self._t + self._h, self._stops[0]
             if stop < end:
-                states.append(self._aside(stop))
+                states.append(self._partial_step(stop))
                 if stop >= self._t_end:
                     self._x, self._t = states[-1], self._t_end
             else:
@@ -79,18 +79,18 @@ class NaiveSplitting(Naive):
         return moved
 
     def _drift(self, state: Array, t: float, h: float) -> Array:
-        """A step of the midpoint rule, without noise."""
+        """Take a step of the midpoint rule, without noise."""
         middle = self.retract(state + 0.5 * h * self.velocity(t, state))
         return self.retract(state + h * self.velocity(t + 0.5 * h, middle))
 
-    def _whole(self, state: Array, t: float, h: float, cells: int) -> Array:
-        """A step: half of the noise, the drift, the other half."""
+    def _full_step(self, state: Array, t: float, h: float, cells: int) -> Array:
+        """Take a step: half of the noise, the drift, then the other half of the noise."""
         half = cells // 2
         state = self._scatter(state, Span(t, 0.5 * h, half, 0, half, 0.0))
         state = self._drift(state, t, h)
         return self._scatter(state, Span(t + 0.5 * h, 0.5 * h, half, 0, half, 0.0))
 
-    def _aside(self, until: float) -> Array:
+    def _partial_step(self, until: float) -> Array:
         """The state at a time before the end of the next step."""
         t, h, cells = self._t, self._h, self._cells()
         reached = (until - t) / h * cells
@@ -102,15 +102,15 @@ class NaiveSplitting(Naive):
     def _cells(self) -> int:
         return interpreted(cells_of)(self._h, self.model.d, self._noise_path, self._tol)
 
-    def _find(self) -> tuple[Array, float] | None:
-        """The end of a step whose error, relative to tol, is at most 1; and the error."""
+    def _accepted_step(self) -> tuple[Array, float] | None:
+        """The end of an accepted step, and its error relative to tol; None if it is too short."""
         t, cells, coarse = self._t, self._cells(), None
         while self._h >= SHORTEST * self._noise_path.root and t + self._h / CELLS > t:
             h = self._h
             if coarse is None:
-                coarse = self._whole(self._x, t, h, cells)
-            middle = self._whole(self._x, t, 0.5 * h, cells // 2)
-            fine = self._whole(middle, t + 0.5 * h, 0.5 * h, cells // 2)
+                coarse = self._full_step(self._x, t, h, cells)
+            middle = self._full_step(self._x, t, 0.5 * h, cells // 2)
+            fine = self._full_step(middle, t + 0.5 * h, 0.5 * h, cells // 2)
             error = longest(fine - coarse) / self._tol
             if error <= 1.0:
                 return fine, error

@@ -26,7 +26,7 @@ SLOW = 20.0
 FEW = {"explicit": (2000, 1000), "implicit": (30000, 4000), "splitting": (2000, 1000)}
 """Steps before a run is judged, at tol = 1e-6: normally, and if it is slow.
 
-Explicit steps soon have their final size. Implicit ones may be waiting for a merge or for the last
+Explicit steps soon reach their final size. Implicit runs may be waiting for a merge or for the last
 token to settle.
 """
 
@@ -40,38 +40,38 @@ STEADY = 4.0
 """A run whose time grows by this factor while its steps double is not stuck."""
 
 EVERY = 256
-"""Steps between two judgements, if these take no longer than `LOOK` seconds."""
+"""Steps between two checks of the pace, if these steps take no longer than `LOOK` seconds."""
 
 LOOK = 1.0
-"""The most seconds between two judgements, unless a single step takes longer."""
+"""The most seconds between two checks of the pace, unless a single step takes longer."""
 
 ANGLE = {"explicit": 1.0, "implicit": 0.25, "splitting": math.inf}
-"""The angle of a step at tol = 1e-6, at most, where V turns the tokens forever.
+"""The largest angle of a step at tol = 1e-6, if V rotates the tokens forever.
 
-If even such steps would be too many, `FEWEST` steps are enough to judge.
+If even steps of this size would be too many, `FEWEST` steps are enough to judge.
 """
 
 FEWEST = 64
-"""Steps before a run is judged whose tokens turn forever, if there are certainly too many."""
+"""Steps before a run is judged, if its tokens rotate forever and need too many steps."""
 
 TOO_SLOW = (
     "the run is too slow to reach t={until}: after {steps} steps it is at t={t}, and the rest "
     "would take {left} steps, {duration}"
 )
-"""The sentence about a run that is stopped, without what to do about it."""
+"""The message about a run that is stopped; advice on what to do follows it."""
 
 
 class Effort(NamedTuple):
-    """What a run takes, as far as its plan tells."""
+    """The estimated cost of a run, as far as it follows from the plan."""
 
-    seconds: float  # about the time of a step on one core
-    fewest: float = 0.0  # steps that it takes at least
-    V: Array | None = None  # what moves the tokens, if it is one matrix
-    turning: float = 0.0  # the rate at which tokens turn forever, if it is known that they do
+    seconds: float  # of a step on one core, approximately
+    fewest: float = 0.0  # a lower bound on the number of steps
+    V: Array | None = None  # the matrix that moves the tokens, if there is only one
+    turning: float = 0.0  # the rate at which tokens certainly rotate forever, or 0
 
 
 def foresee(plan: Plan, problem: Problem, n: int) -> Effort:
-    """What a run of n tokens takes, by the same numbers on every machine."""
+    """Estimate the cost of a run of n tokens, with the same result on every machine."""
     model, velocity = problem.model, plan.sums.seconds
     unknowns, cells, fewest = n * (model.d - 1), 0, 0.0
     naive = plan.kernel == "naive"
@@ -90,7 +90,7 @@ def foresee(plan: Plan, problem: Problem, n: int) -> Effort:
 
 
 def slowness(plan: Plan, problem: Problem, n: int, seconds: float) -> str:
-    """That each step takes many seconds, and what to do about that, as a sentence."""
+    """A sentence that says that each step takes many seconds, and what to do about that."""
     model = problem.model
     whole = plan.method == "implicit" and (plan.kernel == "naive" or not model.triangular)
     remedy = "fewer tokens make it faster"
@@ -103,20 +103,20 @@ def slowness(plan: Plan, problem: Problem, n: int, seconds: float) -> str:
 
 
 def _turning(plan: Plan, problem: Problem) -> float:
-    """The rate at which V turns tokens forever in the frame of a plan; 0 if it may not.
+    """The rate at which V certainly rotates tokens forever in the frame of a plan, or 0.
 
-    Of the first token this is certain under the causal mask, but for exact equilibria. Frozen
-    tokens may hold it, and so may other parts of a model.
+    Under the causal mask the first token rotates, except on an exact equilibrium. Frozen
+    tokens may stop it, and so may other parts of a model.
     """
     alone = plan.kernel == "head" and not plan.pieces and not len(problem.fixed.tokens)
     return plan.frame.turning if alone else 0.0
 
 
 class Pace:
-    """Watches the steps of a run.
+    """Decides from the steps of a run whether it would take too many.
 
-    What a step takes is foreseen and not measured, so that neither the machine nor what else it
-    does decides which runs finish.
+    The time of a step is estimated and not measured, so that neither the machine nor its load
+    decides which runs finish.
     """
 
     def __init__(
@@ -135,19 +135,19 @@ class Pace:
         self.begin(0, (0.0, t_end))
 
     def begin(self, steps: int, span: tuple[float, float]) -> None:
-        """Judge anew from here, after `steps` steps: another model moves the tokens."""
+        """Start again after `steps` steps, because another model moves the tokens during `span`."""
         self._steps, (self._start, self._until) = steps, span
         self._looks = 0
         self._marks: list[tuple[int, float]] = []  # steps, t
-        self._half = 0  # the last mark before half of the steps
+        self._half = 0  # index of the last mark within the first half of the steps
 
     def room(self, steps: int) -> float:
-        """The number of steps to take before the next look: it is after the same ones always."""
+        """The number of steps until the next check, which always comes after the same steps."""
         look = self._every - (steps - self._steps) % self._every
         return look if self._max_steps is None else min(look, self._max_steps - steps)
 
     def judge(self, steps: int, t: float) -> str:
-        """Why the run should stop here, after `steps` steps at time `t`; empty if it should not."""
+        """Why the run should stop after `steps` steps, at time `t`; empty if it should not."""
         if t >= self._t_end:
             return ""
         if self._max_steps is not None:
@@ -157,7 +157,7 @@ class Pace:
         least = self._effort.fewest * (1.0 - t / self._t_end)
         if least > self._many:
             return self._sentence(steps, t, self._t_end, least) + (
-                "noise allows no longer steps, so use a smaller t_end, a larger kappa or tol, "
+                "noise does not allow longer steps, so use a smaller t_end, a larger kappa or tol, "
                 "partial=True to get the run so far, or max_steps to allow more steps"
             )
         looks = (steps - self._steps) // self._every
@@ -167,7 +167,7 @@ class Pace:
         return self._extrapolate(steps - self._steps, t - self._start)
 
     def _extrapolate(self, steps: int, t: float) -> str:
-        """Whether the model that moves the tokens is stuck: its own steps, and its own time."""
+        """Why the present model should stop, after its own steps and its own time; or empty."""
         self._marks.append((steps, t))
         if steps < self._few:
             return ""
@@ -189,7 +189,7 @@ class Pace:
 
 
 def _unrest(V: Array | None) -> str:
-    """Why tokens may move forever: what is known of V."""
+    """Why tokens may move forever, as far as V shows it."""
     unknown = "the tokens may never come to rest"
     if V is None:
         return unknown
@@ -217,7 +217,7 @@ def _steps_left(before: int, since: float, steps: int, t: float, t_end: float) -
         return math.inf
     grown = math.log(t / since) if t > since > 0 else 0.0
     ahead = math.log(t_end / t)
-    if grown >= math.log(STEADY):  # steps per decade
+    if grown >= math.log(STEADY):  # a constant number of steps per decade of time
         return (steps - before) * ahead / grown
     if grown == 0.0:
         return math.inf

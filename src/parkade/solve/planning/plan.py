@@ -30,7 +30,7 @@ Method = Literal["explicit", "implicit", "splitting"]
 
 _COUPLES = "the implicit method needs all weights under full attention"
 NOT_CAUSAL, IN_TURN = "not causal", "drift and noise in turn"
-"""Why runs of transformers are explicit, and those with noise split."""
+"""Why runs of transformers are explicit, and why those with noise use splitting."""
 
 _CANCELS = "V does not attract, so large forces cancel in the end"
 
@@ -42,19 +42,19 @@ class Plan:
     Attributes
     ----------
     kernel : str
-        What computes velocities: the kernels for one plain "head", those for a "field" of several
-        parts, or the "naive" velocity of the model.
+        What computes velocities: the kernels for one plain "head" or a "field" of several parts, or
+        the "naive" velocity of the model.
     method : str
         The integrator.
     reason : str
-        Why this integrator.
+        Why this integrator was chosen.
     sums : Sums
     frame : Frame
         The coordinates of the run. A naive run uses those of the model.
     pieces : tuple of Problem
-        For several models, one after the other: each as a problem. The rest is for the first.
+        For several models, one after the other: their problems. The rest is for the first one.
     ends : tuple of float
-        When each of them ends.
+        The end times of these models.
     """
 
     kernel: Kernel
@@ -110,7 +110,7 @@ def _kernel(problem: Problem) -> Kernel:
 
 
 def _method(problem: Problem, kernel: Kernel, n: int) -> tuple[Method, str, Frame]:
-    """The integrator, why it is this one, and the frame; memory for weights is checked later."""
+    """The integrator, the reason for it, and the frame; memory for weights is checked later."""
     options = problem.options
     if problem.noisy:
         return "splitting", IN_TURN, _frame(problem, kernel, long=False)
@@ -128,7 +128,7 @@ def _method(problem: Problem, kernel: Kernel, n: int) -> tuple[Method, str, Fram
 def _long_method(
     problem: Problem, kernel: Kernel, frame: Frame, n: int
 ) -> tuple[Literal["explicit", "implicit"], str]:
-    """The integrator for a long run in this frame, and why it is this one."""
+    """The integrator for a long run in this frame, and the reason for it."""
     model, plain = problem.model, kernel == "head"
     small = can_be_implicit(model, n)
     if plain and _explicit_is_cheaper(problem, frame, n):
@@ -142,7 +142,7 @@ def _long_method(
 
 
 def _frame(problem: Problem, kernel: Kernel, *, long: bool) -> Frame:
-    """The frame of a short or of a long run."""
+    """The frame for a short or for a long run."""
     model, still = problem.model, problem.still
     if kernel == "naive":
         return frame_at_rest(np.zeros((model.d, model.d)))
@@ -156,7 +156,7 @@ def _frame(problem: Problem, kernel: Kernel, *, long: bool) -> Frame:
 
 
 def _sums(problem: Problem, kernel: Kernel, method: Method, frame: Frame, n: int) -> Sums:
-    """The sums of a run."""
+    """Choose the sums of a run."""
     if kernel == "naive":
         return summing.naive(problem, n)
     if kernel == "field":
@@ -176,7 +176,7 @@ def _is_short(problem: Problem) -> bool:
 
 
 def _explicit_is_cheaper(problem: Problem, frame: Frame, n: int) -> bool:
-    """Whether explicit steps are cheaper, where steps can be foreseen."""
+    """Whether explicit steps are cheaper; False if their number cannot be estimated."""
     from parkade.engine.sums.pairwise import seconds
 
     model = problem.model
@@ -200,7 +200,7 @@ def _one_after_the_other(problem: Problem, model: Layers, n: int) -> Plan:
     """The plan for several models: the same integrator for all, which dense output needs.
 
     It is implicit if that is best for any of them and possible for all: explicit steps are a
-    little cheaper in a short run, but many more in a long one.
+    little cheaper in a short run, but a long run needs many more of them.
     """
     spans, fits = list(model.pieces(problem.options.t_end)), _can_store(model, n)
     if problem.noisy:
@@ -232,7 +232,7 @@ def _one_after_the_other(problem: Problem, model: Layers, n: int) -> Plan:
 
 
 def _noisy_pieces(problem: Problem, spans: list[tuple[float, float, Model]], n: int) -> Plan:
-    """The plan for several models with noise: all run with it, even those that have none."""
+    """The plan for several models, some with noise: all use the integrator for noise."""
     wanted = problem.wanted
     pieces = []
     for number, (start, end, one) in enumerate(spans):
@@ -246,10 +246,10 @@ def _noisy_pieces(problem: Problem, spans: list[tuple[float, float, Model]], n: 
 
 
 def _draft(problem: Problem, n: int, fits: bool) -> tuple[Method, str, Frame]:
-    """The integrator, why it is this one, and the frame.
+    """The integrator, the reason for it, and the frame.
 
     The sums are chosen only if the integrator depends on them, or if they may be refused: the
-    coefficients of some take long to compute.
+    coefficients of some of them take long to compute.
     """
     if fits and plain_head(problem) is not None and problem.options.sums != "harmonic":
         return _method(problem, "head", n)

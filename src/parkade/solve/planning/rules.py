@@ -1,6 +1,6 @@
-"""The rules by which runs of one head are planned, and their reasons, on plain numbers.
+"""The rules for planning runs of one head, and their reasons, as functions of plain numbers.
 
-Pages compile these functions, too, so they call nothing but `math`.
+They are compiled for web pages, too, so they call nothing but `math`.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ import math
 from typing import Literal
 
 SHORT = 300.0
-"""Up to about this t_end·|V| an explicit run is cheaper, whatever the model."""
+"""Up to about this value of t_end·|V| explicit steps are cheaper, whatever the model."""
 
 WHOLE = 400
 """The largest n·(d−1) for an implicit step that couples all tokens."""
 
-# What runs cost, for models whose fastest relaxation is |V|; measured by benchmarks/life.py.
-_BENDS = 35.0  # explicit steps per dimension that errors limit, while clusters form and merge
-_SHARP = 9.0  # β below which there are fewer of them, because there are fewer clusters
-_RELAXING = 0.31  # explicit steps per relaxation time, which stability limits
-_MORE_BENDS = 2.3  # implicit steps for one of those that errors limit
+# The cost of runs whose fastest relaxation has the rate |V|, measured by benchmarks/life.py.
+_BENDS = 35.0  # explicit steps per dimension, limited by errors, while clusters form and merge
+_SHARP = 9.0  # below this β there are fewer such steps, because there are fewer clusters
+_RELAXING = 0.31  # explicit steps per relaxation time, limited by stability
+_MORE_BENDS = 2.3  # implicit steps per explicit step that is limited by errors
 
 STEP_RATIO = 2.8
-"""The cost of an implicit step, of an explicit one."""
+"""The cost of an implicit step, relative to an explicit one."""
 
 ELIMINATION_SECONDS = 5e-10
-"""The cost of solving for N unknowns at once, per N³."""
+"""The seconds to solve for N unknowns at once, divided by N³."""
 
 _STEP_SECONDS = 4e-6  # of an explicit step of few tokens
 _STAGES = 6
@@ -32,8 +32,8 @@ _CELL_SECONDS = 1e-7  # of one coordinate of a token in a cell of noise
 
 # The error allowed in a mean computed with harmonic sums: a fraction of tol, within limits.
 _PER_TOL = 1e-5  # far below the error of a step: errors of sums add up over time
-_COARSEST = 1e-10  # for any tol: a few more harmonics cost little
-_FINEST = 1e-14  # about the limit of float64
+_COARSEST = 1e-10  # the largest for any tol: a few more harmonics cost little
+_FINEST = 1e-14  # the smallest: about the limit of float64
 
 BRIEF, CHEAPER, ROTATING, COUPLED, TOO_COUPLED, CAUSAL, TURNING, INSTEAD = range(8)
 VERDICTS: tuple[tuple[Literal["explicit", "implicit"], str], ...] = (
@@ -46,14 +46,14 @@ VERDICTS: tuple[tuple[Literal["explicit", "implicit"], str], ...] = (
     ("implicit", "long causal run, in a frame that rotates with the tokens"),
     ("implicit", "explicit steps were too short"),
 )
-"""Integrators and reasons, by the numbers above."""
+"""The integrator and the reason of each verdict, by the numbers above."""
 
 
 def is_short(t_end: float, rate: float, d: int) -> bool:
     """Whether explicit steps are cheaper, whatever the model.
 
-    Their size is limited by the fastest relaxation, about |V|. Implicit steps are not, but each
-    costs more, especially for large d.
+    The fastest relaxation, with a rate of about |V|, limits their size. It does not limit implicit
+    steps, but each of these costs more, especially for large d.
     """
     return t_end * rate <= SHORT * (1 + d / 16)
 
@@ -61,10 +61,10 @@ def is_short(t_end: float, rate: float, d: int) -> bool:
 def explicit_is_cheaper(
     t_end: float, rate: float, sharpness: float, n: int, d: int, causal: bool, seconds: float
 ) -> bool:
-    """Compare estimates of the cost of both methods, for KᵀQ a multiple of I and V that attracts.
+    """Whether explicit steps are cheaper, by an estimate for V that attracts and KᵀQ = cI.
 
     Explicit steps resolve the formation of clusters, and then the relaxation of tokens in them;
-    implicit steps only the former. Direct sums over all pairs take `seconds`.
+    implicit steps resolve only the former. Direct sums over all pairs take `seconds`.
     """
     sharp = min(1.0, sharpness / _SHARP)
     bends = _BENDS * d * sharp * max(0.5, 1 + 0.1 * math.log(n / 200))
@@ -76,10 +76,10 @@ def explicit_is_cheaper(
 
 
 def step_seconds(velocity: float, implicit: bool, coupled: int, noisy: int) -> float:
-    """About the time of a step on one core, where a velocity takes `velocity` seconds.
+    """Estimate the seconds of a step on one core, if a velocity takes `velocity` seconds.
 
-    Implicit steps solve for `coupled` unknowns at once. With noise, `noisy` coordinates of tokens
-    are drawn, counting each cell of a step.
+    Implicit steps solve for `coupled` unknowns at once. Noise takes `noisy` random numbers: one for
+    each coordinate of a token in each cell of a step.
     """
     seconds = _STEP_SECONDS + _STAGES * velocity
     if implicit:
@@ -88,7 +88,7 @@ def step_seconds(velocity: float, implicit: bool, coupled: int, noisy: int) -> f
 
 
 def long_run(rotates: bool, turns: bool, causal: bool, small: bool) -> int:
-    """The verdict on a long run, in a frame in which tokens rotate, or that turns with them."""
+    """The verdict on a long run; tokens rotate in its frame if `rotates`, it does if `turns`."""
     if rotates:
         return ROTATING
     if not causal:
@@ -97,7 +97,7 @@ def long_run(rotates: bool, turns: bool, causal: bool, small: bool) -> int:
 
 
 def allowed_error(tol: float) -> float:
-    """The error that harmonic sums may have in a mean."""
+    """The largest error of a mean that harmonic sums may cause."""
     return min(_COARSEST, max(_FINEST, _PER_TOL * tol))
 
 
@@ -107,9 +107,9 @@ def too_fine(tol: float) -> bool:
 
 
 def allowed_tail(accuracy: float, rounding: float, weights: float) -> float:
-    """What harmonic series may omit: half of the error, for tokens that weigh so much together.
+    """The largest tail that harmonic series may omit, if all tokens together weigh `weights`.
 
-    No less than a quarter of the rounding: a token with more than accuracy/rounding others is
-    summed directly.
+    All tails together are half of the allowed error. But no tail is below a quarter of the rounding
+    error: a token with more than accuracy/rounding others is summed directly.
     """
     return max(accuracy / (2 * weights), rounding / 4)

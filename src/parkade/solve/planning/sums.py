@@ -1,4 +1,4 @@
-"""Choose the sums of a run: direct, or harmonic in linear time."""
+"""Choose how a run computes its sums: directly, or in linear time with harmonics."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MOST_HARMONICS = 100_000
 SMALLEST_BETA = 1e-280
 """Harmonic sums need a larger β: ratios of its powers must not overflow."""
 
-_LARGEST_BY_LENGTH = {2: 2_000, 3: 100_000}  # most harmonics, if queries have different lengths
+_LARGEST_BY_LENGTH = {2: 2_000, 3: 100_000}  # the most harmonics, if the lengths of queries differ
 _NAMES = {2: "Fourier sums, {} modes", 3: "spherical harmonics, {} of them"}
 _DIRECT = "direct sums, tiles", "direct sums, BLAS"  # for small and large d
 
 # Seconds of a naive velocity: a Python call, and NumPy's exponential for every pair.
 _PRODUCT_SECONDS = 1e-10  # per multiplication of matrix products
 _CALL_SECONDS, _NAIVE_PAIR_SECONDS = 5e-5, 2e-8
-_PARTS_SECONDS = 2e-6  # of a velocity of several parts, however few tokens there are
+_PARTS_SECONDS = 2e-6  # of a velocity of several parts, for any number of tokens
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ class Sums:
 
 
 def descriptions(d: int) -> tuple[str, str]:
-    """What stats say of direct and of harmonic sums, d = 2 or 3, with {} for their number."""
+    """How stats describe direct and harmonic sums for d = 2 or 3; {} is the number of harmonics."""
     return _DIRECT[0], _NAMES[d]
 
 
 def together(used: Sequence[Sums], d: int) -> tuple[str, str, str]:
-    """Names, descriptions and reasons of the sums that a run used one after the other."""
+    """The names, descriptions and reasons of the sums that a run used one after the other."""
     names, engines, reasons = (
         list(dict.fromkeys(column))
         for column in zip(*((s.name, s.describe(d), s.reason) for s in used), strict=True)
@@ -85,19 +85,19 @@ def _refuse_harmonic(problem: Problem) -> None:
 
 
 def naive(problem: Problem, n: int) -> Sums:
-    """The model's naive velocity, if no kernel covers the model."""
+    """The sums of a model that no kernel covers: those of its naive velocity."""
     _refuse_harmonic(problem)
     seconds = _CALL_SECONDS + _NAIVE_PAIR_SECONDS * n * n
     return Sums("naive", "no kernel covers this model", seconds, seconds)
 
 
 def parts_seconds(attention: float, heads: int, n: int, d: int, width: int) -> float:
-    """About the time of a velocity of several parts, of which sums take `attention` seconds."""
+    """Estimate the seconds of a velocity of several parts, whose sums take `attention` seconds."""
     return attention + _PARTS_SECONDS + _PRODUCT_SECONDS * n * d * (width + d * heads)
 
 
 def of_transformer(problem: Problem, n: int) -> Sums:
-    """Direct sums over all heads."""
+    """The sums of a transformer: direct ones over all heads."""
     from parkade.engine.sums.pairwise import seconds
 
     model = problem.model
@@ -144,7 +144,7 @@ def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = ""
     if asked == "auto" and ROUNDING * frozen > accuracy:
         return directly(f"frozen weights of {frozen:g} make harmonic sums inaccurate")
     tail = rules.allowed_tail(accuracy, ROUNDING, n + frozen)
-    if not _rate(model) > 0:  # weights may all be small, so what is omitted counts as rounding
+    if not _rate(model) > 0:  # weights may all be small, so only rounding errors may be omitted
         tail = ROUNDING / 8
     cost, table, lengths = _harmonic(problem, n, tail, direct)
     if table is None or (asked == "auto" and cost > direct):
@@ -158,7 +158,7 @@ def choose(problem: Problem, n: int, *, obstacle: str = "", preference: str = ""
 def _harmonic(
     problem: Problem, n: int, tail: float, direct: float
 ) -> tuple[float, Array | None, Array | None]:
-    """The cost of harmonic sums, their coefficients, and those by length; None if too many."""
+    """The seconds of harmonic sums, their table, and that by query length; None if too large."""
     from parkade.engine.sums.series import SERIES
 
     model, asked = problem.model, problem.options.sums
@@ -166,7 +166,7 @@ def _harmonic(
     seconds = series.seconds if plain else series.seconds_by_length
     limit = MOST_HARMONICS if plain else _LARGEST_BY_LENGTH[model.d]
     passes = 1 if model.triangular else 2
-    size = series.rough_size(high, tail)  # first: the table may be too large to compute
+    size = series.rough_size(high, tail)  # estimated first: the table may be too large to compute
     if asked == "harmonic" and size > limit:
         raise InputError(
             f"harmonic sums cannot be used: β|KᵀQ|={high:g} needs about {size:.2g} harmonics, the "
@@ -205,7 +205,7 @@ def _rate(model: Model) -> float:
 
 
 def _lengths(model: Model) -> tuple[float, float]:
-    """The least and the largest length of a query β KᵀQ x."""
+    """The smallest and the largest length of a query β KᵀQ x."""
     rate = _rate(model)
     if rate > 0 or model.product is None or model.beta is None:
         return rate, rate
