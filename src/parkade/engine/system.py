@@ -16,6 +16,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from parkade.base.types import Array
 
 LOG2E = 1.4426950408889634
@@ -42,6 +45,8 @@ class System(NamedTuple):
     accuracy: float  # largest error that harmonic sums may have in a mean μ_k
     floor: float  # forces below this share of the terms they are made of are rounding; or 0
     stretch: float  # largest step as a multiple of the time passed; or infinite
+    leaders: NDArray[np.int64]  # (L,): tokens on which others rest, in their order; see `rest`
+    followers: Array  # (n, L): how many of the tokens that rest there token k attends to
 
 
 def unrolled(d: int) -> Dims:

@@ -20,8 +20,9 @@ from parkade.solve.planning.pace import Pace, foresee, slowness
 from parkade.solve.planning.plan import Plan
 from parkade.solve.planning.sums import together
 from parkade.solve.record import Recorder
-from parkade.solve.stepper import Steps, broken, has_vanished, undefined
+from parkade.solve.stepper import broken, has_vanished, undefined
 from parkade.solve.steppers import Steppers
+from parkade.solve.steps import Steps
 
 _CHUNK_SECONDS = 0.05
 _CHUNK_STEPS = 256
@@ -78,7 +79,9 @@ def integrate(
                     )
             else:
                 taken, stopped = _finite(problem.model, taken)
-                if taken and not stopped and has_vanished(x0, taken[1][-1], problem.model.d):
+                d = problem.model.d
+                lengths = taken is not None and x0.shape[1] > d
+                if taken and lengths and not stopped and has_vanished(x0, taken.state(-1, d), d):
                     stopped = stepper.collapse()
             if stopped and not (options.partial and (steps or taken)):
                 raise StuckError(stopped)
@@ -87,11 +90,11 @@ def integrate(
             if stepper.span != span:
                 span = stepper.span
                 pace.begin(steps, span)
-            steps += len(taken[0])
+            steps += len(taken.times)
             if steps >= check_at or stepper.time >= options.t_end:
                 stepper.check()
                 check_at = steps + CHECK_STEPS
-            recorder.add(*taken)
+            recorder.add(taken)
             hooks.report(passed(stepper.time) / whole)
             stopped = stopped or pace.judge(steps, stepper.time)
             if hooks.cancelled():
@@ -123,13 +126,14 @@ def _finite(model: Model, taken: Steps) -> tuple[Steps | None, str]:
     No step is recorded without this check, whatever the model and the stepper are. A number that is
     not finite stays so in later steps of the same stepper, so the last step shows it.
     """
-    times, tokens, dense = taken
+    times, tokens, dense, resting = taken
     if np.isfinite(tokens[-1]).all() and np.isfinite(dense[-1]).all():
         return taken, ""
     for i, t in enumerate(times):
         token = broken(np.concatenate([tokens[i][None], dense[i]]))
         if token is not None:
             now = model.at(t) if isinstance(model, Layers) else model
-            sound = (times[:i], tokens[:i], dense[:i]) if i else None
+            token = token if resting is None else int(resting.moving[token])
+            sound = taken.until(i) if i else None
             return sound, undefined(now, token, f"before t={t:g}")
     return taken, ""

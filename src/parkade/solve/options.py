@@ -42,6 +42,7 @@ class Options:
     frozen_weights: ArrayLike | None = None
     max_steps: int | None = None
     partial: bool = False
+    rest: bool = True
 
     def __post_init__(self) -> None:
         t_end, tol = check.final_time(self.t_end), check.positive("tol", self.tol)

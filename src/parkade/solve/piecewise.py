@@ -12,7 +12,8 @@ import numpy as np
 from parkade.base.types import Array
 from parkade.solve.options import Problem
 from parkade.solve.planning.plan import Plan, choose
-from parkade.solve.stepper import Stepper, Steps
+from parkade.solve.stepper import Stepper
+from parkade.solve.steps import Steps
 
 Begin = Callable[[Plan, Problem, Array], Stepper]
 """Creates the stepper of a plan for a problem and its first tokens."""
@@ -80,13 +81,13 @@ class Piecewise:
         taken = self._now.advance(most)
         if taken is None:
             return None
-        times, tokens, dense = taken
         start, end = self.span
-        times = np.minimum(start + times, end)
+        times = np.minimum(start + taken.times, end)
         if self._now.time >= self._problem.options.t_end:
             times[-1] = end
-        self._time, self._x = float(times[-1]), tokens[-1].copy()
-        return times, tokens, dense
+        self._time = float(times[-1])
+        self._x = taken.state(-1, self._problem.model.d).copy()
+        return taken._replace(times=times)
 
     def _begin_next(self) -> None:
         self.check()

@@ -9,6 +9,7 @@ import numpy as np
 from parkade.base import check
 from parkade.base.types import Array
 from parkade.runs.interpolation import between, interpolate
+from parkade.solve.steps import Steps
 
 Record = tuple[Array, Array, Array | None]
 """What was recorded: times (T,), tokens (T, n, d), and dense output (T-1, p, n, d) or None."""
@@ -17,8 +18,8 @@ Record = tuple[Array, Array, Array | None]
 class Recorder(Protocol):
     """Receives chunks of steps and stores the requested part."""
 
-    def add(self, times: Array, tokens: Array, dense: Array) -> None:
-        """Add the ends and dense output of some steps, in order."""
+    def add(self, steps: Steps) -> None:
+        """Add some steps, in order."""
 
     def result(self) -> Record:
         """The steps recorded so far."""
@@ -30,42 +31,49 @@ def recorder(times: Any, x0: Array, method: str, d: int) -> Recorder:
     `x0` is the first state: tokens in dimension d, and possibly their ln r in one more column.
     """
     if isinstance(times, str):
-        return _Steps(x0) if times == "steps" else _Final()
+        return _EveryStep(x0, d) if times == "steps" else _Final(d)
     return _Times(times, x0, method, d)
 
 
 class _Final:
-    def add(self, times: Array, tokens: Array, dense: Array) -> None:
-        self._time, self._tokens = times[-1:].copy(), tokens[-1:].copy()
+    def __init__(self, d: int) -> None:
+        self._d = d
+
+    def add(self, steps: Steps) -> None:
+        self._last = steps.only(len(steps.times) - 1).without_dense().copied()
 
     def result(self) -> Record:
-        return self._time, self._tokens, None
+        return self._last.times, self._last.state(-1, self._d)[None], None
 
 
-class _Steps:
-    def __init__(self, x0: Array) -> None:
-        self._chunks: list[tuple[Array, Array, Array]] = []
-        self._x0 = x0
+class _EveryStep:
+    def __init__(self, x0: Array, d: int) -> None:
+        self._chunks: list[Steps] = []
+        self._x0, self._d = x0, d
         self._size = 0
 
-    def add(self, times: Array, tokens: Array, dense: Array) -> None:
-        grown = tokens.nbytes + dense.nbytes
+    def add(self, steps: Steps) -> None:
+        grown = len(steps.times) * self._x0.nbytes * (1 + steps.dense.shape[1])
         self._size += grown
         # Joining the chunks at the end takes as much memory again.
         check.fits_in_memory(
             self._size + grown,
-            f"saving every step up to t={times[-1]:g}",
+            f"saving every step up to t={steps.times[-1]:g}",
             "pass times='final' or an array of times to save less",
         )
-        self._chunks.append((times.copy(), tokens.copy(), dense.copy()))
+        self._chunks.append(steps.copied())
 
     def result(self) -> Record:
-        times, tokens, dense = zip(*self._chunks, strict=True)
-        return (
-            np.concatenate([[0.0], *times]),
-            np.concatenate([self._x0[None], *tokens]),
-            np.concatenate(dense),
-        )
+        times = np.concatenate([[0.0], *(chunk.times for chunk in self._chunks)])
+        tokens = np.empty((len(times), *self._x0.shape))
+        slopes = self._chunks[0].dense.shape[1]
+        dense = np.empty((len(times) - 1, slopes, *self._x0.shape))
+        tokens[0] = self._x0
+        end = 0
+        for chunk in self._chunks:
+            start, end = end, end + len(chunk.times)
+            chunk.write(self._d, tokens[start + 1 : end + 1], dense[start:end])
+        return times, tokens, dense
 
 
 class _Times:
@@ -78,18 +86,20 @@ class _Times:
         self._tokens = np.empty((len(times), *x0.shape))
         self._next = int(np.searchsorted(times, 0.0, side="right"))
         self._tokens[: self._next] = x0
-        self._t, self._x = 0.0, x0
+        self._before = Steps(np.zeros(1), x0[None], np.empty((1, 0, *x0.shape)))
 
-    def add(self, times: Array, tokens: Array, dense: Array) -> None:
+    def add(self, steps: Steps) -> None:
+        times = steps.times
         stop = int(np.searchsorted(self._times, times[-1], side="right"))
         wanted = self._times[self._next : stop]
         step = np.searchsorted(times, wanted)  # the step that contains each time
         for i, (t, s) in enumerate(zip(wanted, step, strict=True), start=self._next):
-            before, since = (self._x, self._t) if s == 0 else (tokens[s - 1], times[s - 1])
-            ends = before, tokens[s]
-            self._interpolate(t, (since, times[s]), ends, dense[s], self._tokens[i])
+            last = self._before if s == 0 else steps.only(s - 1)
+            one = steps.only(s).of_all(self._d)
+            ends = last.state(-1, self._d), one.tokens[0]
+            self._interpolate(t, (last.times[-1], times[s]), ends, one.dense[0], self._tokens[i])
         self._next = stop
-        self._t, self._x = float(times[-1]), tokens[-1].copy()
+        self._before = steps.only(len(times) - 1).without_dense().copied()
 
     def _interpolate(
         self,
@@ -112,5 +122,6 @@ class _Times:
         if self._next == len(self._times):
             return self._times, self._tokens, None
         # The run stopped early: return the times up to there, and where it stopped.
-        times = np.append(self._times[: self._next], self._t)
-        return times, np.concatenate([self._tokens[: self._next], self._x[None]]), None
+        times = np.append(self._times[: self._next], self._before.times[-1])
+        last = self._before.state(-1, self._d)
+        return times, np.concatenate([self._tokens[: self._next], last[None]]), None

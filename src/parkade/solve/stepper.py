@@ -10,13 +10,11 @@ from parkade.base import check
 from parkade.base.types import Array
 from parkade.model.model import Model
 from parkade.model.transformer import Transformer
+from parkade.solve.steps import Steps
 
 _VANISHING = -7.0  # if steps are too short, a token with a smaller ln r is the cause
 _GONE = -115.0  # ln of a length that counts as 0, relative to the initial one: 1e-50
 _NOTHING = 1e-10  # size of a force that counts as 0, relative to the rate of the model
-
-Steps = tuple[Array, Array, Array]
-"""Several steps: times (s,) and tokens (s, n, d) at their ends, dense output (s, p, n, d)."""
 
 
 class Stepper(Protocol):
@@ -60,7 +58,7 @@ class Stepper(Protocol):
         """Continue from the `end` of the previous stepper, which is the start of this one."""
 
     def advance(self, most: int) -> Steps | None:
-        """Take at most `most` steps; None if they became too short.
+        """Take at most this many steps, at least one; None if they became too short.
 
         The arrays, in the coordinates of the model, are valid until the next call.
         """

@@ -25,6 +25,7 @@ from parkade.solve.naive.explicit import Naive
 from parkade.solve.options import Hooks, Problem
 from parkade.solve.planning.plan import Plan
 from parkade.solve.record import Record, Recorder, recorder
+from parkade.solve.steps import Steps
 
 _MOST = 256  # entries of a state; larger starts are not checked for symmetry
 _EQUAL = 1e-13  # what counts as 0
@@ -149,9 +150,9 @@ class _Both:
     def __init__(self, *recorders: Recorder) -> None:
         self._recorders = recorders
 
-    def add(self, times: Array, tokens: Array, dense: Array) -> None:
+    def add(self, steps: Steps) -> None:
         for each in self._recorders:
-            each.add(times, tokens, dense)
+            each.add(steps)
 
     def result(self) -> Record:
         return self._recorders[0].result()

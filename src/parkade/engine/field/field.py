@@ -62,3 +62,4 @@ class Field(NamedTuple):
     floor: float  # as in `System`
     stretch: float  # as in `System`
     table: Any  # None, as in a `System` with direct sums
+    followers: Array  # (H, n, n): factors of the weights of keys, or empty; see `rest`

@@ -50,10 +50,10 @@ def plan_tile(field: Field, n: int, lo: int, k: int, hi: int, edges: Array, plan
 
 @njit()
 def is_narrow(field: Field, projections: Projections, h: int) -> bool:
-    """Whether a head has few enough components, and no bias, to be summed by tiles."""
+    """Whether a head has few enough components, and no factors, to be summed by tiles."""
     most = NARROW * field.slopes.size
     rows = max(projections.keys.shape[0], projections.values.shape[0])
-    return rows <= most and bool(field.slopes[h] == 0.0)
+    return rows <= most and bool(field.slopes[h] == 0.0) and field.followers.size == 0
 
 
 @njit()

@@ -137,6 +137,9 @@ def weigh(field: Field, h: int, k: int, query: Array, scores: Array, first: int)
     if math.sqrt(square) * field.reach[h] - own > MAX_SCORE:
         shift = max(0.0, _largest(scores) - own)
     _power(scores, own + shift)
+    if field.followers.size > 0:
+        for j in range(scores.size):
+            scores[j] *= field.followers[h, k, first + j]
     scores[k - first] = 0.0
     return float(exp2(-shift))
 

@@ -15,6 +15,7 @@ from parkade.engine.jacobian.harmonic_linear import Changes
 from parkade.engine.jacobian.linearization import Linearization
 from parkade.engine.jacobian.substitution import Equations, finish, finish_room
 from parkade.engine.sums.basis import basis
+from parkade.engine.sums.followers import Query, add_changed_followers, add_followers
 from parkade.engine.sums.general import at_queries
 from parkade.engine.sums.harmonic import begin_sums, make_room
 from parkade.engine.sums.queries import (
@@ -69,6 +70,9 @@ def linearize_rows(
                     second[c, b] = far_second[i, c, b] + e * other + sums[1 + c] * (z - x[k, b])
             if near and k0 < k:
                 add_keys(keys, ask, k0, k, room, sums, second)
+            add_followers(
+                system, Query(ask.vector, ask.x, 1.0, ask.shift), lin.keys, k, sums, second
+            )
             lin.lone[k] = is_lost(sums[0], own, frozen + k, system.accuracy) or (
                 queries.sizes[0, i] < shortest
             )
@@ -82,6 +86,9 @@ def linearize_rows(
                         second[c, b] = 0.0
                 add_keys(keys, ask, 0, k, room, sums, second)
                 add_keys(fixed, ask, 0, m, room, sums, second)
+                add_followers(
+                    system, Query(ask.vector, ask.x, 1.0, ask.shift), lin.keys, k, sums, second
+                )
             inverse = 1.0 / (own + sums[0])
             lin.shares[0, k], lin.shares[1, k] = own * inverse, sums[0] * inverse
             lin.shares[2, k], lin.shares[3, k] = inverse, ask.shift
@@ -141,6 +148,8 @@ def solve_rows(
                     sums[1 + c] = far[i, 2 + c] + far[i, 1] * y + far[i, 0] * (y - x[k, c])
                 if near and k0 < k:
                     add_changed(keys, ask, u, k0, k, room, sums)
+            query = Query(ask.vector, ask.x, 1.0, ask.shift)
+            add_changed_followers(system, query, lin.keys, u, k, sums)
             for c in range(d):
                 pushed[c] = lin.shares[2, k] * (sums[1 + c] - sums[0] * lin.mean[k, c])
             finish(system.value, v_scalar, equations, k, pushed, work)

@@ -20,6 +20,7 @@ from parkade.engine.compile.jit import SUMS, njit
 from parkade.engine.jacobian.linearization import Linearization
 from parkade.engine.jacobian.substitution import Equations, finish, finish_room
 from parkade.engine.sums.basis import basis
+from parkade.engine.sums.followers import Query, add_changed_followers, add_followers
 from parkade.engine.sums.harmonic import (
     Keys,
     SumBuffers,
@@ -113,6 +114,8 @@ def _set_moments(
                     second[c, e] = far_moment[i, c, e]
             if near and k0 < k:
                 _add_second(keys, x[k], k0, k, weighed, sums, second)
+            query = Query(x[k], x[k], keys.rate, 0.0)
+            add_followers(system, query, keys.places, k, sums, second)
             lin.lone[k] = is_lone(sums[0], frozen + k, system.accuracy)
             if lin.lone[k]:
                 for c in range(1 + d):
@@ -121,6 +124,7 @@ def _set_moments(
                     for e in range(d):
                         second[c, e] = 0.0
                 _add_second(keys, x[k], 0, k, weighed, sums, second)
+                add_followers(system, query, keys.places, k, sums, second)
                 m = len(system.frozen_weights)
                 if m > 0:
                     _add_second(fixed, x[k], 0, m, weighed, sums, second)
@@ -247,6 +251,8 @@ def _substitute(
                     sums[1 + c] = far[k - k0, 2 + c] + far[k - k0, 1] * x[k, c]
                 if near and k0 < k:
                     _add_changed(keys, x[k], u, k0, k, weighed, sums)
+            query = Query(x[k], x[k], keys.rate, 0.0)
+            add_changed_followers(system, query, keys.places, u, k, sums)
             # p_kk = 1/Z_k
             for c in range(d):
                 pushed[c] = lin.shares[0, k] * (sums[1 + c] - sums[0] * lin.mean[k, c])

@@ -133,6 +133,10 @@ def _set_moments(
             for j in range(m):
                 shift = max(shift, held[j])
         _exponentiate(weights, seen, shift)
+        for i in range(system.leaders.size):
+            if system.leaders[i] >= k:
+                break
+            weights[system.leaders[i]] *= 1.0 + system.followers[k, i]
         if not system.causal:
             weights[k] = 0.0  # a token's own term is counted apart
         _exponentiate(held, m, shift)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import SUMS, njit
@@ -46,6 +47,7 @@ class FieldWork(NamedTuple):
     slope: Array  # (n, columns)
     whole: Any  # None
     inverses: Array  # (n, columns - 1, padded columns - 1)
+    leads: NDArray[np.bool_]  # (n,)
 
 
 def workspace(field: Field, n: int, columns: int) -> FieldWork:
@@ -64,6 +66,7 @@ def workspace(field: Field, n: int, columns: int) -> FieldWork:
         slope=np.empty((n, columns)),
         whole=None,
         inverses=np.empty((n, size, -(-size // WIDTH) * WIDTH)),
+        leads=np.zeros(n, dtype=np.bool_),
     )
 
 

@@ -23,6 +23,7 @@ from parkade.engine.compile.jit import njit
 from parkade.engine.compile.simd import exp2
 from parkade.engine.sums import query_fourier, query_legendre
 from parkade.engine.sums.basis import basis
+from parkade.engine.sums.followers import Query, add_followers
 from parkade.engine.sums.harmonic import begin_sums, make_room
 from parkade.engine.sums.pairwise import project
 from parkade.engine.sums.queries import (
@@ -88,6 +89,9 @@ def rows(
                 means[0] -= own
             if near and k0 < k:
                 add_keys(keys, ask, k0, k, room, means, none)
+            add_followers(
+                system, Query(ask.vector, ask.x, 1.0, ask.shift), transposed, k, means, none
+            )
             if is_lost(means[0], own, frozen + (k if system.causal else n), system.accuracy):
                 seen = k if system.causal else n
                 ask = Ask(ask.vector, ask.x, safe_shift(keys, fixed, ask, seen, k))
@@ -97,6 +101,9 @@ def rows(
                 add_keys(keys, ask, 0, k, room, means, none)
                 add_keys(keys, ask, k + 1, seen, room, means, none)
                 add_keys(fixed, ask, 0, m, room, means, none)
+                add_followers(
+                    system, Query(ask.vector, ask.x, 1.0, ask.shift), transposed, k, means, none
+                )
             for c in range(d):
                 out[k, c] = means[1 + c] / (own + means[0])
     project(system, dims, x, lo, hi, out)

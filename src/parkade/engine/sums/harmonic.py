@@ -23,6 +23,7 @@ from parkade.engine.compile.jit import SUMS, njit
 from parkade.engine.compile.simd import exp2
 from parkade.engine.compile.threads import share_out
 from parkade.engine.sums.basis import basis
+from parkade.engine.sums.followers import Query, add_followers
 from parkade.engine.sums.pairwise import project
 from parkade.engine.sums.running import (
     CHUNK,
@@ -171,6 +172,7 @@ def _set_means(
     lo, hi, ledger = group
     keys, fixed, weighed, far, sums = buffers
     frozen = total(system.frozen_weights)
+    none = weighed[:0]
     radial = scalar(system.value) == 0.0  # otherwise what is radial is projected away
     empty = system.causal and lo == 0 and len(system.frozen_weights) == 0
     own = 0.0 if system.causal else 1.0
@@ -187,10 +189,13 @@ def _set_means(
                 sums[1 + c] = far[k - k0, 2 + c] + far[k - k0, 1] * x[k, c]
             if near and k0 < k:
                 _add_keys(keys, x[k], k0, k, weighed, sums)
+            query = Query(x[k], x[k], keys.rate, 0.0)
+            add_followers(system, query, keys.places, k, sums, none)
             if is_lone(sums[0], frozen + (k if system.causal else n), system.accuracy):
                 for c in range(1 + d):
                     sums[c] = 0.0
                 _add_keys(keys, x[k], 0, k, weighed, sums)
+                add_followers(system, query, keys.places, k, sums, none)
                 if not system.causal:
                     _add_keys(keys, x[k], k + 1, n, weighed, sums)
                 m = len(system.frozen_weights)

@@ -34,6 +34,7 @@ from parkade.engine.compile.simd import (
     tile_plain,
     tile_weighted,
 )
+from parkade.engine.sums.followers import Query, add_followers
 from parkade.engine.system import Dims, System
 
 _ROWS, _COLUMNS = 128, 256  # BLAS tiles: both operands and the weights stay in the L2 cache
@@ -84,6 +85,7 @@ def _means_tiles(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Ar
     n = x.shape[0]
     block = np.empty((3 * d + 2, LANES))
     flat = block.reshape(-1)
+    vector, sums = np.empty(d), np.empty(1 + d)
     # A short tile wastes lanes, so it comes first, where causal rows are cheap.
     k1 = lo
     while k1 < hi:
@@ -117,10 +119,30 @@ def _means_tiles(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Ar
             tile_plain(flat, x, system.frozen_weights, 0, n, k0, dims)
         m = len(system.frozen_weights)
         tile_weighted(flat, system.frozen, system.frozen_weights, 0, m, k0, dims)
+        if system.leaders.size > 0:
+            _add_to_tile(system, x, k0, count, block, (vector, sums))
         for lane in range(count):
             total = block[3 * d + 1, lane]
             for c in range(d):
                 out[k0 + lane, c] = block[2 * d + 1 + c, lane] / total
+
+
+@njit()
+def _add_to_tile(
+    system: System, x: Array, k0: int, count: int, block: Array, room: tuple[Array, Array]
+) -> None:
+    """Add the tokens that rest on earlier ones to the sums of a tile."""
+    vector, sums = room
+    d = vector.size
+    for lane in range(count):
+        sums[0] = 0.0
+        for c in range(d):
+            vector[c], sums[1 + c] = block[d + c, lane], 0.0
+        query = Query(vector, x[k0 + lane], 1.0, -block[2 * d, lane])
+        add_followers(system, query, x.T, k0 + lane, sums, x[:0])
+        block[3 * d + 1, lane] += sums[0]
+        for c in range(d):
+            block[2 * d + 1 + c, lane] += sums[1 + c]
 
 
 @njit()
@@ -228,6 +250,17 @@ def _means_blas(system: System, x: Array, lo: int, hi: int, out: Array) -> None:
             np.dot(s, system.frozen[j0:j1], part[:r])
             out[k0:k1] += part[:r]
         for i in range(r):
+            for e in range(system.leaders.size):
+                j = system.leaders[e]
+                if j >= k0 + i:
+                    break
+                score = 0.0
+                for c in range(d):
+                    score += a[i, c] * (x[j, c] - x[k0 + i, c])
+                weight = system.followers[k0 + i, e] * exp2(score - shift[i])
+                other[i] += weight
+                for c in range(d):
+                    out[k0 + i, c] += weight * x[j, c]
             z = other[i] + exp2(-shift[i])
             for c in range(d):
                 out[k0 + i, c] = (out[k0 + i, c] - other[i] * x[k0 + i, c]) / z

@@ -19,6 +19,7 @@ from parkade.model.transformer import Transformer
 if TYPE_CHECKING:
     from parkade.solve.planning.plan import Plan
     from parkade.solve.record import Record, Recorder
+    from parkade.solve.steps import Steps
 
 TOL = 1e-6
 TOO_FAR = (
@@ -151,17 +152,18 @@ class LimitedRecorder:
         if now - self._begun > self._limits.seconds:
             raise self._stopped("seconds", self._limits.seconds)
 
-    def add(self, times: Array, tokens: Array, dense: Array) -> None:
+    def add(self, steps: Steps) -> None:
         """Store some steps, or raise if there are too many of them."""
-        self._steps += len(times)
-        self._bytes += tokens.nbytes + dense.nbytes
-        self._advice = STOPPED_AT.format(t=f"{times[-1]:.3g}", steps=self._steps)
+        self._steps += len(steps.times)
+        each = self._x0.nbytes * (1 + steps.dense.shape[1])
+        self._bytes += len(steps.times) * each
+        self._advice = STOPPED_AT.format(t=f"{steps.times[-1]:.3g}", steps=self._steps)
         self.checkpoint()
         if self._steps * self._n > self._limits.token_steps:
             raise self._stopped("token_steps", self._limits.token_steps)
         if self._bytes > self._limits.memory:
             raise self._stopped("memory", self._limits.memory / 2**20)
-        self._keep.add(times, tokens, dense)
+        self._keep.add(steps)
 
     def _stopped(self, limit: str, most: float) -> TooLongError:
         return TooLongError(STOPPED[limit].format(most=f"{most:g}") + self._advice)

@@ -14,14 +14,17 @@ from parkade.base.types import Array, MaskName
 from parkade.engine.compile import threads
 from parkade.engine.compile.jit import made_with
 from parkade.engine.field.field import Field
-from parkade.engine.flow.velocity import PARALLEL_SECONDS
+from parkade.engine.flow.linearized import linearize
+from parkade.engine.flow.velocity import PARALLEL_SECONDS, tick
 from parkade.engine.steps import clock
 from parkade.engine.steps.integrator import Goal, Integrator
 from parkade.engine.steps.integrator import Steps as Room
 from parkade.engine.steps.methods import METHODS
+from parkade.engine.steps.rest import fastest
 from parkade.engine.steps.stages import BLOCK
 from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.vectors import frobenius, noise_speed
+from parkade.solve.compiled.resting import Moving, Rest
 from parkade.solve.lowering.frame import Frame
 from parkade.solve.lowering.handover import (
     first_step,
@@ -32,7 +35,8 @@ from parkade.solve.lowering.handover import (
 )
 from parkade.solve.options import Problem
 from parkade.solve.planning.plan import Plan
-from parkade.solve.stepper import Steps, vanishing
+from parkade.solve.stepper import vanishing
+from parkade.solve.steps import Steps
 from parkade.solve.warmup import Kind, warm_up
 
 
@@ -58,15 +62,31 @@ class CompiledStepper(ABC):
         # The clock may begin with a part of the time before the start of the model.
         self._origin = first_time(problem.start, t_end, plan.frame.drifts)
         self._goal = Goal(self._origin + t_end, problem.options.tol)
+        self._alone = alone
         self._on_all_cores = alone and _threads_help(plan, n)
         self._start = x0
         self._x = self._enter(x0).copy()
         self._system, self._work, self._dims = self._set_up(n, columns)
         self._work.clock[clock.TIME] = self._origin
-        self._room = Room(
-            np.empty(0), np.empty((0, *x0.shape)), np.empty((0, self.dense, *x0.shape))
-        )
+        self._whole = self._system, self._work
+        self._rest: Rest | None = None
+        if problem.options.rest and n > 1 and plan.method == "implicit" and self._may_rest():
+            sharp = frobenius(self._system.query) / LOG2E
+            self._rest = Rest(self._x, self._work, problem.model.d, self._goal.tol, sharp)
+        self._room = self._new_room()
         self._context: AbstractContextManager[None] = nullcontext()
+
+    def _may_rest(self) -> bool:
+        """Whether tokens may rest on earlier ones, if they come close to them."""
+        return self._system.causal and self._frame.attracts
+
+    @abstractmethod
+    def _part(self, rest: Rest) -> tuple[Any, Any]:
+        """The model and a workspace for the tokens that move, with the others as followers."""
+
+    @abstractmethod
+    def _scales(self, work: Any) -> Array:
+        """The rate of the model for each token of a workspace."""
 
     @abstractmethod
     def _set_up(self, n: int, columns: int) -> tuple[Any, Any, Dims]:
@@ -74,10 +94,14 @@ class CompiledStepper(ABC):
 
     def warm_up(self) -> None:
         """Compile or load the code that the steps need."""
+        self._warm_up(self._plan.sums.name)
+
+    def _warm_up(self, name: str) -> None:
         sums, model = self._plan.sums, self._problem.model
         mask: MaskName = "causal" if model.triangular else "full"
         any_query, parts = sums.lengths is not None, self._plan.kernel == "field"
-        kind = (self._plan.method, model.d, sums.name, mask, self._on_all_cores, any_query, parts)
+        any_query = any_query and name == "harmonic"
+        kind = (self._plan.method, model.d, name, mask, self._on_all_cores, any_query, parts)
         warm_up(Kind.of(*kind))
 
     @property
@@ -114,7 +138,9 @@ class CompiledStepper(ABC):
 
     def end(self) -> object:
         """Return the frame, the model, the tokens, the clock, and the record of rounding errors."""
-        return _CompiledEnd(self._frame, self._system, self._x, self._work.clock, self._work.watch)
+        return _CompiledEnd(
+            self._frame, self._system, self._state(), self._work.clock, self._watch()
+        )
 
     def resume(self, end: object) -> None:
         """Take over the tokens in the frame, the step, and the record of rounding errors."""
@@ -137,6 +163,23 @@ class CompiledStepper(ABC):
 
     def advance(self, most: int) -> Steps | None:
         """Take at most `most` steps; None if they became too short."""
+        if self._rest is None:
+            return self._take(most)
+        while True:
+            if self._rest.left <= 0:
+                self._look(self._rest)
+            wanted = min(most, self._rest.left)
+            steps = self._take(wanted)
+            if steps is None:
+                return None
+            count = len(steps.times)
+            ended = self._work.clock[clock.TIME] >= self._goal.t_end
+            self._rest.count(count, paused=count < wanted and not ended)
+            if count:
+                return steps
+
+    def _take(self, most: int) -> Steps | None:
+        """Take at most `most` steps of the tokens that move."""
         if most > len(self._room.times):
             self._room = Room(*(np.empty((most, *part.shape[1:])) for part in self._room))
         room = Room(*(part[:most] for part in self._room))
@@ -147,11 +190,57 @@ class CompiledStepper(ABC):
             return None
         times, tokens, dense = (part[:count] for part in room)
         times -= self._origin
-        return times, self._leave(tokens), self._leave(dense)
+        resting = None if self._rest is None else self._rest.resting
+        return Steps(times, self._leave(tokens), self._leave(dense), resting)
+
+    def _new_room(self) -> Room:
+        shape = self._x.shape
+        return Room(np.empty(0), np.empty((0, *shape)), np.empty((0, self.dense, *shape)))
+
+    def _look(self, rest: Rest) -> None:
+        """Look for tokens that may rest, and for resting ones that would move."""
+        t, now = self.time, self._moving()
+        leader, changed = rest.candidates(now), False
+        if leader is not None:
+            self._linearize(self._system, now)
+            changed = rest.settle(self._moving(), leader, t)
+        speed = fastest(now.work.leads, now.work.lin.velocity, self._problem.model.d)
+        if rest.must_audit(t, speed):
+            system, work = self._whole
+            state = self._state()
+            whole = Moving(state, work, np.empty(0))
+            self._linearize(system, whole)
+            step = float(self._work.clock[clock.STEP])
+            changed |= rest.audit(whole._replace(scales=self._scales(work)), t, speed, step)
+        if changed:
+            rest.rearrange(now)
+            kept = self._work.clock
+            self._system, work = self._part(rest)
+            self._work, self._x = rest.hand_over(work._replace(clock=kept))
+            self._room = self._new_room()
+        rest.arm(self._work.clock)
+
+    def _moving(self) -> Moving:
+        return Moving(self._x, self._work, self._scales(self._work))
+
+    def _linearize(self, system: Any, at: Moving) -> None:
+        """Set velocities and Jacobian blocks of a workspace at a state."""
+        tick(system, float(self._work.clock[clock.TIME]))
+        linearize(system, self._dims, system.query / LOG2E, at.x, at.work)
+
+    def _state(self) -> Array:
+        """The state of all tokens in the frame."""
+        return self._x if self._rest is None else self._rest.whole(self._x)
+
+    def _watch(self) -> Array:
+        """What is noted of the rounding errors of all tokens."""
+        watch: Array = self._work.watch
+        return watch if self._rest is None else self._rest.note(self._moving())
 
     def collapse(self) -> str:
         """A sentence that names a token whose motion is undefined; empty if there is none."""
-        return vanishing(self._problem.model, self._leave(self._x), self.span[0] + self.time)
+        state = self._leave(self._state())
+        return vanishing(self._problem.model, state, self.span[0] + self.time)
 
     @abstractmethod
     def check(self) -> None:
@@ -166,7 +255,7 @@ class CompiledStepper(ABC):
         """The number of tokens, counted from the first one, that were at rest at the start."""
         system = self._system
         noise = noise_speed(system.value, system.accuracy)
-        count = resting(self._work.watch, noise, system.causal)
+        count = resting(self._watch(), noise, system.causal)
         # Tokens that attend to themselves only, as leaders do, rest anywhere nearby.
         free = count and not system.own_value.any()
         return 0 if free and self._are_alone(self._enter(self._start[:count])) else count

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from parkade.base.types import Array
-from parkade.engine.field.field import Field
+from parkade.engine.field.field import EVERYTHING, Field
 from parkade.engine.steps.clock import STEP
 from parkade.engine.system import SMALL_D, Dims, unrolled
 from parkade.model.transformer import Transformer
 from parkade.solve.compiled.base import CompiledStepper
+from parkade.solve.compiled.resting import Rest
 from parkade.solve.lowering.brownian import first_step, noise_of
 from parkade.solve.lowering.lower import prepare_field
 from parkade.solve.lowering.workspace import field_workspace
@@ -23,6 +26,23 @@ class FieldStepper(CompiledStepper):
         assert isinstance(problem.model, Transformer)
         field = prepare_field(problem.model, self._frame, problem.start - self._origin)
         return field, field_workspace(self._engine, field, n, columns), unrolled(SMALL_D)
+
+    def _may_rest(self) -> bool:
+        # Turned keys differ from token to token, whatever their places are.
+        return super()._may_rest() and not self._system.turns.any()
+
+    def _part(self, rest: Rest) -> tuple[Field, Any]:
+        field = self._whole[0]
+        field = field._replace(
+            followers=_factors(field, rest),
+            slopes=np.zeros_like(field.slopes),
+            window=EVERYTHING,
+        )
+        return field, field_workspace(self._engine, field, len(rest.moving), self._x.shape[1])
+
+    def _scales(self, work: Any) -> Array:
+        scales: Array = self._system.value[0, 0] * work.lin.factors[:, 0]
+        return scales
 
     def check(self) -> None:
         """Do nothing: direct sums are exact."""
@@ -52,3 +72,19 @@ class NoisyFieldStepper(FieldStepper):
     def resting(self) -> int:
         """Return 0: noise moves all tokens."""
         return 0
+
+
+def _factors(field: Field, rest: Rest) -> Array:
+    """The factors (H, m, m) of the weights of moving tokens: all tokens at one place together.
+
+    A token counts where the mask lets it be seen, less by its distance in the sequence if the head
+    has a slope.
+    """
+    moving = rest.moving
+    factors = np.zeros((len(field.slopes), len(moving), len(moving)))
+    for j, members in enumerate(rest.members()):
+        behind = moving[:, None] - members
+        seen = (behind >= 0) & (behind < field.window)
+        for h, slope in enumerate(field.slopes):
+            factors[h, :, j] = np.where(seen, np.exp2(-slope * np.abs(behind)), 0.0).sum(axis=1)
+    return factors

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
 from parkade.base.errors import InaccurateSumsError
 from parkade.base.types import Array
 from parkade.engine.flow import linear_time
 from parkade.engine.steps.integrator import Work
+from parkade.engine.steps.stages import BLOCK
+from parkade.engine.sums import pairwise
 from parkade.engine.system import SMALL_D, Dims, System, unrolled
 from parkade.engine.vectors import frobenius
 from parkade.solve.compiled.base import CompiledStepper
+from parkade.solve.compiled.resting import Rest
 from parkade.solve.lowering.lower import prepare
 
 _ALONE = -40.0  # a base-2 score, relative to a token's own, at which another has no weight
+_STORING = (
+    1.5  # the cost of harmonic sums in an implicit step, which direct ones share by storing weights
+)
 CHECKED = 8
 """The number of tokens whose harmonic sums are compared with direct ones."""
 
@@ -34,6 +43,27 @@ class HeadStepper(CompiledStepper):
         )
         work = self._engine.workspace(n, columns, causal=system.causal, stores=sums.table is None)
         return system, work, unrolled(columns)
+
+    def _part(self, rest: Rest) -> tuple[System, Work]:
+        system, sums, d = self._whole[0], self._plan.sums, self._problem.model.d
+        n, m = len(rest.leader), len(rest.moving)
+        rows, counts = rest.followers()
+        system = system._replace(leaders=rows, followers=counts)
+        if (
+            system.table is not None
+            and pairwise.seconds(m * m / 2, d) < _STORING * sums.seconds * m / n
+        ):
+            system = system._replace(table=None, lengths=None, accuracy=0.0)
+        self._on_all_cores = self._alone and system.table is not None and m > 2 * BLOCK
+        if system.table is None:
+            self._warm_up("direct")
+        columns = self._x.shape[1]
+        work = self._engine.workspace(m, columns, causal=True, stores=system.table is None)
+        return system, work
+
+    def _scales(self, work: Any) -> Array:
+        value = self._system.value
+        return np.full(len(work.growth), frobenius(value) / math.sqrt(len(value)))
 
     @property
     def _uses_blas(self) -> bool:

@@ -115,6 +115,7 @@ def prepare_field(model: Transformer, frame: Frame, start: float = 0.0) -> Field
         floor=0.0 if precise else EPSILON * (4.0 + 0.5 * sharp),
         stretch=LONGEST_STRETCH if frame.drifts else np.inf,
         table=None,
+        followers=np.zeros((0, 0, 0)),
     )
 
 
@@ -177,6 +178,8 @@ def prepare(
         accuracy=accuracy,
         floor=0.0 if frame.attracts else max(_rounding(A), accuracy),
         stretch=LONGEST_STRETCH if frame.drifts else np.inf,
+        leaders=np.zeros(0, dtype=np.int64),
+        followers=np.zeros((0, 0)),
     )
 
 

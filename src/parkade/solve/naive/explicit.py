@@ -21,7 +21,8 @@ from parkade.model.transformer import Transformer
 from parkade.solve.lowering.handover import resting, take_over, take_over_watch
 from parkade.solve.naive.kinks import kink_error, kinked_part, lost_forces
 from parkade.solve.options import Problem
-from parkade.solve.stepper import Steps, broken, undefined, vanishing
+from parkade.solve.stepper import broken, undefined, vanishing
+from parkade.solve.steps import Steps
 
 REACH = 4.0
 """How far the fastest token may move in the first step, in units of 1/sharpness."""
@@ -176,7 +177,7 @@ class NaiveExplicit(Naive):
             tokens.append(self._x)
             dense.append(_dense(taken, before, self._x, self._slopes))
             self._slopes[0] = self._slopes[6]
-        return np.array(times), np.array(tokens), np.array(dense)
+        return Steps(np.array(times), np.array(tokens), np.array(dense))
 
     def _step(self) -> float | None:
         """Take one step and return its length; None if steps are too short."""
