@@ -42,6 +42,15 @@ def as_text(run: Trajectory, moved: Array, start: str, written: Mapping[str, Pat
             f"{counted(points, 'point')} (closer than {RADIUS:g} counts as one)",
         ),
     ]
+    if stats.first_rest is not None:
+        saved = f"{stats.saved:.0%} of the work saved"
+        lines.insert(
+            5,
+            (
+                "resting",
+                f"{stats.rested} of {n} at the end, {saved}; from t={stats.first_rest:.3g}",
+            ),
+        )
     if run.trusted_until < run.times[-1]:
         lines.append(("warning", f"after t={run.trusted_until:.3g} rounding may move the tokens"))
     if run.phase_known_until < run.times[-1]:

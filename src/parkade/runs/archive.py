@@ -232,6 +232,11 @@ def _check_units(name: str, x: Array) -> None:
 _hints = functools.cache(typing.get_type_hints)
 
 
+def _limit(name: str) -> float:
+    """The bound of a number in `Stats`: seeds and times may be very large."""
+    return math.inf if name in ("seed", "first_rest") else 2**63
+
+
 def _stats(text: str) -> Any:
     """`Trajectory.stats` from JSON, with the type of every field checked."""
     try:
@@ -249,7 +254,7 @@ def _stats(text: str) -> Any:
             )
         if isinstance(value, str):
             check.label(f"{name} of stats", value)
-        elif value is not None and not 0 <= value < (math.inf if name == "seed" else 2**63):
+        elif value is not None and not 0 <= value < _limit(name):
             raise InputError(f"{name} of stats must be ≥ 0 and < 2^63, got {check.brief(value)}")
     check.choice("method of stats", stats.method, tuple(DENSE))
     return stats

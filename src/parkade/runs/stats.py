@@ -27,6 +27,15 @@ class Stats:
         Why the run ended early; empty if it did not.
     code : str
         Versions of Numba and LLVM, and the processor: they may change the last bits.
+    rested : int
+        Number of tokens at rest at the end of the run: they follow others so closely that they
+        were left out of the steps.
+    first_rest : float or None
+        The time when the first token came to rest; None if none did.
+    woken : int
+        How often a token at rest had to move again.
+    saved : float
+        The share of all steps of single tokens that were left out.
     seed : int or None
         The seed of the noise, if the model has any; the same seed repeats the run.
 
@@ -51,4 +60,8 @@ class Stats:
     sums_reason: str = ""
     stopped: str = ""
     code: str = ""
+    rested: int = 0
+    first_rest: float | None = None
+    woken: int = 0
+    saved: float = 0.0
     seed: int | None = None

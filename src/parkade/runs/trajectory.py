@@ -142,6 +142,5 @@ class Trajectory(Path):
     def to_xarray(self) -> xarray.Dataset:
         """A labelled Dataset: tokens(time, token, coord), the model and the stats in attrs."""
         stats = dataclasses.asdict(self.stats)
-        if self.stats.seed is None:
-            del stats["seed"]  # files of xarray have no None
-        return super().to_xarray().assign_attrs(stats)
+        known = {name: value for name, value in stats.items() if value is not None}
+        return super().to_xarray().assign_attrs(known)  # files of xarray have no None

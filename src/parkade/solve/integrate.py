@@ -99,7 +99,7 @@ def integrate(
             stopped = stopped or pace.judge(steps, stepper.time)
             if hooks.cancelled():
                 raise ParkadeError("cancelled")
-    rejected = stepper.rejected
+    rejected, rest = stepper.rejected, stepper.rest_record()
     name, engine, why = together(steppers.sums, x0.shape[1])
     stats = Stats(
         method=plan.method,
@@ -114,6 +114,10 @@ def integrate(
         sums_reason=why,
         stopped=stopped,
         code=stepper.code,
+        rested=rest.rested,
+        first_rest=rest.first,
+        woken=rest.woken,
+        saved=rest.skipped / (steps * len(x0)),
         seed=problem.seed if problem.noisy else None,
     )
     unstable = unstable_until(plan.pieces or (problem,), x0, stepper.resting())

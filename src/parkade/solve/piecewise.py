@@ -13,7 +13,7 @@ from parkade.base.types import Array
 from parkade.solve.options import Problem
 from parkade.solve.planning.plan import Plan, choose
 from parkade.solve.stepper import Stepper
-from parkade.solve.steps import Steps
+from parkade.solve.steps import RestRecord, Steps
 
 Begin = Callable[[Plan, Problem, Array], Stepper]
 """Creates the stepper of a plan for a problem and its first tokens."""
@@ -31,6 +31,7 @@ class Piecewise:
         self._plan, self._begin = plan, begin
         self._inside = ExitStack()
         self._rejected, self._trusted, self._resting = 0, math.inf, 0
+        self._rested = RestRecord()
         self._number = 0
         self._now = begin(plan, plan.pieces[0], x0)
         self._time, self._x = 0.0, x0
@@ -93,6 +94,7 @@ class Piecewise:
         self.check()
         self._rejected += self._now.rejected
         self._trusted, self._resting = self.trusted_until(), self.resting()
+        self._rested = self.rest_record()
         self._inside.close()
         end = self._now.end()
         del self._now  # free its memory before the next one needs as much
@@ -101,6 +103,10 @@ class Piecewise:
         self._now = self._begin(plan, self._problem, self._x)
         self._now.resume(end)
         self._inside.enter_context(self._now)
+
+    def rest_record(self) -> RestRecord:
+        """How tokens have rested so far, while others moved."""
+        return self._rested.then(self._now.rest_record(), self._problem.start)
 
     def collapse(self) -> str:
         """A sentence that names a token whose motion is undefined; empty if there is none."""

@@ -39,6 +39,7 @@ def simulate(
     radii: ArrayLike | None = None,
     max_steps: int | None = None,
     partial: bool = False,
+    rest: bool = True,
     seed: Seed = None,
     progress: bool = False,
 ) -> Trajectory:
@@ -74,6 +75,9 @@ def simulate(
     partial : bool
         If the run cannot finish, return the part so far instead of raising an error. Then
         ``run.times[-1] < t_end``, and ``run.stats.stopped`` gives the reason.
+    rest : bool
+        Leave tokens out of the steps of the implicit method while they follow another one more
+        closely than a tenth of `tol`; see `run.stats`. With False all tokens take part in all steps.
     seed : int or numpy.random.Generator, optional
         Seed of the noise; by default a new one, which is kept in ``run.stats.seed``. The same seed
         gives the same noise for any `tol` and `times`.
@@ -93,7 +97,9 @@ def simulate(
     True
     """
     tol = default_tol(model) if tol is None else tol
-    options = Options(t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial)
+    options = Options(
+        t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial, rest
+    )
     solver = Solver(model if schedule is None else Scheduled(model, schedule), options)
     x0 = check.tokens(tokens, model.d)
     with bar("simulating", show=progress, remind=True) as report:
@@ -117,6 +123,7 @@ def simulate_many(
     radii: float | Sequence[ArrayLike] | Array | None = None,
     max_steps: int | None = None,
     partial: bool = False,
+    rest: bool = True,
     seed: Seed = None,
     progress: bool = False,
     threads: int | None = None,
@@ -136,7 +143,9 @@ def simulate_many(
     [20, 20, 20]
     """
     tol = default_tol(model) if tol is None else tol
-    options = Options(t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial)
+    options = Options(
+        t_end, times, tol, method, sums, frozen, frozen_weights, max_steps, partial, rest
+    )
     solver = Solver(model if schedule is None else Scheduled(model, schedule), options)
     common = new_seed(seed) if solver.problem.noisy or seed is not None else 0
     starts = [check.tokens(x, model.d, name=f"tokens[{i}]") for i, x in enumerate(tokens)]

@@ -10,7 +10,7 @@ from parkade.base import check
 from parkade.base.types import Array
 from parkade.model.model import Model
 from parkade.model.transformer import Transformer
-from parkade.solve.steps import Steps
+from parkade.solve.steps import RestRecord, Steps
 
 _VANISHING = -7.0  # if steps are too short, a token with a smaller ln r is the cause
 _GONE = -115.0  # ln of a length that counts as 0, relative to the initial one: 1e-50
@@ -62,6 +62,9 @@ class Stepper(Protocol):
 
         The arrays, in the coordinates of the model, are valid until the next call.
         """
+
+    def rest_record(self) -> RestRecord:
+        """How tokens have rested so far, while others moved."""
 
     def collapse(self) -> str:
         """A sentence on why steps became too short; empty if all velocities are defined there."""

@@ -18,6 +18,25 @@ class Resting(NamedTuple):
     longer: Array  # (n,): the length of a token, less that of the token on which it rests
 
 
+class RestRecord(NamedTuple):
+    """How tokens have rested so far."""
+
+    rested: int = 0  # tokens that rest now
+    first: float | None = None  # when the first token came to rest
+    woken: int = 0  # tokens that had to move again
+    skipped: int = 0  # steps of single tokens that were left out
+
+    def then(self, later: RestRecord, start: float) -> RestRecord:
+        """The record of this model and a later one, whose time began at `start`."""
+        first = None if later.first is None else start + later.first
+        return RestRecord(
+            later.rested,
+            first if self.first is None else self.first,
+            self.woken + later.woken,
+            self.skipped + later.skipped,
+        )
+
+
 class Steps(NamedTuple):
     """Steps one after the other; if tokens rest, only of the m tokens that move."""
 

@@ -36,7 +36,7 @@ from parkade.solve.lowering.handover import (
 from parkade.solve.options import Problem
 from parkade.solve.planning.plan import Plan
 from parkade.solve.stepper import vanishing
-from parkade.solve.steps import Steps
+from parkade.solve.steps import RestRecord, Steps
 from parkade.solve.warmup import Kind, warm_up
 
 
@@ -236,6 +236,10 @@ class CompiledStepper(ABC):
         """What is noted of the rounding errors of all tokens."""
         watch: Array = self._work.watch
         return watch if self._rest is None else self._rest.note(self._moving())
+
+    def rest_record(self) -> RestRecord:
+        """How tokens have rested so far, while others moved."""
+        return RestRecord() if self._rest is None else self._rest.record()
 
     def collapse(self) -> str:
         """A sentence that names a token whose motion is undefined; empty if there is none."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from parkade.base.types import Array
 from parkade.engine.steps.clock import PAUSE
 from parkade.engine.steps.rest import CLOSE, find_leaders, set_lags
-from parkade.solve.steps import Resting, Steps
+from parkade.solve.steps import Resting, RestRecord, Steps
 
 _EVERY = 4  # steps between two looks for tokens that may rest, at first
 _SELDOM = 64  # the most steps between two looks
@@ -43,8 +43,8 @@ class Rest:
         self.leader = np.arange(n)
         self.moving = np.arange(n)
         self.resting: Resting | None = None
-        self.since = np.full(n, math.inf)  # when each came to rest
-        self.first, self.woken, self.saved = math.inf, 0, 0
+        self._first: float | None = None
+        self._woken = self._skipped = 0
         self._longer = np.zeros(n)
         self._x, self._noted = x0.copy(), [getattr(work, name) for name in _NOTED]
         self._d, self._tol = d, tol
@@ -58,9 +58,13 @@ class Rest:
         """The number of steps until the next look."""
         return self._left
 
+    def record(self) -> RestRecord:
+        """How tokens have rested so far."""
+        return RestRecord(int(self._resting().sum()), self._first, self._woken, self._skipped)
+
     def count(self, steps: int, *, paused: bool) -> None:
         """Note that steps were taken, and whether they ended since a leader was fast."""
-        self.saved += steps * (len(self.leader) - len(self.moving))
+        self._skipped += steps * (len(self.leader) - len(self.moving))
         self._left = 0 if paused else self._left - steps
 
     def candidates(self, now: Moving) -> NDArray[np.int64] | None:
@@ -95,8 +99,7 @@ class Rest:
         new = np.arange(len(self.leader))
         new[tokens] = onto
         self.leader = new[self.leader]
-        self.since[tokens] = t
-        self.first = min(self.first, t)
+        self._first = t if self._first is None else self._first
         return bool(len(rows))
 
     def must_audit(self, t: float, speed: float) -> bool:
@@ -137,8 +140,8 @@ class Rest:
         growth[woken], leads[woken] = 0.0, False
         place[woken] = whole.x[woken, : self._d]
         watch[woken] = watch[self.moving[np.searchsorted(self.moving, woken) - 1]]
-        self.leader[woken], self.since[woken], self._longer[woken] = woken, math.inf, 0.0
-        self.woken += len(woken)
+        self.leader[woken], self._longer[woken] = woken, 0.0
+        self._woken += len(woken)
         return True
 
     def whole(self, x: Array) -> Array:

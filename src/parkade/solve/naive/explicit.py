@@ -22,7 +22,7 @@ from parkade.solve.lowering.handover import resting, take_over, take_over_watch
 from parkade.solve.naive.kinks import kink_error, kinked_part, lost_forces
 from parkade.solve.options import Problem
 from parkade.solve.stepper import broken, undefined, vanishing
-from parkade.solve.steps import Steps
+from parkade.solve.steps import RestRecord, Steps
 
 REACH = 4.0
 """How far the fastest token may move in the first step, in units of 1/sharpness."""
@@ -72,6 +72,10 @@ class Naive:
     def rejected(self) -> int:
         """The number of rejected steps."""
         return self._rejected
+
+    def rest_record(self) -> RestRecord:
+        """An empty record: all tokens take part in all steps."""
+        return RestRecord()
 
     def collapse(self) -> str:
         """A sentence that names a token whose motion is undefined; empty if there is none."""
