@@ -16,7 +16,7 @@ from numba import carray, typeof, types
 from numerics.eigenvalues import eigenvalues
 from runs.pieces import EARLIER_MODEL, RoundingWatch, in_time, resume, start_clock, watch_of
 from runs.room import ROOM
-from slots import TABLE, count, floats, reader, write
+from slots import TABLE, count, floats, integers, reader, write
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
@@ -100,6 +100,8 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
             accuracy=0.0,
             floor=0.0,
             stretch=0.0,
+            leaders=np.empty(0, np.int64),
+            followers=_EXAMPLE.table,
         ),
         _EXAMPLE.tokens,
         engine.workspace(1, d, causal=kind != "full", stores=not harmonic),
@@ -126,6 +128,8 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
             accuracy,
             floor,
             stretch,
+            integers((0,)),  # in pages no token rests
+            floats((0, 0)),
         )
         steps = Steps(
             floats((inputs.room,)),
@@ -186,6 +190,8 @@ def _excess(system: System, dims: Dims, x: Array, checked: int) -> float:
         system.accuracy,
         system.floor,
         system.stretch,
+        system.leaders,
+        system.followers,
     )
     whole(system, dims, x, fast)
     worst = 0.0

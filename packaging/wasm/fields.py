@@ -169,6 +169,7 @@ _FIELD = Field(
     floor=0.0,
     stretch=0.0,
     table=None,
+    followers=np.empty((1, 1, 1)),
 )
 _EXAMPLE = FieldInput(_TWO, _ONE, 1, _FIELD)
 _NOISY = NoisyFieldInput(_TWO, _ONE, 1, _FIELD, EXAMPLE_NOISE, _ONE, 0.0)

@@ -85,6 +85,7 @@ def _implicit(field: Field, n: int, columns: int) -> FieldWork:
         slope=floats((n, columns)),
         whole=None,
         inverses=floats((n, size, -(-size // WIDTH) * WIDTH)),
+        limits=floats((n,)),
     )
 
 
@@ -142,6 +143,7 @@ FIELD_WORK: dict[str, Any] = {
         slope=_TWO,
         whole=None,
         inverses=_THREE,
+        limits=_ONE,
     ),
     "splitting": splitting.SplittingWork(_ONE, EXAMPLE_NOISE, _ONE, _ONE, *(_TWO,) * 5),
 }

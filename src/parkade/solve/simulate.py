@@ -76,8 +76,8 @@ def simulate(
         If the run cannot finish, return the part so far instead of raising an error. Then
         ``run.times[-1] < t_end``, and ``run.stats.stopped`` gives the reason.
     rest : bool
-        Leave tokens out of the steps of the implicit method while they follow another one more
-        closely than a tenth of `tol`; see `run.stats`. With False all tokens take part in all steps.
+        Leave tokens out of the steps of the implicit method while they follow another one within
+        a tenth of `tol`; see `run.stats`. With False all tokens take part in all steps.
     seed : int or numpy.random.Generator, optional
         Seed of the noise; by default a new one, which is kept in ``run.stats.seed``. The same seed
         gives the same noise for any `tol` and `times`.

@@ -95,7 +95,8 @@ class Steps(NamedTuple):
 
     def state(self, i: int, d: int) -> Array:
         """The state of all n tokens at the end of step i."""
-        return self.only(i % len(self.times)).without_dense().of_all(d).tokens[0]
+        whole: Array = self.only(i % len(self.times)).without_dense().of_all(d).tokens[0]
+        return whole
 
 
 def _owned(array: Array) -> Array:

@@ -14,13 +14,11 @@ REJECTED = 4  # number of steps
 DRIFT = 5  # how far rounding may have moved the tokens since the model did; see `trust`
 TRUSTED = 6  # when what rounding may have done exceeds tol; infinite as long as it does not
 STARTED = 7  # whether the run has begun
-PAUSE = 8  # the speed of a token that leads at which a call ends; see `rest`
-_SIZE = 9
+_SIZE = 8
 
 
 def new_clock() -> Array:
     """A clock at time 0. If its step is not set before a run begins, the integrator sets it."""
     clock = np.zeros(_SIZE)
     clock[TRUSTED] = np.inf
-    clock[PAUSE] = np.inf
     return clock

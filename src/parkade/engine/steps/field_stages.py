@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import SUMS, njit
@@ -47,7 +46,7 @@ class FieldWork(NamedTuple):
     slope: Array  # (n, columns)
     whole: Any  # None
     inverses: Array  # (n, columns - 1, padded columns - 1)
-    leads: NDArray[np.bool_]  # (n,)
+    limits: Array  # (n,)
 
 
 def workspace(field: Field, n: int, columns: int) -> FieldWork:
@@ -66,7 +65,7 @@ def workspace(field: Field, n: int, columns: int) -> FieldWork:
         slope=np.empty((n, columns)),
         whole=None,
         inverses=np.empty((n, size, -(-size // WIDTH) * WIDTH)),
-        leads=np.zeros(n, dtype=np.bool_),
+        limits=np.zeros(n),
     )
 
 

@@ -126,13 +126,13 @@ def set_lags(
 
 
 @njit()
-def fastest(leads: NDArray[np.bool_], velocity: Array, d: int) -> float:
-    """The speed of the fastest token that leads."""
-    top = 0.0
-    for k in range(leads.size):
-        if leads[k]:
+def too_fast(limits: Array, velocity: Array, d: int) -> bool:
+    """Whether a token is faster than its limit, if it has one."""
+    for k in range(limits.size):
+        if limits[k] > 0.0:
             square = 0.0
             for c in range(d):
                 square += velocity[k, c] * velocity[k, c]
-            top = max(top, square)
-    return float(np.sqrt(top))
+            if square > limits[k] * limits[k]:
+                return True
+    return False

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
-from numpy.typing import NDArray
 
 from parkade.base import check
 from parkade.base.types import Array
@@ -64,7 +63,7 @@ class ImplicitWork(NamedTuple):
     slope: Array  # (n, d)
     whole: Any  # a Whole for full attention; None under the causal mask
     inverses: Array  # (n, d-1, padded d-1): of the blocks of causal attention
-    leads: NDArray[np.bool_]  # (n,): tokens whose speed is watched; see `rest`
+    limits: Array  # (n,): the speed at which a call ends; 0 if there is none; see `rest`
 
 
 def workspace_bytes(n: int, d: int, *, causal: bool, stores: bool = True) -> float:
@@ -95,7 +94,7 @@ def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> ImplicitW
         slope=np.empty((n, d)),
         whole=None if causal else _whole(n * size),
         inverses=np.empty((n if causal else 0, size, -(-size // WIDTH) * WIDTH)),
-        leads=np.zeros(n, dtype=np.bool_),
+        limits=np.zeros(n),
     )
 
 

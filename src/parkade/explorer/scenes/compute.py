@@ -42,7 +42,9 @@ def solver_within(limits: Limits, settings: Settings) -> Solver:
     """The solver of a run and its plan; raises if the run would take too many steps."""
     held = settings.held
     frozen = settings.start[held] if len(held) else None
-    solver = Solver(settings.model, Options(settings.T, tol=tol_of(settings.model), frozen=frozen))
+    # Pages compute by themselves without letting tokens rest, and show the same.
+    options = Options(settings.T, tol=tol_of(settings.model), frozen=frozen, rest=False)
+    solver = Solver(settings.model, options)
     limits.foresee(settings, solver.plan(settings.n - len(held)))
     return solver
 

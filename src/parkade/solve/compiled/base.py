@@ -20,7 +20,6 @@ from parkade.engine.steps import clock
 from parkade.engine.steps.integrator import Goal, Integrator
 from parkade.engine.steps.integrator import Steps as Room
 from parkade.engine.steps.methods import METHODS
-from parkade.engine.steps.rest import fastest
 from parkade.engine.steps.stages import BLOCK
 from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.vectors import frobenius, noise_speed
@@ -203,22 +202,21 @@ class CompiledStepper(ABC):
         leader, changed = rest.candidates(now), False
         if leader is not None:
             self._linearize(self._system, now)
-            changed = rest.settle(self._moving(), leader, t)
-        speed = fastest(now.work.leads, now.work.lin.velocity, self._problem.model.d)
-        if rest.must_audit(t, speed):
+            now = self._moving()
+            changed = rest.settle(now, leader, t)
+        if rest.must_audit(now, t):
             system, work = self._whole
-            state = self._state()
-            whole = Moving(state, work, np.empty(0))
+            whole = Moving(self._state(), work, np.empty(0))
             self._linearize(system, whole)
             step = float(self._work.clock[clock.STEP])
-            changed |= rest.audit(whole._replace(scales=self._scales(work)), t, speed, step)
+            changed |= rest.audit(now, whole._replace(scales=self._scales(work)), t, step)
         if changed:
             rest.rearrange(now)
-            kept = self._work.clock
-            self._system, work = self._part(rest)
-            self._work, self._x = rest.hand_over(work._replace(clock=kept))
+            system, work = self._part(rest)
+            work = work._replace(clock=self._work.clock)
+            self._system, (self._work, self._x) = system, rest.hand_over(work)
             self._room = self._new_room()
-        rest.arm(self._work.clock)
+        rest.arm(self._work)
 
     def _moving(self) -> Moving:
         return Moving(self._x, self._work, self._scales(self._work))

@@ -30,6 +30,8 @@ CHECKED = 8
 class HeadStepper(CompiledStepper):
     """Runs one plain head, with direct or harmonic sums."""
 
+    _rates = np.empty(0)
+
     def _set_up(self, n: int, columns: int) -> tuple[System, Work, Dims]:
         model, fixed, sums = self._problem.model, self._problem.fixed, self._plan.sums
         system = prepare(
@@ -62,8 +64,11 @@ class HeadStepper(CompiledStepper):
         return system, work
 
     def _scales(self, work: Any) -> Array:
-        value = self._system.value
-        return np.full(len(work.growth), frobenius(value) / math.sqrt(len(value)))
+        if len(self._rates) < len(work.growth):
+            value = self._system.value
+            rate = frobenius(value) / math.sqrt(len(value))
+            self._rates = np.full(len(work.growth), rate)
+        return self._rates[: len(work.growth)]
 
     @property
     def _uses_blas(self) -> bool:

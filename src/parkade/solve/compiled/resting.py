@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.base.types import Array
-from parkade.engine.steps.clock import PAUSE
 from parkade.engine.steps.rest import CLOSE, find_leaders, set_lags
 from parkade.solve.steps import Resting, RestRecord, Steps
 
@@ -19,7 +18,7 @@ _LONG = 1000.0  # factor of time between two audits
 _LEAST = 0.05  # the smallest share of moving tokens that come to rest together
 _NEAR = 0.3  # tokens that follow a leader are nearer than this, in units of 1/√(β|KᵀQ|)
 
-_NOTED = ("growth", "place", "watch", "leads")  # what is known of each token between steps
+_NOTED = ("growth", "place", "watch")  # what is known of each token between steps
 
 
 class Moving(NamedTuple):
@@ -51,7 +50,10 @@ class Rest:
         self._near = min(1.0, _NEAR / math.sqrt(max(sharpness, 1e-300))) ** 2
         self._every = self._left = _EVERY
         self._disturbed = math.nan  # since when a resting token would move
-        self._audited_by, self._speed, self._factor = 0.0, math.inf, math.inf
+        self._audited_by = 0.0
+        self._leads = np.zeros(n, dtype=np.bool_)
+        self._speeds = np.full(n, math.inf)  # of leaders, the least since the last audit
+        self._factor = math.inf  # by which they may grow until the next one
 
     @property
     def left(self) -> int:
@@ -74,7 +76,9 @@ class Rest:
         """
         leader = np.empty(len(now.x), dtype=np.int64)
         close = CLOSE * self._tol
-        count = find_leaders(now.x, self._d, self._near, close**2, now.work.leads, leader)
+        leads = np.empty(len(now.x), dtype=np.bool_)
+        count = find_leaders(now.x, self._d, self._near, close**2, leads, leader)
+        self._leads[self.moving] = leads
         seldom = count == 0 and math.isnan(self._disturbed)
         self._every = min(2 * self._every, _SELDOM) if seldom else _EVERY
         self._left = self._every
@@ -102,42 +106,54 @@ class Rest:
         self._first = t if self._first is None else self._first
         return bool(len(rows))
 
-    def must_audit(self, t: float, speed: float) -> bool:
-        """Whether resting tokens must be looked at, where leaders have at most this speed."""
+    def must_audit(self, now: Moving, t: float) -> bool:
+        """Whether resting tokens may have to move: leaders are faster, or much time has passed."""
+        # A slower leader moves nobody by more than `CLOSE` tol, whatever its followers weigh.
+        self._least = CLOSE * self._tol * float(now.scales.min()) / (2 * len(self.leader))
+        speeds = self._speeds_of_leaders(now)
+        self._speeds = np.minimum(self._speeds, speeds)
         if len(self.moving) == len(self.leader):
             return False
-        self._speed = min(self._speed, max(speed, 1e-300))
         late = t - self._disturbed > self._tol * t  # False while nothing is disturbed
-        return late or t >= self._audited_by or speed >= self._limit
+        fast = speeds[self._leads] >= self._limits()[self._leads]
+        return late or t >= self._audited_by or bool(fast.any())
 
-    @property
-    def _limit(self) -> float:
-        """The speed of leaders from which on a resting token may have to move."""
-        return self._speed * self._factor
+    def _speeds_of_leaders(self, now: Moving) -> Array:
+        """The speeds of the tokens that lead, and infinity for the others."""
+        speeds = np.full(len(self.leader), math.inf)
+        velocity = now.work.lin.velocity[:, : self._d]
+        speeds[self.moving] = np.maximum(1e-300, np.linalg.norm(velocity, axis=1))
+        speeds[~self._leads] = math.inf
+        return speeds
 
-    def audit(self, whole: Moving, t: float, speed: float, step: float) -> bool:
-        """Wake the tokens that would move, by velocities of all tokens; returns whether any does."""
+    def _limits(self) -> Array:
+        """The speeds of leaders from which on a resting token may have to move."""
+        limits: Array = np.maximum(self._factor * self._speeds, self._least)
+        return limits
+
+    def audit(self, now: Moving, whole: Moving, t: float, step: float) -> bool:
+        """Wake tokens that would move, by the velocities of all; returns whether any does."""
         lag = self._lags(whole, self.leader)
         resting = self._resting()
         over = resting & ~(lag <= 2 * CLOSE * self._tol)
         self._audited_by = max(_LONG * t, 1.0)
-        self._speed = max(speed, 1e-300)
+        self._speeds = self._speeds_of_leaders(now)
         if not over.any():
             self._disturbed = math.nan
             worst = float(lag[resting].max(initial=0.0))
             self._factor = max(2.0, CLOSE * self._tol / max(worst, 1e-300))
             return False
-        self._factor = math.inf
+        self._left = _EVERY
         if math.isnan(self._disturbed):
             self._disturbed = t
         if t + step - self._disturbed <= self._tol * t:
-            self._left = _EVERY
+            self._factor = math.inf
             return False
-        self._disturbed = math.nan
+        self._disturbed, self._factor = math.nan, 2.0
         woken = np.flatnonzero(over)
         self._x[woken] = whole.x[woken]
-        growth, place, watch, leads = self._noted
-        growth[woken], leads[woken] = 0.0, False
+        growth, place, watch = self._noted
+        growth[woken], self._leads[woken] = 0.0, False
         place[woken] = whole.x[woken, : self._d]
         watch[woken] = watch[self.moving[np.searchsorted(self.moving, woken) - 1]]
         self.leader[woken], self._longer[woken] = woken, 0.0
@@ -164,16 +180,19 @@ class Rest:
             mine = getattr(now.work, name)
             if noted is not mine:
                 noted[self.moving] = mine
-        return self._noted[_NOTED.index("watch")]
+        watch: Array = self._noted[_NOTED.index("watch")]
+        return watch
 
     def hand_over(self, work: Any) -> tuple[Any, Array]:
         """The workspace and the state of the tokens that move now, as far as they are known."""
         known = {name: noted[self.moving] for name, noted in zip(_NOTED, self._noted, strict=True)}
         return work._replace(**known), self._x[self.moving]
 
-    def arm(self, clock: Array) -> None:
+    def arm(self, work: Any) -> None:
         """Let steps end where leaders become so fast that resting tokens may have to move."""
-        clock[PAUSE] = self._limit if len(self.moving) < len(self.leader) else math.inf
+        leads = self._leads[self.moving]
+        limits = np.where(leads, self._limits()[self.moving], 0.0)
+        work.limits[:] = limits if len(self.moving) < len(self.leader) else 0.0
 
     def _resting(self) -> NDArray[np.bool_]:
         """Whether each token rests."""

@@ -253,6 +253,7 @@ export class FieldPlanner extends Planner {
           accuracy: 0,
           floor,
           stretch,
+          followers: { shape: [0, 0, 0], values: new Float64Array(0) },
         },
       },
     };
