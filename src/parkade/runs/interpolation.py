@@ -11,6 +11,9 @@ from parkade.base.types import Array
 DENSE = {"explicit": 3, "implicit": 2, "splitting": 0}
 """The size p of dense output by method, copied here because engines are slow to import."""
 
+METHOD = {size: method for method, size in DENSE.items()}
+"""The method by the size of its dense output."""
+
 
 def interpolate(
     method: str,

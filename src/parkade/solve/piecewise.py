@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,9 @@ class Piecewise:
         self._rejected, self._trusted, self._resting = 0, math.inf, 0
         self._rested = RestRecord()
         self._number = 0
-        self._now = begin(plan, plan.pieces[0], x0)
+        method = plan.pieces[0].options.method
+        first = plan if method == "auto" else replace(plan, method=method)
+        self._now = begin(first, plan.pieces[0], x0)
         self._time, self._x = 0.0, x0
         self.stages, self.dense = self._now.stages, self._now.dense
 

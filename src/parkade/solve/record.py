@@ -8,7 +8,7 @@ import numpy as np
 
 from parkade.base import check
 from parkade.base.types import Array
-from parkade.runs.interpolation import between, interpolate
+from parkade.runs.interpolation import METHOD, between, interpolate
 from parkade.solve.steps import Steps
 
 Record = tuple[Array, Array, Array | None]
@@ -25,14 +25,14 @@ class Recorder(Protocol):
         """The steps recorded so far."""
 
 
-def recorder(times: Any, x0: Array, method: str, d: int) -> Recorder:
+def recorder(times: Any, x0: Array, d: int) -> Recorder:
     """The recorder for `times`: an array, "steps" or "final".
 
     `x0` is the first state: tokens in dimension d, and possibly their ln r in one more column.
     """
     if isinstance(times, str):
         return _EveryStep(x0, d) if times == "steps" else _Final(d)
-    return _Times(times, x0, method, d)
+    return _Times(times, x0, d)
 
 
 class _Final:
@@ -77,12 +77,12 @@ class _EveryStep:
 
 
 class _Times:
-    def __init__(self, times: Array, x0: Array, method: str, d: int) -> None:
+    def __init__(self, times: Array, x0: Array, d: int) -> None:
         size = float(len(times)) * x0.nbytes
         check.fits_in_memory(
             size, f"saving {len(times)} times of {len(x0)} tokens", "save fewer times"
         )
-        self._times, self._method, self._d = times, method, d
+        self._times, self._d = times, d
         self._tokens = np.empty((len(times), *x0.shape))
         self._next = int(np.searchsorted(times, 0.0, side="right"))
         self._tokens[: self._next] = x0
@@ -112,11 +112,12 @@ class _Times:
         """Set `out` to the state at time t inside a step: tokens, and possibly their ln r."""
         d = self._d
         directions = ends[0][:, :d], ends[1][:, :d]
-        interpolate(self._method, t, times, directions, dense[:, :, :d], out[:, :d])
+        method = METHOD[len(dense)]
+        interpolate(method, t, times, directions, dense[:, :, :d], out[:, :d])
         if out.shape[1] > d:
             theta = (t - times[0]) / (times[1] - times[0])
             logs = ends[0][:, d], ends[1][:, d]
-            out[:, d] = between(self._method, theta, *logs, dense[:, :, d])
+            out[:, d] = between(method, theta, *logs, dense[:, :, d])
 
     def result(self) -> Record:
         if self._next == len(self._times):

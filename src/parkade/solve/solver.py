@@ -104,7 +104,7 @@ class Solver:
             plan = dataclasses.replace(plan, pieces=pieces)
 
         times, d = self.options.times, self.model.d
-        recording = hooks.keep() if hooks.keep else recorder(times, x0, plan.method, d)
+        recording = hooks.keep() if hooks.keep else recorder(times, x0, d)
         if may_break(problem, x0):
             twins = Twins(plan, problem, x0)
             stats, trusted_until = integrate(plan, problem, x0, twins.beside(recording), hooks)

@@ -135,7 +135,7 @@ class Twins:
         return float(self._times[max(0, apart[0] - 1)]) if apart.size else np.inf
 
     def _recorder(self, start: Array) -> Recorder:
-        return recorder(self._times, start, self._plan.method, self._problem.model.d)
+        return recorder(self._times, start, self._problem.model.d)
 
     def _states(self, path: Recorder) -> Array:
         """The tokens of a run at those times of comparison that it has reached."""

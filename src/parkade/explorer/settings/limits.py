@@ -138,7 +138,7 @@ class LimitedRecorder:
         """Forget all steps; the clock goes on if the run starts again."""
         from parkade.solve.record import recorder
 
-        self._keep: Recorder = recorder("steps", self._x0, "", self._x0.shape[1])
+        self._keep: Recorder = recorder("steps", self._x0, self._x0.shape[1])
         self._steps = 0
         self._bytes = 0.0
         return self

@@ -78,7 +78,7 @@ def choose(problem: Problem, n: int) -> Plan:
     if stores and problem.options.method == "auto" and not _can_store(model, n):
         method, reason = "explicit", "too many tokens to store their weights"
         frame = _frame(problem, kernel, long=False)
-    return Plan(kernel, method, reason, sums, frame)
+    return _gathering(Plan(kernel, method, reason, sums, frame), problem, n)
 
 
 def with_direct_sums(plan: Plan, reason: str) -> Plan:
@@ -97,6 +97,28 @@ def can_be_implicit(model: Model, n: int) -> bool:
         return all(can_be_implicit(one, n) for one in model.models)
     covered = kernel_head(model) is not None or not field_obstacle(model, np.empty(0))
     return (covered and model.triangular) or n * (model.d - 1) <= WHOLE
+
+
+def _gathering(plan: Plan, problem: Problem, n: int) -> Plan:
+    """The plan of a long run, with explicit steps while very many tokens gather.
+
+    Not if every step is saved: dense output needs one integrator.
+    """
+    options, frame = problem.options, plan.frame
+    until = rules.GATHERING / max(problem.model.rate, 1e-300)
+    if plan.method != "implicit" or plan.sums.name != "harmonic" or n < rules.VERY_MANY:
+        return plan
+    steady = frame.attracts and not (frame.spin.any() or frame.turning or frame.drifts)
+    every = isinstance(options.times, str) and options.times == "steps"
+    if options.method != "auto" or not options.rest or not steady or every:
+        return plan
+    if options.t_end <= 2 * until:
+        return plan
+    first = replace(options, method="explicit", times="final", t_end=until)
+    then = replace(options, method="implicit", times="final", t_end=options.t_end - until)
+    pieces = replace(problem, options=first), replace(problem, options=then, start=until)
+    reason = f"{plan.reason}, explicit while tokens gather"
+    return replace(plan, reason=reason, pieces=pieces, ends=(until, options.t_end))
 
 
 def _kernel(problem: Problem) -> Kernel:

@@ -11,6 +11,15 @@ from typing import Literal
 SHORT = 300.0
 """Up to about this value of t_end·|V| explicit steps are cheaper, whatever the model."""
 
+GATHERING = 60.0
+"""Very many tokens gather in clusters until about this t·|V|, in explicit steps.
+
+Later their steps would be limited by relaxation.
+"""
+
+VERY_MANY = 5000
+"""The least number of tokens that gather in explicit steps, which take less than half as long."""
+
 WHOLE = 400
 """The largest n·(d−1) for an implicit step that couples all tokens."""
 
