@@ -22,7 +22,7 @@ from parkade.solve.planning.sums import together
 from parkade.solve.record import Recorder
 from parkade.solve.stepper import broken, has_vanished, undefined
 from parkade.solve.steppers import Steppers
-from parkade.solve.steps import Steps
+from parkade.solve.steps import TakenSteps
 
 _CHUNK_SECONDS = 0.05
 _CHUNK_STEPS = 256
@@ -30,7 +30,7 @@ _FEW_STEPS = 16  # in the first chunk
 _CHUNK_BYTES = 2**26
 
 CHECK_STEPS = 256
-"""Steps between two checks of harmonic sums."""
+"""TakenSteps between two checks of harmonic sums."""
 
 
 def integrate(
@@ -124,7 +124,7 @@ def integrate(
     return stats, min(stepper.trusted_until(), unstable)
 
 
-def _finite(model: Model, taken: Steps) -> tuple[Steps | None, str]:
+def _finite(model: Model, taken: TakenSteps) -> tuple[TakenSteps | None, str]:
     """The steps before the first number that is not finite, and a sentence about it, if any.
 
     No step is recorded without this check, whatever the model and the stepper are. A number that is

@@ -14,7 +14,7 @@ from parkade.base.types import Array
 from parkade.solve.options import Problem
 from parkade.solve.planning.plan import Plan, choose
 from parkade.solve.stepper import Stepper
-from parkade.solve.steps import RestRecord, Steps
+from parkade.solve.steps import RestRecord, TakenSteps
 
 Begin = Callable[[Plan, Problem, Array], Stepper]
 """Creates the stepper of a plan for a problem and its first tokens."""
@@ -78,15 +78,16 @@ class Piecewise:
     def resume(self, end: object) -> None:
         """Do nothing: no model precedes the first one."""
 
-    def advance(self, most: int) -> Steps | None:
+    def advance(self, most: int) -> TakenSteps | None:
         """Take at most `most` steps with one model; begin the next one first if it is time."""
-        if self._time >= self.span[1]:
+        if self._now.time >= self._problem.options.t_end:
             self._begin_next()
         taken = self._now.advance(most)
         if taken is None:
             return None
         start, end = self.span
-        times = np.minimum(start + taken.times, end)
+        # Rounded, a time before the end may be the end, which only the last step reaches.
+        times = np.minimum(start + taken.times, np.nextafter(end, start))
         if self._now.time >= self._problem.options.t_end:
             times[-1] = end
         self._time = float(times[-1])

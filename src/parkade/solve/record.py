@@ -9,7 +9,7 @@ import numpy as np
 from parkade.base import check
 from parkade.base.types import Array
 from parkade.runs.interpolation import METHOD, between, interpolate
-from parkade.solve.steps import Steps
+from parkade.solve.steps import TakenSteps
 
 Record = tuple[Array, Array, Array | None]
 """What was recorded: times (T,), tokens (T, n, d), and dense output (T-1, p, n, d) or None."""
@@ -18,7 +18,7 @@ Record = tuple[Array, Array, Array | None]
 class Recorder(Protocol):
     """Receives chunks of steps and stores the requested part."""
 
-    def add(self, steps: Steps) -> None:
+    def add(self, steps: TakenSteps) -> None:
         """Add some steps, in order."""
 
     def result(self) -> Record:
@@ -39,7 +39,7 @@ class _Final:
     def __init__(self, d: int) -> None:
         self._d = d
 
-    def add(self, steps: Steps) -> None:
+    def add(self, steps: TakenSteps) -> None:
         self._last = steps.only(len(steps.times) - 1).without_dense().copied()
 
     def result(self) -> Record:
@@ -48,11 +48,11 @@ class _Final:
 
 class _EveryStep:
     def __init__(self, x0: Array, d: int) -> None:
-        self._chunks: list[Steps] = []
+        self._chunks: list[TakenSteps] = []
         self._x0, self._d = x0, d
         self._size = 0
 
-    def add(self, steps: Steps) -> None:
+    def add(self, steps: TakenSteps) -> None:
         grown = len(steps.times) * self._x0.nbytes * (1 + steps.dense.shape[1])
         self._size += grown
         # Joining the chunks at the end takes as much memory again.
@@ -86,9 +86,9 @@ class _Times:
         self._tokens = np.empty((len(times), *x0.shape))
         self._next = int(np.searchsorted(times, 0.0, side="right"))
         self._tokens[: self._next] = x0
-        self._before = Steps(np.zeros(1), x0[None], np.empty((1, 0, *x0.shape)))
+        self._before = TakenSteps(np.zeros(1), x0[None], np.empty((1, 0, *x0.shape)))
 
-    def add(self, steps: Steps) -> None:
+    def add(self, steps: TakenSteps) -> None:
         times = steps.times
         stop = int(np.searchsorted(self._times, times[-1], side="right"))
         wanted = self._times[self._next : stop]

@@ -10,7 +10,7 @@ from parkade.base import check
 from parkade.base.types import Array
 from parkade.model.model import Model
 from parkade.model.transformer import Transformer
-from parkade.solve.steps import RestRecord, Steps
+from parkade.solve.steps import RestRecord, TakenSteps
 
 _VANISHING = -7.0  # if steps are too short, a token with a smaller ln r is the cause
 _GONE = -115.0  # ln of a length that counts as 0, relative to the initial one: 1e-50
@@ -57,7 +57,7 @@ class Stepper(Protocol):
     def resume(self, end: object) -> None:
         """Continue from the `end` of the previous stepper, which is the start of this one."""
 
-    def advance(self, most: int) -> Steps | None:
+    def advance(self, most: int) -> TakenSteps | None:
         """Take at most this many steps, at least one; None if they became too short.
 
         The arrays, in the coordinates of the model, are valid until the next call.

@@ -1,4 +1,4 @@
-"""`Steps`: some steps of a run, and the tokens that rest on others meanwhile."""
+"""`TakenSteps`: some steps of a run, and the tokens that rest on others meanwhile."""
 
 from __future__ import annotations
 
@@ -37,38 +37,38 @@ class RestRecord(NamedTuple):
         )
 
 
-class Steps(NamedTuple):
-    """Steps one after the other; if tokens rest, only of the m tokens that move."""
+class TakenSteps(NamedTuple):
+    """TakenSteps one after the other; if tokens rest, only of the m tokens that move."""
 
     times: Array  # (s,): when they end
     tokens: Array  # (s, m, columns): states at their ends
     dense: Array  # (s, p, m, columns): dense output
     resting: Resting | None = None
 
-    def until(self, count: int) -> Steps:
+    def until(self, count: int) -> TakenSteps:
         """The first steps, `count` of them."""
         return self._replace(
             times=self.times[:count], tokens=self.tokens[:count], dense=self.dense[:count]
         )
 
-    def only(self, i: int) -> Steps:
-        """Step number i."""
+    def only(self, i: int) -> TakenSteps:
+        """Only step number i of these."""
         part = slice(i, i + 1)
         return self._replace(
             times=self.times[part], tokens=self.tokens[part], dense=self.dense[part]
         )
 
-    def without_dense(self) -> Steps:
+    def without_dense(self) -> TakenSteps:
         """The steps without dense output."""
         return self._replace(dense=np.empty((len(self.times), 0, *self.tokens.shape[1:])))
 
-    def copied(self) -> Steps:
+    def copied(self) -> TakenSteps:
         """The steps in memory of their own."""
         return self._replace(
             times=self.times.copy(), tokens=_owned(self.tokens), dense=_owned(self.dense)
         )
 
-    def of_all(self, d: int) -> Steps:
+    def of_all(self, d: int) -> TakenSteps:
         """The steps of all n tokens in dimension d."""
         if self.resting is None:
             return self
@@ -76,7 +76,7 @@ class Steps(NamedTuple):
         count, slopes, _, columns = self.dense.shape
         whole = np.empty((count, n, columns)), np.empty((count, slopes, n, columns))
         self.write(d, *whole)
-        return Steps(self.times, *whole)
+        return TakenSteps(self.times, *whole)
 
     def write(self, d: int, tokens: Array, dense: Array) -> None:
         """Write the states and the dense output of all n tokens in dimension d to these arrays."""

@@ -25,7 +25,7 @@ from parkade.solve.naive.explicit import Naive
 from parkade.solve.options import Hooks, Problem
 from parkade.solve.planning.plan import Plan
 from parkade.solve.record import Record, Recorder, recorder
-from parkade.solve.steps import Steps
+from parkade.solve.steps import TakenSteps
 
 _MOST = 256  # entries of a state; larger starts are not checked for symmetry
 _EQUAL = 1e-13  # what counts as 0
@@ -150,7 +150,7 @@ class _Both:
     def __init__(self, *recorders: Recorder) -> None:
         self._recorders = recorders
 
-    def add(self, steps: Steps) -> None:
+    def add(self, steps: TakenSteps) -> None:
         for each in self._recorders:
             each.add(steps)
 

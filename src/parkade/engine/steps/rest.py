@@ -37,11 +37,11 @@ def find_leaders(
     is within `close`, or to the token itself. Distances are squares of chords. Returns the number
     of tokens that have a leader.
     """
-    found, count, followers = np.empty(MOST, dtype=np.int64), 0, 0
+    leaders, count, followers = np.empty(MOST, dtype=np.int64), 0, 0
     for k in range(x.shape[0]):
         leads[k], leader[k] = count < MOST, k
         for i in range(count):
-            j, square = found[i], 0.0
+            j, square = leaders[i], 0.0
             for c in range(d):
                 square += (x[k, c] - x[j, c]) ** 2
             if square <= near:
@@ -51,7 +51,7 @@ def find_leaders(
                     followers += 1
                     break
         if leads[k]:
-            found[count] = k
+            leaders[count] = k
             count += 1
     return followers
 

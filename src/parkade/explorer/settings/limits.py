@@ -19,7 +19,7 @@ from parkade.model.transformer import Transformer
 if TYPE_CHECKING:
     from parkade.solve.planning.plan import Plan
     from parkade.solve.record import Record, Recorder
-    from parkade.solve.steps import Steps
+    from parkade.solve.steps import TakenSteps
 
 TOL = 1e-6
 TOO_FAR = (
@@ -59,7 +59,7 @@ class Limits:
     Attributes
     ----------
     token_steps : float
-        Steps of single tokens, n·steps: a bound on what is stored, and on what is analysed.
+        TakenSteps of single tokens, n·steps: a bound on what is stored, and on what is analysed.
     seconds : float
         Of CPU time, from the first step on, without compiling: other runs do not count.
     memory : float
@@ -152,7 +152,7 @@ class LimitedRecorder:
         if now - self._begun > self._limits.seconds:
             raise self._stopped("seconds", self._limits.seconds)
 
-    def add(self, steps: Steps) -> None:
+    def add(self, steps: TakenSteps) -> None:
         """Store some steps, or raise if there are too many of them."""
         self._steps += len(steps.times)
         each = self._x0.nbytes * (1 + steps.dense.shape[1])

@@ -35,7 +35,7 @@ from parkade.solve.lowering.handover import (
 from parkade.solve.options import Problem
 from parkade.solve.planning.plan import Plan
 from parkade.solve.stepper import vanishing
-from parkade.solve.steps import RestRecord, Steps
+from parkade.solve.steps import RestRecord, TakenSteps
 from parkade.solve.warmup import Kind, warm_up
 
 
@@ -160,7 +160,7 @@ class CompiledStepper(ABC):
         change = float(np.linalg.norm(ours.query - theirs.query, 2)) / LOG2E
         return first_step(float(end.clock[clock.STEP]), change, frobenius(ours.value))
 
-    def advance(self, most: int) -> Steps | None:
+    def advance(self, most: int) -> TakenSteps | None:
         """Take at most `most` steps; None if they became too short."""
         if self._rest is None:
             return self._take(most)
@@ -177,7 +177,7 @@ class CompiledStepper(ABC):
             if count:
                 return steps
 
-    def _take(self, most: int) -> Steps | None:
+    def _take(self, most: int) -> TakenSteps | None:
         """Take at most `most` steps of the tokens that move."""
         if most > len(self._room.times):
             self._room = Room(*(np.empty((most, *part.shape[1:])) for part in self._room))
@@ -190,7 +190,7 @@ class CompiledStepper(ABC):
         times, tokens, dense = (part[:count] for part in room)
         times -= self._origin
         resting = None if self._rest is None else self._rest.resting
-        return Steps(times, self._leave(tokens), self._leave(dense), resting)
+        return TakenSteps(times, self._leave(tokens), self._leave(dense), resting)
 
     def _new_room(self) -> Room:
         shape = self._x.shape

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from parkade.base.types import Array
 from parkade.engine.steps.rest import CLOSE, find_leaders, set_lags
-from parkade.solve.steps import Resting, RestRecord, Steps
+from parkade.engine.steps.trust import LEAST
+from parkade.solve.steps import Resting, RestRecord, TakenSteps
 
 _EVERY = 4  # steps between two looks for tokens that may rest, at first
-_SELDOM = 64  # the most steps between two looks
+_SELDOM = 32  # the most steps between two looks
 _LONG = 1000.0  # factor of time between two audits
 _LEAST = 0.05  # the smallest share of moving tokens that come to rest together
 _NEAR = 0.3  # tokens that follow a leader are nearer than this, in units of 1/√(β|KᵀQ|)
@@ -152,17 +153,16 @@ class Rest:
         self._disturbed, self._factor = math.nan, 2.0
         woken = np.flatnonzero(over)
         self._x[woken] = whole.x[woken]
-        growth, place, watch = self._noted
+        growth, place, _ = self._noted
         growth[woken], self._leads[woken] = 0.0, False
         place[woken] = whole.x[woken, : self._d]
-        watch[woken] = watch[self.moving[np.searchsorted(self.moving, woken) - 1]]
         self.leader[woken], self._longer[woken] = woken, 0.0
         self._woken += len(woken)
         return True
 
     def whole(self, x: Array) -> Array:
         """The state of all tokens, where the moving ones are at `x`."""
-        steps = Steps(np.zeros(1), x[None], np.empty((1, 0, *x.shape)), self.resting)
+        steps = TakenSteps(np.zeros(1), x[None], np.empty((1, 0, *x.shape)), self.resting)
         return steps.state(0, self._d)
 
     def rearrange(self, now: Moving) -> None:
@@ -180,7 +180,10 @@ class Rest:
             mine = getattr(now.work, name)
             if noted is not mine:
                 noted[self.moving] = mine
-        watch: Array = self._noted[_NOTED.index("watch")]
+        # A resting token is as fast as its leader: it changes nothing of the fastest so far.
+        resting, watch = np.flatnonzero(self._resting()), self._noted[_NOTED.index("watch")]
+        before = self.moving[np.searchsorted(self.moving, resting) - 1]
+        watch[resting, LEAST:] = watch[before, LEAST:]
         return watch
 
     def hand_over(self, work: Any) -> tuple[Any, Array]:

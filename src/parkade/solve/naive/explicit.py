@@ -22,7 +22,7 @@ from parkade.solve.lowering.handover import resting, take_over, take_over_watch
 from parkade.solve.naive.kinks import kink_error, kinked_part, lost_forces
 from parkade.solve.options import Problem
 from parkade.solve.stepper import broken, undefined, vanishing
-from parkade.solve.steps import RestRecord, Steps
+from parkade.solve.steps import RestRecord, TakenSteps
 
 REACH = 4.0
 """How far the fastest token may move in the first step, in units of 1/sharpness."""
@@ -168,7 +168,7 @@ class NaiveExplicit(Naive):
             h = min(100 * h, (0.01 * self._tol / bend) ** (1 / _ORDER), self._t_end)
         self._h = min(h, self._longest_first_step(speed))
 
-    def advance(self, most: int) -> Steps | None:
+    def advance(self, most: int) -> TakenSteps | None:
         """Take at most `most` steps; None if they became too short."""
         times: list[float] = []
         tokens, dense = [], []
@@ -181,7 +181,7 @@ class NaiveExplicit(Naive):
             tokens.append(self._x)
             dense.append(_dense(taken, before, self._x, self._slopes))
             self._slopes[0] = self._slopes[6]
-        return Steps(np.array(times), np.array(tokens), np.array(dense))
+        return TakenSteps(np.array(times), np.array(tokens), np.array(dense))
 
     def _step(self) -> float | None:
         """Take one step and return its length; None if steps are too short."""

@@ -15,7 +15,7 @@ from parkade.base.types import Array
 from parkade.engine.steps.tableau import RODAS4P
 from parkade.solve.naive.explicit import Naive, longest
 from parkade.solve.options import Problem
-from parkade.solve.steps import Steps
+from parkade.solve.steps import TakenSteps
 
 _PUSH = 6e-6  # step of central differences: the cube root of machine epsilon
 _CHUNK = 2**21  # entries of perturbed states held in memory at once
@@ -38,7 +38,7 @@ class NaiveImplicit(Naive):
         self._old_h, self._error = 0.0, 1.0
         self._growth, self._place = np.zeros(len(x0)), x0.copy()
 
-    def advance(self, most: int) -> Steps | None:
+    def advance(self, most: int) -> TakenSteps | None:
         """Take at most `most` steps; None if they became too short."""
         times: list[float] = []
         tokens, dense = [], []
@@ -49,7 +49,7 @@ class NaiveImplicit(Naive):
             times.append(self._t)
             tokens.append(self._x)
             dense.append(np.tensordot(RODAS4P.dense, stages, 1))
-        return Steps(np.array(times), np.array(tokens), np.array(dense))
+        return TakenSteps(np.array(times), np.array(tokens), np.array(dense))
 
     def _step(self) -> Array | None:
         """Take one step and return its stages (6, n, d); None if steps are too short."""

@@ -18,7 +18,7 @@ from parkade.engine.steps.splitting import longest as limit
 from parkade.solve.lowering.brownian import first_step, noise_of
 from parkade.solve.naive.explicit import Naive, longest
 from parkade.solve.options import Problem
-from parkade.solve.steps import Steps
+from parkade.solve.steps import TakenSteps
 
 
 class NaiveSplitting(Naive):
@@ -46,7 +46,7 @@ class NaiveSplitting(Naive):
         """Return 0: noise moves all tokens."""
         return 0
 
-    def advance(self, most: int) -> Steps | None:
+    def advance(self, most: int) -> TakenSteps | None:
         """Take at most `most` steps; None if they became too short."""
         times: list[float] = []
         states: list[Array] = []
@@ -71,7 +71,9 @@ class NaiveSplitting(Naive):
             times.append(min(stop, end))
             if stop <= end and stop < self._t_end:
                 del self._stops[0]
-        return Steps(np.array(times), np.array(states), np.empty((len(times), 0, *self._x.shape)))
+        return TakenSteps(
+            np.array(times), np.array(states), np.empty((len(times), 0, *self._x.shape))
+        )
 
     def _scatter(self, state: Array, span: Span) -> Array:
         moved = state.copy()
