@@ -181,7 +181,8 @@ class Rest:
             if noted is not mine:
                 noted[self.moving] = mine
         # A resting token is as fast as its leader: it changes nothing of the fastest so far.
-        resting, watch = np.flatnonzero(self._resting()), self._noted[_NOTED.index("watch")]
+        resting = np.flatnonzero(self._resting())
+        watch: Array = self._noted[_NOTED.index("watch")]
         before = self.moving[np.searchsorted(self.moving, resting) - 1]
         watch[resting, LEAST:] = watch[before, LEAST:]
         return watch
