@@ -93,7 +93,9 @@ def wanted(settings):
 
 def native(settings):
     """The solver of the server for these settings, and its run."""
-    solver = Solver(settings.model, Options(settings.T, tol=default_tol(settings.model)))
+    solver = Solver(
+        settings.model, Options(settings.T, tol=default_tol(settings.model), rest=False)
+    )
     return solver, solver.run(settings.start, Hooks(alone=False), seed=settings.seed)
 
 
