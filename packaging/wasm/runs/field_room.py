@@ -85,7 +85,7 @@ def _implicit(field: Field, n: int, columns: int) -> FieldWork:
         slope=floats((n, columns)),
         whole=None,
         inverses=floats((n, size, -(-size // WIDTH) * WIDTH)),
-        limits=floats((n,)),
+        audited=floats((n, field.own_value.shape[0])),
     )
 
 
@@ -143,7 +143,7 @@ FIELD_WORK: dict[str, Any] = {
         slope=_TWO,
         whole=None,
         inverses=_THREE,
-        limits=_ONE,
+        audited=_TWO,
     ),
     "splitting": splitting.SplittingWork(_ONE, EXAMPLE_NOISE, _ONE, _ONE, *(_TWO,) * 5),
 }

@@ -82,7 +82,7 @@ def _implicit(n: int, d: int, lin: Linearization, whole: Any, blocks: int) -> Im
         slope=floats((n, d)),
         whole=whole,
         inverses=floats((blocks, d - 1, -(-(d - 1) // WIDTH) * WIDTH)),
-        limits=floats((n,)),
+        audited=floats((n, d)),
     )
 
 

@@ -14,7 +14,8 @@ REJECTED = 4  # number of steps
 DRIFT = 5  # how far rounding may have moved the tokens since the model did; see `trust`
 TRUSTED = 6  # when what rounding may have done exceeds tol; infinite as long as it does not
 STARTED = 7  # whether the run has begun
-_SIZE = 8
+LIMIT = 8  # how far tokens may move before a call ends; 0 if there is no limit; see `rest`
+_SIZE = 9
 
 
 def new_clock() -> Array:

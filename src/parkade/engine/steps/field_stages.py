@@ -46,7 +46,7 @@ class FieldWork(NamedTuple):
     slope: Array  # (n, columns)
     whole: Any  # None
     inverses: Array  # (n, columns - 1, padded columns - 1)
-    limits: Array  # (n,)
+    audited: Array  # (n, d)
 
 
 def workspace(field: Field, n: int, columns: int) -> FieldWork:
@@ -65,7 +65,7 @@ def workspace(field: Field, n: int, columns: int) -> FieldWork:
         slope=np.empty((n, columns)),
         whole=None,
         inverses=np.empty((n, size, -(-size // WIDTH) * WIDTH)),
-        limits=np.zeros(n),
+        audited=np.zeros((n, len(field.own_value))),
     )
 
 

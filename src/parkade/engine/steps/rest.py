@@ -28,29 +28,26 @@ _RATES = (0.4, 0.2, 0.1, _SLOWEST)
 
 
 @njit(allocates=True)
-def find_leaders(
-    x: Array, d: int, near: float, close: float, leads: NDArray[np.bool_], leader: NDArray[np.int64]
-) -> int:
-    """Mark the tokens that lead, and find those that are close to one.
+def find_leaders(x: Array, d: int, near: float, close: float, leader: NDArray[np.int64]) -> int:
+    """Find the tokens that are close to one that leads, and return how many there are.
 
     A token leads if no earlier one that leads is within `near`. `leader` is set to the first that
-    is within `close`, or to the token itself. Distances are squares of chords. Returns the number
-    of tokens that have a leader.
+    is within `close`, or to the token itself. Distances are squares of chords.
     """
     leaders, count, followers = np.empty(MOST, dtype=np.int64), 0, 0
     for k in range(x.shape[0]):
-        leads[k], leader[k] = count < MOST, k
+        leads, leader[k] = count < MOST, k
         for i in range(count):
             j, square = leaders[i], 0.0
             for c in range(d):
                 square += (x[k, c] - x[j, c]) ** 2
             if square <= near:
-                leads[k] = False
+                leads = False
                 if square <= close:
                     leader[k] = j
                     followers += 1
                     break
-        if leads[k]:
+        if leads:
             leaders[count] = k
             count += 1
     return followers
@@ -69,11 +66,12 @@ def return_rate(block: Array, size: int, scale: float) -> float:
         for j in range(size):
             if j != i:
                 radius += 0.5 * abs(block[i, j] + block[j, i])
-        bound = max(bound, radius)
-    if -bound >= _SLOWEST * scale:
-        return float(-bound)
+        if not radius <= bound:  # not max(): a NaN must not vanish
+            bound = radius
     factor = np.empty((size, size))
     for rate in _RATES:
+        if -bound >= rate * scale:
+            return float(-bound)
         if _is_definite(block, rate * scale, factor):
             return rate * scale
     return 0.0
@@ -126,13 +124,13 @@ def set_lags(
 
 
 @njit()
-def too_fast(limits: Array, velocity: Array, d: int) -> bool:
-    """Whether a token is faster than its limit, if it has one."""
-    for k in range(limits.size):
-        if limits[k] > 0.0:
+def has_moved(x: Array, start: Array, reach: float) -> bool:
+    """Whether a token is farther than `reach` from where it was at first, if `reach` is not 0."""
+    if reach > 0.0:
+        for k in range(start.shape[0]):
             square = 0.0
-            for c in range(d):
-                square += velocity[k, c] * velocity[k, c]
-            if square > limits[k] * limits[k]:
+            for c in range(start.shape[1]):
+                square += (x[k, c] - start[k, c]) ** 2
+            if square > reach * reach:
                 return True
     return False

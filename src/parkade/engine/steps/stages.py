@@ -63,7 +63,7 @@ class ImplicitWork(NamedTuple):
     slope: Array  # (n, d)
     whole: Any  # a Whole for full attention; None under the causal mask
     inverses: Array  # (n, d-1, padded d-1): of the blocks of causal attention
-    limits: Array  # (n,): the speed at which a call ends; 0 if there is none; see `rest`
+    audited: Array  # (n, d): where tokens were when resting ones were last looked at; see `rest`
 
 
 def workspace_bytes(n: int, d: int, *, causal: bool, stores: bool = True) -> float:
@@ -94,7 +94,7 @@ def workspace(n: int, d: int, *, causal: bool, stores: bool = True) -> ImplicitW
         slope=np.empty((n, d)),
         whole=None if causal else _whole(n * size),
         inverses=np.empty((n if causal else 0, size, -(-size // WIDTH) * WIDTH)),
-        limits=np.zeros(n),
+        audited=np.zeros((n, d)),
     )
 
 

@@ -164,18 +164,10 @@ class CompiledStepper(ABC):
         """Take at most `most` steps; None if they became too short."""
         if self._rest is None:
             return self._take(most)
-        while True:
-            if self._rest.left <= 0:
-                self._look(self._rest)
-            wanted = min(most, self._rest.left)
-            steps = self._take(wanted)
-            if steps is None:
-                return None
-            count = len(steps.times)
-            ended = self._work.clock[clock.TIME] >= self._goal.t_end
-            self._rest.count(count, paused=count < wanted and not ended)
-            if count:
-                return steps
+        self._look(self._rest)
+        steps = self._take(min(most, self._rest.left))
+        self._rest.count(0 if steps is None else len(steps.times))
+        return steps
 
     def _take(self, most: int) -> TakenSteps | None:
         """Take at most `most` steps of the tokens that move."""
@@ -199,7 +191,7 @@ class CompiledStepper(ABC):
     def _look(self, rest: Rest) -> None:
         """Look for tokens that may rest, and for resting ones that would move."""
         t, now = self.time, self._moving()
-        leader, changed = rest.candidates(now), False
+        changed, leader = False, rest.candidates(now) if rest.left <= 0 else None
         if leader is not None:
             self._linearize(self._system, now)
             now = self._moving()

@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.base.types import Array
-from parkade.engine.steps.rest import CLOSE, find_leaders, set_lags
+from parkade.engine.steps.clock import LIMIT
+from parkade.engine.steps.rest import CLOSE, find_leaders, has_moved, set_lags
 from parkade.engine.steps.trust import LEAST
 from parkade.solve.steps import Resting, RestRecord, TakenSteps
 
 _EVERY = 4  # steps between two looks for tokens that may rest, at first
 _SELDOM = 32  # the most steps between two looks
 _LONG = 1000.0  # factor of time between two audits
+_FARTHEST = 0.1  # how far tokens may move between them, in radians
 _LEAST = 0.05  # the smallest share of moving tokens that come to rest together
 _NEAR = 0.3  # tokens that follow a leader are nearer than this, in units of 1/√(β|KᵀQ|)
 
@@ -52,23 +54,22 @@ class Rest:
         self._every = self._left = _EVERY
         self._disturbed = math.nan  # since when a resting token would move
         self._audited_by = 0.0
-        self._leads = np.zeros(n, dtype=np.bool_)
-        self._speeds = np.full(n, math.inf)  # of leaders, the least since the last audit
-        self._factor = math.inf  # by which they may grow until the next one
+        self._audited = x0[:, :d].copy()  # where tokens were in the last audit
+        self._sharpness, self._reach = max(sharpness, 1e-300), 0.0
 
     @property
     def left(self) -> int:
-        """The number of steps until the next look."""
+        """The number of steps until the next look for tokens that may rest."""
         return self._left
 
     def record(self) -> RestRecord:
         """How tokens have rested so far."""
         return RestRecord(int(self._resting().sum()), self._first, self._woken, self._skipped)
 
-    def count(self, steps: int, *, paused: bool) -> None:
-        """Note that steps were taken, and whether they ended since a leader was fast."""
+    def count(self, steps: int) -> None:
+        """Note that steps were taken."""
         self._skipped += steps * (len(self.leader) - len(self.moving))
-        self._left = 0 if paused else self._left - steps
+        self._left -= steps
 
     def candidates(self, now: Moving) -> NDArray[np.int64] | None:
         """The row of the leader of each moving token close to one, and its own for the others.
@@ -77,9 +78,7 @@ class Rest:
         """
         leader = np.empty(len(now.x), dtype=np.int64)
         close = CLOSE * self._tol
-        leads = np.empty(len(now.x), dtype=np.bool_)
-        count = find_leaders(now.x, self._d, self._near, close**2, leads, leader)
-        self._leads[self.moving] = leads
+        count = find_leaders(now.x, self._d, self._near, close**2, leader)
         seldom = count == 0 and math.isnan(self._disturbed)
         self._every = min(2 * self._every, _SELDOM) if seldom else _EVERY
         self._left = self._every
@@ -108,29 +107,12 @@ class Rest:
         return bool(len(rows))
 
     def must_audit(self, now: Moving, t: float) -> bool:
-        """Whether resting tokens may have to move: leaders are faster, or much time has passed."""
-        # A slower leader moves nobody by more than `CLOSE` tol, whatever its followers weigh.
-        self._least = CLOSE * self._tol * float(now.scales.min()) / (2 * len(self.leader))
-        speeds = self._speeds_of_leaders(now)
-        self._speeds = np.minimum(self._speeds, speeds)
+        """Whether resting tokens may have to move: others have moved, or much time has passed."""
         if len(self.moving) == len(self.leader):
             return False
         late = t - self._disturbed > self._tol * t  # False while nothing is disturbed
-        fast = speeds[self._leads] >= self._limits()[self._leads]
-        return late or t >= self._audited_by or bool(fast.any())
-
-    def _speeds_of_leaders(self, now: Moving) -> Array:
-        """The speeds of the tokens that lead, and infinity for the others."""
-        speeds = np.full(len(self.leader), math.inf)
-        velocity = now.work.lin.velocity[:, : self._d]
-        speeds[self.moving] = np.maximum(1e-300, np.linalg.norm(velocity, axis=1))
-        speeds[~self._leads] = math.inf
-        return speeds
-
-    def _limits(self) -> Array:
-        """The speeds of leaders from which on a resting token may have to move."""
-        limits: Array = np.maximum(self._factor * self._speeds, self._least)
-        return limits
+        moved = has_moved(now.x, self._audited[self.moving], self._reach)
+        return late or t >= self._audited_by or moved
 
     def audit(self, now: Moving, whole: Moving, t: float, step: float) -> bool:
         """Wake tokens that would move, by the velocities of all; returns whether any does."""
@@ -138,23 +120,26 @@ class Rest:
         resting = self._resting()
         over = resting & ~(lag <= 2 * CLOSE * self._tol)
         self._audited_by = max(_LONG * t, 1.0)
-        self._speeds = self._speeds_of_leaders(now)
+        self._audited[self.moving] = now.x[:, : self._d]
+        worst = float(lag[resting & ~over].max(initial=0.0))
+        # A token that moves by δ changes weights by a factor of e^{β|KᵀQ|δ} at most.
+        growth = max(2.0, CLOSE * self._tol / max(worst, 1e-300))
+        self._reach = min(_FARTHEST, math.log(growth) / self._sharpness)
         if not over.any():
             self._disturbed = math.nan
-            worst = float(lag[resting].max(initial=0.0))
-            self._factor = max(2.0, CLOSE * self._tol / max(worst, 1e-300))
             return False
         self._left = _EVERY
         if math.isnan(self._disturbed):
             self._disturbed = t
         if t + step - self._disturbed <= self._tol * t:
-            self._factor = math.inf
+            self._reach = 0.0
             return False
-        self._disturbed, self._factor = math.nan, 2.0
+        self._disturbed = math.nan
         woken = np.flatnonzero(over)
         self._x[woken] = whole.x[woken]
         growth, place, _ = self._noted
-        growth[woken], self._leads[woken] = 0.0, False
+        growth[woken] = 0.0
+        self._audited[woken] = whole.x[woken, : self._d]
         place[woken] = whole.x[woken, : self._d]
         self.leader[woken], self._longer[woken] = woken, 0.0
         self._woken += len(woken)
@@ -193,10 +178,9 @@ class Rest:
         return work._replace(**known), self._x[self.moving]
 
     def arm(self, work: Any) -> None:
-        """Let steps end where leaders become so fast that resting tokens may have to move."""
-        leads = self._leads[self.moving]
-        limits = np.where(leads, self._limits()[self.moving], 0.0)
-        work.limits[:] = limits if len(self.moving) < len(self.leader) else 0.0
+        """Let steps end where tokens have moved so far that resting ones may have to move."""
+        work.audited[:] = self._audited[self.moving]
+        work.clock[LIMIT] = self._reach if len(self.moving) < len(self.leader) else 0.0
 
     def _resting(self) -> NDArray[np.bool_]:
         """Whether each token rests."""
