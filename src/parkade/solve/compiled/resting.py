@@ -122,16 +122,15 @@ class Rest:
         over = resting & ~(lag <= 2 * CLOSE * self._tol)
         self._audited_by = max(_LONG * t, 1.0)
         self._speed = max(speed, 1e-300)
+        worst = float(lag[resting & ~over].max(initial=0.0))
+        self._factor = max(2.0, CLOSE * self._tol / max(worst, 1e-300))
         if not over.any():
             self._disturbed = math.nan
-            worst = float(lag[resting].max(initial=0.0))
-            self._factor = max(2.0, CLOSE * self._tol / max(worst, 1e-300))
             return False
-        self._factor = math.inf
         if math.isnan(self._disturbed):
             self._disturbed = t
         if t + step - self._disturbed <= self._tol * t:
-            self._left = _EVERY
+            self._left, self._factor = _EVERY, math.inf
             return False
         self._disturbed = math.nan
         woken = np.flatnonzero(over)
