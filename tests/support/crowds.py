@@ -53,10 +53,11 @@ def random_leaders(n, moving, leading, seed=0):
 
 
 def resting(leader, d=2):
-    """A `Rest` in which each token has this leader."""
-    leader = np.asarray(leader)
-    blank = np.zeros(len(leader))
-    work = SimpleNamespace(growth=blank, place=blank, watch=blank, leads=blank)
-    rest = Rest(np.zeros((len(leader), d)), work, d, 1e-6, 1.0)
-    rest.leader, rest.moving = leader, np.flatnonzero(leader == np.arange(len(leader)))
+    """A `Rest` in which each token has this leader, and all are at the first axis; tol is 1."""
+    leader, n = np.asarray(leader), len(leader)
+    x = np.tile(np.eye(d)[0], (n, 1))
+    leads = leader == np.arange(n)
+    work = SimpleNamespace(growth=np.zeros(n), place=x.copy(), watch=np.zeros(n), leads=leads)
+    rest = Rest(x, work, d, 1.0, 1.0)
+    rest.leader, rest.moving = leader, np.flatnonzero(leads)
     return rest
