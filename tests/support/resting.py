@@ -85,7 +85,7 @@ def differences(whole, rested):
     if abs(whole.times[-1] / rested.times[-1] - 1) > SAME:
         wrong.append(f"runs end at t={whole.times[-1]:g} and {rested.times[-1]:g}")
     times = calm_times(
-        np.geomspace(1, end, 200), [t for _, t in (*expected.values(), *result.values())]
+        np.geomspace(1, end, 500), [t for _, t in (*expected.values(), *result.values())]
     )
     gaps = farthest(whole, rested, times)
     if gaps.max() > 2 * TOL:  # or else where the other run is as far from the truth
