@@ -16,6 +16,7 @@ from parkade.solve.steps import Resting, RestRecord, Steps
 _EVERY = 4  # steps between two looks for tokens that may rest, at first
 _SELDOM = 64  # the most steps between two looks
 _LONG = 1000.0  # factor of time between two audits
+_FASTER = 2.0  # factor of the speed of leaders between two audits: lags may grow much more
 _LEAST = 0.05  # the smallest share of moving tokens that come to rest together
 _NEAR = 0.3  # tokens that follow a leader are nearer than this, in units of 1/√(β|KᵀQ|)
 
@@ -122,8 +123,7 @@ class Rest:
         over = resting & ~(lag <= 2 * CLOSE * self._tol)
         self._audited_by = max(_LONG * t, 1.0)
         self._speed = max(speed, 1e-300)
-        worst = float(lag[resting & ~over].max(initial=0.0))
-        self._factor = max(2.0, CLOSE * self._tol / max(worst, 1e-300))
+        self._factor = _FASTER
         if not over.any():
             self._disturbed = math.nan
             return False
