@@ -16,18 +16,19 @@ import parkade as pk
 from parkade.solve.compiled.resting import Moving, Rest
 
 SHARP, X200 = pk.Attention(d=2, beta=64.0), pk.sphere.uniform(200, 2, seed=1)
-"""Clusters merge at t=4999, and some followers of the one that moves wake."""
+"""Clusters merge at t=4999 and t=244054, and some tokens wake."""
 
 FEW = (0, 1, 3, 5, 6, 7, 12, 15, 26, 27, 36, 40, 44, 46, 54, 71, 80, 253)
 """Models of every kind in d = 2, 3 and 5, in all of which tokens rest."""
 
-HIDDEN = "a cluster meets another one while a leader elsewhere is faster: nobody looks"
-LAZY = "where tokens hardly lag, nobody looks until leaders are millions of times as fast"
+NEARER = "a leader comes nearer to those that rest, but not faster: nobody looks"
 BRIEF = (
     "tokens leave their leader for a moment of a meeting, which parts clusters in one of the runs"
 )
-KNOWN = {192: HIDDEN, 270: HIDDEN, 253: LAZY, 291: BRIEF}
+KNOWN = {253: NEARER, 291: BRIEF}
 """Cases that differ, and why."""
+
+unseen = pytest.mark.xfail(reason=NEARER, strict=True)
 
 
 def case(seed):
@@ -49,28 +50,32 @@ def test_runs_go_where_they_go_with_all_tokens(seed):
         assert rested.stats.rested > 0
 
 
-def test_followers_are_awake_in_the_middle_of_an_early_merge():
-    whole, rested = both(SHARP, X200, 1e6)
-    assert rested.stats.woken > 0
-    times = in_the_meeting(whole)
-    assert worst(rested.at(times), whole.at(times)) < 1e-4
-    assert worst(whole.at(times[0]), whole.at(times[-1])) > 0.1
+def in_meetings(seed, **options):
+    """How far tokens are apart around merges before t=1e5, times of merges aside; and the run."""
+    _, model, x = random_case(seed)
+    whole, rested = both(model, x, 1e6, **options)
+    expected, result, gaps = merges(whole), merges(rested), []
+    for token, (_, t) in expected.items():
+        if t < 1e5:
+            near = np.linspace(-99, 100, 801)
+            gaps.append(worst(whole.at(t + near), rested.at(result[token][1] + near)))
+    return max(gaps), rested
 
 
-def in_the_meeting(run):
-    """Times around the merge before t=1e5."""
-    (t,) = (t for _, t in merges(run).values() if t < 1e5)
-    return t + np.linspace(-100, 100, 2001)
+@pytest.mark.parametrize("seed", [12, 67, 71, *(pytest.param(s, marks=unseen) for s in (15, 27))])
+def test_followers_are_awake_in_the_middle_of_early_merges(seed):
+    gap, rested = in_meetings(seed)
+    assert rested.stats.rested > 0
+    assert gap < 1e-4
 
 
-def test_without_audits_runs_go_elsewhere(monkeypatch):
-    """Else these tests would not show whether there are any."""
+@pytest.mark.parametrize("seed", [67, 71])
+def test_without_audits_followers_sleep_through_merges(monkeypatch, seed):
+    """Else the tests above would not show whether there are any."""
     monkeypatch.setattr(Rest, "must_audit", lambda self, t, speed: False)
-    whole, rested = both(SHARP, X200, 1e6)
+    gap, rested = in_meetings(seed)
     assert rested.stats.woken == 0
-    assert differences(whole, rested)
-    times = in_the_meeting(whole)
-    assert worst(rested.at(times), whole.at(times)) > 0.01
+    assert gap > 1e-3
 
 
 def test_dense_output_is_right_in_the_middle_of_steps():
@@ -254,12 +259,15 @@ def test_tokens_wake_that_would_move_by_more_than_a_fifth_of_tol():
 
 
 def test_those_that_go_on_resting_are_looked_at_again():
-    """Where leaders are twice as fast, whether or not others have just woken."""
-    for apart in ([0.15], [0.15, 0.5]):
+    """Where leaders are twice as fast, whether or not others have just woken, and after long."""
+    for apart in ([0.15], [0.15, 0.5], [1e-12]):
         rest, _ = audited(apart)
         assert not rest.must_audit(1.5, 1.9)
         assert rest.must_audit(1.5, 2.1)
         assert rest.must_audit(1000.0, 1.0)
+    rest, _ = audited([0.1])
+    assert not rest.must_audit(1.5, 0.1)  # slower, and twice as fast again
+    assert rest.must_audit(1.6, 0.21)
 
 
 def test_brief_disturbances_wake_nobody():
