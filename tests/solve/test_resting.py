@@ -278,3 +278,21 @@ def test_brief_disturbances_wake_nobody():
     assert rest.must_audit(25.0, 0.0) is False
     rest, woke = audited([0.5], t=10.0, step=11.0)
     assert woke
+
+
+def test_resting_tokens_are_looked_at_where_their_leaders_merge():
+    """Token 2, on which 3 rests, comes to rest on 0; or token 4 does, on which none rests."""
+    for leader, after in (([0, 0, 2, 3], [0, 0, 0, 0, 4, 5]), ([0, 1, 0, 3], [0, 0, 2, 2, 0, 5])):
+        rest = resting([0, 0, 2, 2, 4, 5])
+        rest._audited_by, rest._speed = 1e3, 1.0  # an audit was not long ago
+        assert settled(rest, leader)
+        assert rest.leader.tolist() == after
+        assert rest.must_audit(7.0, 0.5) == (after[2] == 0)
+
+
+def settled(rest, leader):
+    """Whether tokens come to rest that are exactly where their leaders are; rows of leaders."""
+    m = len(rest.moving)
+    lin = SimpleNamespace(velocity=np.zeros((m, 2)), blocks=np.full((m, 1, 1), -1.0))
+    now = Moving(np.tile([1.0, 0.0], (m, 1)), SimpleNamespace(lin=lin), np.ones(m))
+    return rest.settle(now, np.array(leader), 7.0)
