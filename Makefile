@@ -98,7 +98,7 @@ FUZZ ?= 2000
 fuzz: browser ## the campaigns of tests/fuzz with thousands of cases (FUZZ=2000), and more seeds elsewhere
 	PARKADE_FUZZ=$(FUZZ) $(BIN)/pytest --timeout 7200 tests/fuzz tests/engine/steps/test_implicit.py \
 	  tests/engine/sums/test_harmonic.py tests/engine/sums/test_series.py tests/experiments/claims/causal/test_capture.py \
-	  tests/solve/test_noise.py tests/solve/test_sums.py \
+	  tests/engine/field/test_followers.py tests/solve/test_noise.py tests/solve/test_resting.py tests/solve/test_sums.py \
 	  tests/theory/test_final.py tests/theory/test_forecast.py tests/theory/test_parking.py \
 	  tests/explorer/page/test_planner.py tests/explorer/page/test_page_controls.py \
 	  tests/explorer/page/test_page_presets.py -n auto --dist worksteal

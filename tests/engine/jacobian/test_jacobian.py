@@ -5,50 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.common import random_model
-from support.jacobians import fourth_order, tangent_bases
-from support.steps import implicit_step, right_sides, solutions
+from support.jacobians import assert_solves, chart_field, finite_differences
+from support.steps import implicit_step
 
 import parkade as pk
 from parkade.solve.lowering.lower import prepare
 
 SHIFTS = np.array([2.0, 4.0, 8.0])
 """In units of the norm of J: shorter steps would show less of J, longer ones go too far."""
-
-
-def chart_field(model, x, frozen=None, weights=None):
-    """dv/dt in the gnomonic chart at x, as a function of tangent coordinates z."""
-    n, d = x.shape
-    basis = tangent_bases(x)
-
-    def field(z):
-        v = np.einsum("kci,ki->kc", basis, z.reshape(n, d - 1))
-        r = np.sqrt(1 + np.sum(v * v, axis=1, keepdims=True))
-        y = (x + v) / r
-        f = model.velocity(y, frozen, weights)
-        f = r * (f - r * np.sum(x * f, axis=1, keepdims=True) * y)
-        return np.einsum("kci,kc->ki", basis, f).ravel()
-
-    return field
-
-
-def finite_differences(field, size):
-    """The Jacobian at zero; the error is about h^4 plus rounding over h, so 1e-10."""
-    units = np.eye(size)
-    return np.array([fourth_order(lambda s, e=e: field(s * e), 1e-5) for e in units]).T
-
-
-def assert_solves(work, field, jacobian, x, shift):
-    """Every stage of an implicit step solves its system (shift − J) u = right.
-
-    That tests weights, blocks, their inverses and substitution at once: there are enough right-hand
-    sides and shifts for every part of J to matter.
-    """
-    n, d = x.shape
-    result = np.einsum("kci,skc->ski", tangent_bases(x), solutions(work)).reshape(6, -1)
-    rights = right_sides(lambda z, _: field(z), result, shift)
-    for u, right in zip(result, rights, strict=True):
-        expected = np.linalg.solve(shift * np.eye(n * (d - 1)) - jacobian, right)
-        np.testing.assert_allclose(u, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["random", "multiples of I"])
