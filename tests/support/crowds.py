@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from parkade.engine.jacobian.linearization import padded
 from parkade.solve.compiled.resting import Rest
 
 
@@ -27,11 +28,15 @@ class Crowd:
         return self.model.change(state[self.rows], t=t)[self.moving]
 
     def followers(self):
-        """The rows that others rest on, and how many of those each moving token comes after."""
+        """The rows that others rest on, and how many of those are before each moving token."""
         resting = np.setdiff1d(np.arange(len(self.leader)), self.moving)
         rows = np.unique(self.rows[resting])
-        counts = [[(resting[self.rows[resting] == j] < k).sum() for j in rows] for k in self.moving]
-        return rows, np.array(counts, dtype=float)
+        counts = np.zeros((len(rows), padded(len(self.moving))))
+        for i, j in enumerate(rows):
+            counts[i, : len(self.moving)] = [
+                (resting[self.rows[resting] == j] < k).sum() for k in self.moving
+            ]
+        return rows, counts
 
     def reduced(self, system):
         """The same system for the tokens that move."""
@@ -52,12 +57,15 @@ def random_leaders(n, moving, leading, seed=0):
     return leader
 
 
-def resting(leader, d=2):
-    """A `Rest` in which each token has this leader, and all are at the first axis; tol is 1."""
+def resting(leader, lag=0.0):
+    """A `Rest` in which each token has this leader, and all are at the first axis; tol is 1.
+
+    `lag` is how far tokens are from their leaders, whatever these are.
+    """
     leader, n = np.asarray(leader), len(leader)
-    x = np.tile(np.eye(d)[0], (n, 1))
-    leads = leader == np.arange(n)
-    work = SimpleNamespace(growth=np.zeros(n), place=x.copy(), watch=np.zeros(n), leads=leads)
-    rest = Rest(x, work, d, 1.0, 1.0)
-    rest.leader, rest.moving = leader, np.flatnonzero(leads)
+    x = np.tile([1.0, 0.0], (n, 1))
+    work = SimpleNamespace(growth=np.zeros(n), place=x.copy(), watch=np.zeros((n, 7)))
+    rest = Rest(x, work, 2, 1.0, 1.0, lambda x, tokens: np.broadcast_to(lag, n).copy())
+    rest.leader, rest._rests = leader, leader != np.arange(n)
+    rest.rearrange(x, work)
     return rest

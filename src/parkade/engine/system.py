@@ -46,7 +46,7 @@ class System(NamedTuple):
     floor: float  # forces below this share of the terms they are made of are rounding; or 0
     stretch: float  # largest step as a multiple of the time passed; or infinite
     leaders: NDArray[np.int64]  # (L,): tokens on which others rest, in their order; see `rest`
-    followers: Array  # (n, L): how many of the tokens that rest there token k attends to
+    followers: Array  # (L, padded n): how many of the tokens that rest there token k attends to
 
 
 def unrolled(d: int) -> Dims:

@@ -30,7 +30,7 @@ _FEW_STEPS = 16  # in the first chunk
 _CHUNK_BYTES = 2**26
 
 CHECK_STEPS = 256
-"""TakenSteps between two checks of harmonic sums."""
+"""Steps between two checks of harmonic sums."""
 
 
 def integrate(

@@ -38,7 +38,7 @@ class RestRecord(NamedTuple):
 
 
 class TakenSteps(NamedTuple):
-    """TakenSteps one after the other; if tokens rest, only of the m tokens that move."""
+    """Steps one after the other; if tokens rest, only of the m tokens that move."""
 
     times: Array  # (s,): when they end
     tokens: Array  # (s, m, columns): states at their ends

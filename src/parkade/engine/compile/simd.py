@@ -89,7 +89,7 @@ exp2: Any = _exp2
 """2^x for compiled code, inlined and vectorisable."""
 
 
-def _make_tile(*, masked: bool, weighted: bool) -> Any:
+def _make_tile(*, masked: bool = False, weighted: bool = False, counted: bool = False) -> Any:
     # Eight parameters: an intrinsic takes arrays one by one, and the first is Numba's own.
     @intrinsic
     def tile(
@@ -106,8 +106,11 @@ def _make_tile(*, masked: bool, weighted: bool) -> Any:
         signature = types.void(block, keys, weights, types.int64, types.int64, types.int64, dims)
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            def array(i: int) -> Any:
+                return context.make_array(signature.args[i])(context, builder, args[i])
+
             def data(i: int) -> Any:
-                return context.make_array(signature.args[i])(context, builder, args[i]).data
+                return array(i).data
 
             lanes = vector(LANES)
             slots = builder.bitcast(data(0), lanes.as_pointer())
@@ -133,6 +136,11 @@ def _make_tile(*, masked: bool, weighted: bool) -> Any:
                 if weighted:
                     factor = builder.load(builder.gep(data(2), [j]))
                     weight = multiply(builder, weight, splat(builder, factor, LANES))
+                if counted:
+                    width = builder.extract_value(array(2).shape, 1)
+                    at = builder.add(builder.mul(j, width), args[5])
+                    counts = builder.bitcast(builder.gep(data(2), [at]), lanes.as_pointer())
+                    weight = multiply(builder, weight, builder.load(counts, align=8))
                 if masked:
                     iota = ir.Constant(ir.VectorType(INT64, LANES), list(range(LANES)))
                     from_here = splat(builder, builder.sub(j, args[5]), LANES)
@@ -156,9 +164,10 @@ def _make_tile(*, masked: bool, weighted: bool) -> Any:
 # their a_k, the shift (minus the largest score), and the sums  Σ w (x_j - x_k)  and  Σ w.
 # Arguments: (block, keys, weights, j0, j1, k0, dims); `dims` is a tuple of length d, which
 # makes d a constant to the compiler.
-tile_plain = _make_tile(masked=False, weighted=False)
-tile_causal = _make_tile(masked=True, weighted=False)  # key j counts for lanes k0 + l >= j
-tile_weighted = _make_tile(masked=False, weighted=True)  # frozen tokens
+tile_plain = _make_tile()
+tile_causal = _make_tile(masked=True)  # key j counts for lanes k0 + l >= j
+tile_weighted = _make_tile(weighted=True)  # frozen tokens
+tile_counted = _make_tile(counted=True)  # key j has weights[j, k0 + l] followers for lane l
 
 
 @intrinsic

@@ -136,7 +136,7 @@ def _set_moments(
         for i in range(system.leaders.size):
             if system.leaders[i] >= k:
                 break
-            weights[system.leaders[i]] *= 1.0 + system.followers[k, i]
+            weights[system.leaders[i]] *= 1.0 + system.followers[i, k]
         if not system.causal:
             weights[k] = 0.0  # a token's own term is counted apart
         _exponentiate(held, m, shift)

@@ -30,7 +30,7 @@ def _weight(system: System, query: Query, keys: Array, k: int, i: int) -> float:
     j, score = system.leaders[i], 0.0
     for c in range(query.x.size):
         score += query.vector[c] * (keys[c, j] - query.x[c])
-    return float(system.followers[k, i] * exp2(query.rate * score - query.shift))
+    return float(system.followers[i, k] * exp2(query.rate * score - query.shift))
 
 
 @njit()

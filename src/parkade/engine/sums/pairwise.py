@@ -31,10 +31,10 @@ from parkade.engine.compile.simd import (
     MAX_SCORE,
     exp2,
     tile_causal,
+    tile_counted,
     tile_plain,
     tile_weighted,
 )
-from parkade.engine.sums.followers import Query, add_followers
 from parkade.engine.system import Dims, System
 
 _ROWS, _COLUMNS = 128, 256  # BLAS tiles: both operands and the weights stay in the L2 cache
@@ -85,7 +85,11 @@ def _means_tiles(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Ar
     n = x.shape[0]
     block = np.empty((3 * d + 2, LANES))
     flat = block.reshape(-1)
-    vector, sums = np.empty(d), np.empty(1 + d)
+    leaders = np.empty((system.leaders.size, d))
+    for i in range(len(leaders)):
+        for c in range(d):
+            leaders[i, c] = x[system.leaders[i], c]
+    earlier = 0  # leaders before the end of a tile
     # A short tile wastes lanes, so it comes first, where causal rows are cheap.
     k1 = lo
     while k1 < hi:
@@ -119,30 +123,13 @@ def _means_tiles(system: System, dims: Dims, x: Array, lo: int, hi: int, out: Ar
             tile_plain(flat, x, system.frozen_weights, 0, n, k0, dims)
         m = len(system.frozen_weights)
         tile_weighted(flat, system.frozen, system.frozen_weights, 0, m, k0, dims)
-        if system.leaders.size > 0:
-            _add_to_tile(system, x, k0, count, block, (vector, sums))
+        while earlier < len(leaders) and system.leaders[earlier] < k1:
+            earlier += 1
+        tile_counted(flat, leaders, system.followers, 0, earlier, k0, dims)
         for lane in range(count):
             total = block[3 * d + 1, lane]
             for c in range(d):
                 out[k0 + lane, c] = block[2 * d + 1 + c, lane] / total
-
-
-@njit()
-def _add_to_tile(
-    system: System, x: Array, k0: int, count: int, block: Array, room: tuple[Array, Array]
-) -> None:
-    """Add the tokens that rest on earlier ones to the sums of a tile."""
-    vector, sums = room
-    d = vector.size
-    for lane in range(count):
-        sums[0] = 0.0
-        for c in range(d):
-            vector[c], sums[1 + c] = block[d + c, lane], 0.0
-        query = Query(vector, x[k0 + lane], 1.0, -block[2 * d, lane])
-        add_followers(system, query, x.T, k0 + lane, sums, x[:0])
-        block[3 * d + 1, lane] += sums[0]
-        for c in range(d):
-            block[2 * d + 1 + c, lane] += sums[1 + c]
 
 
 @njit()
@@ -257,7 +244,7 @@ def _means_blas(system: System, x: Array, lo: int, hi: int, out: Array) -> None:
                 score = 0.0
                 for c in range(d):
                     score += a[i, c] * (x[j, c] - x[k0 + i, c])
-                weight = system.followers[k0 + i, e] * exp2(score - shift[i])
+                weight = system.followers[e, k0 + i] * exp2(score - shift[i])
                 other[i] += weight
                 for c in range(d):
                     out[k0 + i, c] += weight * x[j, c]

@@ -59,7 +59,7 @@ class Limits:
     Attributes
     ----------
     token_steps : float
-        TakenSteps of single tokens, n·steps: a bound on what is stored, and on what is analysed.
+        Steps of single tokens, n·steps: a bound on what is stored, and on what is analysed.
     seconds : float
         Of CPU time, from the first step on, without compiling: other runs do not count.
     memory : float

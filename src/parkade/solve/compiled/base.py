@@ -14,16 +14,16 @@ from parkade.base.types import Array, MaskName
 from parkade.engine.compile import threads
 from parkade.engine.compile.jit import made_with
 from parkade.engine.field.field import Field
-from parkade.engine.flow.linearized import linearize
-from parkade.engine.flow.velocity import PARALLEL_SECONDS, tick
+from parkade.engine.flow.velocity import PARALLEL_SECONDS
 from parkade.engine.steps import clock
 from parkade.engine.steps.integrator import Goal, Integrator
 from parkade.engine.steps.integrator import Steps as Room
+from parkade.engine.steps.lumps import Tokens
 from parkade.engine.steps.methods import METHODS
 from parkade.engine.steps.stages import BLOCK
 from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.vectors import frobenius, noise_speed
-from parkade.solve.compiled.resting import Moving, Rest
+from parkade.solve.compiled.resting import Rest
 from parkade.solve.lowering.frame import Frame
 from parkade.solve.lowering.handover import (
     first_step,
@@ -67,12 +67,13 @@ class CompiledStepper(ABC):
         self._x = self._enter(x0).copy()
         self._system, self._work, self._dims = self._set_up(n, columns)
         self._work.clock[clock.TIME] = self._origin
-        self._whole = self._system, self._work
         self._rest: Rest | None = None
         if problem.options.rest and n > 1 and plan.method == "implicit" and self._may_rest():
-            sharp = frobenius(self._system.query) / LOG2E
-            self._rest = Rest(self._x, self._work, problem.model.d, self._goal.tol, sharp)
-        self._room = self._new_room()
+            self._sharpness = max(float(np.linalg.norm(self._system.query, 2)) / LOG2E, 1e-300)
+            self._rest = Rest(
+                self._x, self._work, problem.model.d, self._goal.tol, self._sharpness, self._measure
+            )
+        self._room = self._new_room(0)
         self._context: AbstractContextManager[None] = nullcontext()
 
     def _may_rest(self) -> bool:
@@ -84,8 +85,8 @@ class CompiledStepper(ABC):
         """The model and a workspace for the tokens that move, with the others as followers."""
 
     @abstractmethod
-    def _scales(self, work: Any) -> Array:
-        """The rate of the model for each token of a workspace."""
+    def _measure(self, x: Array, tokens: Tokens) -> Array | None:
+        """How far tokens are from their leaders, or would be; None if that is not known."""
 
     @abstractmethod
     def _set_up(self, n: int, columns: int) -> tuple[Any, Any, Dims]:
@@ -162,61 +163,49 @@ class CompiledStepper(ABC):
 
     def advance(self, most: int) -> TakenSteps | None:
         """Take at most `most` steps; None if they became too short."""
-        if self._rest is None:
-            return self._take(most)
-        self._look(self._rest)
-        steps = self._take(min(most, self._rest.left))
-        self._rest.count(0 if steps is None else len(steps.times))
-        return steps
-
-    def _take(self, most: int) -> TakenSteps | None:
-        """Take at most `most` steps of the tokens that move."""
         if most > len(self._room.times):
-            self._room = Room(*(np.empty((most, *part.shape[1:])) for part in self._room))
-        room = Room(*(part[:most] for part in self._room))
-        engine = self._engine
-        advance = engine.advance_on_all_cores if self._on_all_cores else engine.advance
-        count = advance(self._system, self._dims, self._x, self._work, self._goal, room)
-        if count < 0:
-            return None
+            self._room = self._new_room(most)
+        x, rest, room = self._x, self._rest, self._room
+        resting = None if rest is None else rest.resting
+        previous = x if rest is None else x.copy()
+        count = 0
+        while count < most and self._work.clock[clock.TIME] < self._goal.t_end:
+            until = most if rest is None else min(most, count + max(1, rest.left))
+            taken = self._take(Room(*(part[count:until] for part in room)))
+            if taken < 0 and not count:
+                return None
+            if taken < 0:
+                break  # the next call ends the run
+            count += taken
+            if rest is not None:
+                rest.count(taken)
+                previous = room.tokens[count - 2] if count > 1 else previous
+                if rest.look(x, previous, self._work, self.time):
+                    self._rearrange(rest)
+                    break
         times, tokens, dense = (part[:count] for part in room)
         times -= self._origin
-        resting = None if self._rest is None else self._rest.resting
         return TakenSteps(times, self._leave(tokens), self._leave(dense), resting)
 
-    def _new_room(self) -> Room:
+    def _take(self, room: Room) -> int:
+        """Take steps of the tokens that move, until `room` is full; returns their number, or -1."""
+        engine = self._engine
+        advance = engine.advance_on_all_cores if self._on_all_cores else engine.advance
+        return int(advance(self._system, self._dims, self._x, self._work, self._goal, room))
+
+    def _new_room(self, steps: int) -> Room:
         shape = self._x.shape
-        return Room(np.empty(0), np.empty((0, *shape)), np.empty((0, self.dense, *shape)))
+        return Room(
+            np.empty(steps), np.empty((steps, *shape)), np.empty((steps, self.dense, *shape))
+        )
 
-    def _look(self, rest: Rest) -> None:
-        """Look for tokens that may rest, and for resting ones that would move."""
-        t, now = self.time, self._moving()
-        changed, leader = False, rest.candidates(now) if rest.left <= 0 else None
-        if leader is not None:
-            self._linearize(self._system, now)
-            now = self._moving()
-            changed = rest.settle(now, leader, t)
-        if rest.must_audit(now, t):
-            system, work = self._whole
-            whole = Moving(self._state(), work, np.empty(0))
-            self._linearize(system, whole)
-            step = float(self._work.clock[clock.STEP])
-            changed |= rest.audit(now, whole._replace(scales=self._scales(work)), t, step)
-        if changed:
-            rest.rearrange(now)
-            system, work = self._part(rest)
-            work = work._replace(clock=self._work.clock)
-            self._system, (self._work, self._x) = system, rest.hand_over(work)
-            self._room = self._new_room()
-        rest.arm(self._work)
-
-    def _moving(self) -> Moving:
-        return Moving(self._x, self._work, self._scales(self._work))
-
-    def _linearize(self, system: Any, at: Moving) -> None:
-        """Set velocities and Jacobian blocks of a workspace at a state."""
-        tick(system, float(self._work.clock[clock.TIME]))
-        linearize(system, self._dims, system.query / LOG2E, at.x, at.work)
+    def _rearrange(self, rest: Rest) -> None:
+        """Go on with other tokens that move."""
+        rest.rearrange(self._x, self._work)
+        system, work = self._part(rest)
+        work = work._replace(clock=self._work.clock)
+        self._system, (self._work, self._x) = system, rest.hand_over(work)
+        self._room = self._new_room(0)
 
     def _state(self) -> Array:
         """The state of all tokens in the frame."""
@@ -225,7 +214,7 @@ class CompiledStepper(ABC):
     def _watch(self) -> Array:
         """What is noted of the rounding errors of all tokens."""
         watch: Array = self._work.watch
-        return watch if self._rest is None else self._rest.note(self._moving())
+        return watch if self._rest is None else self._rest.note(self._work)
 
     def rest_record(self) -> RestRecord:
         """How tokens have rested so far, while others moved."""

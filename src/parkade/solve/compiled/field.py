@@ -8,8 +8,12 @@ import numpy as np
 
 from parkade.base.types import Array
 from parkade.engine.field.field import EVERYTHING, Field
-from parkade.engine.steps.clock import STEP
-from parkade.engine.system import SMALL_D, Dims, unrolled
+from parkade.engine.flow.linearized import linearize
+from parkade.engine.flow.velocity import tick
+from parkade.engine.steps.clock import STEP, TIME
+from parkade.engine.steps.lumps import Tokens
+from parkade.engine.steps.rest import set_lags
+from parkade.engine.system import LOG2E, SMALL_D, Dims, unrolled
 from parkade.model.transformer import Transformer
 from parkade.solve.compiled.base import CompiledStepper
 from parkade.solve.compiled.resting import Rest
@@ -25,14 +29,15 @@ class FieldStepper(CompiledStepper):
         problem = self._problem
         assert isinstance(problem.model, Transformer)
         field = prepare_field(problem.model, self._frame, problem.start - self._origin)
-        return field, field_workspace(self._engine, field, n, columns), unrolled(SMALL_D)
+        self._whole = field, field_workspace(self._engine, field, n, columns)
+        return *self._whole, unrolled(SMALL_D)
 
     def _may_rest(self) -> bool:
         # Turned keys differ from token to token, whatever their places are.
         return super()._may_rest() and not self._system.turns.any()
 
     def _part(self, rest: Rest) -> tuple[Field, Any]:
-        field = self._whole[0]
+        field, _ = self._whole
         field = field._replace(
             followers=_factors(field, rest),
             slopes=np.zeros_like(field.slopes),
@@ -40,9 +45,17 @@ class FieldStepper(CompiledStepper):
         )
         return field, field_workspace(self._engine, field, len(rest.moving), self._x.shape[1])
 
-    def _scales(self, work: Any) -> Array:
-        scales: Array = self._system.value[0, 0] * work.lin.factors[:, 0]
-        return scales
+    def _measure(self, x: Array, tokens: Tokens) -> Array | None:
+        """By velocities and blocks of all tokens."""
+        assert self._rest is not None
+        field, work = self._whole
+        state, lin = self._rest.whole(x), work.lin
+        tick(field, float(self._work.clock[TIME]))
+        linearize(field, self._dims, field.query / LOG2E, state, work)
+        scales, lag = field.value[0, 0] * lin.factors[:, 0], np.empty(len(state))
+        d = self._problem.model.d
+        set_lags(state, lin.velocity, lin.blocks, scales, d, tokens.leader, lag)
+        return lag
 
     def check(self) -> None:
         """Do nothing: direct sums are exact."""

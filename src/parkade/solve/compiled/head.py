@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import numpy as np
 
 from parkade.base.errors import InaccurateSumsError
 from parkade.base.types import Array
 from parkade.engine.flow import linear_time
 from parkade.engine.steps.integrator import Work
+from parkade.engine.steps.lumps import Tokens, set_lags
 from parkade.engine.steps.stages import BLOCK
 from parkade.engine.sums import pairwise
 from parkade.engine.system import SMALL_D, Dims, System, unrolled
@@ -23,14 +21,13 @@ _ALONE = -40.0  # a base-2 score, relative to a token's own, at which another ha
 _STORING = (
     1.5  # the cost of harmonic sums in an implicit step, which direct ones share by storing weights
 )
+_FOLLOWER_SECONDS = 1e-8
 CHECKED = 8
 """The number of tokens whose harmonic sums are compared with direct ones."""
 
 
 class HeadStepper(CompiledStepper):
     """Runs one plain head, with direct or harmonic sums."""
-
-    _rates = np.empty(0)
 
     def _set_up(self, n: int, columns: int) -> tuple[System, Work, Dims]:
         model, fixed, sums = self._problem.model, self._problem.fixed, self._plan.sums
@@ -44,17 +41,17 @@ class HeadStepper(CompiledStepper):
             sums.lengths,
         )
         work = self._engine.workspace(n, columns, causal=system.causal, stores=sums.table is None)
+        self._whole = system
         return system, work, unrolled(columns)
 
     def _part(self, rest: Rest) -> tuple[System, Work]:
-        system, sums, d = self._whole[0], self._plan.sums, self._problem.model.d
+        """The system of the tokens that move, with direct sums where these are cheaper."""
+        system, sums, d = self._whole, self._plan.sums, self._problem.model.d
         n, m = len(rest.leader), len(rest.moving)
-        rows, counts = rest.followers()
-        system = system._replace(leaders=rows, followers=counts)
-        if (
-            system.table is not None
-            and pairwise.seconds(m * m / 2, d) < _STORING * sums.seconds * m / n
-        ):
+        leaders, followers = rest.followers()
+        system = system._replace(leaders=leaders, followers=followers)
+        harmonic = _STORING * sums.seconds * m / n + _FOLLOWER_SECONDS * m * len(leaders)
+        if system.table is not None and pairwise.seconds(m * m / 2, d) < harmonic:
             system = system._replace(table=None, lengths=None, accuracy=0.0)
         self._on_all_cores = self._alone and system.table is not None and m > 2 * BLOCK
         if system.table is None:
@@ -63,12 +60,10 @@ class HeadStepper(CompiledStepper):
         work = self._engine.workspace(m, columns, causal=True, stores=system.table is None)
         return system, work
 
-    def _scales(self, work: Any) -> Array:
-        if len(self._rates) < len(work.growth):
-            value = self._system.value
-            rate = frobenius(value) / math.sqrt(len(value))
-            self._rates = np.full(len(work.growth), rate)
-        return self._rates[: len(work.growth)]
+    def _measure(self, x: Array, tokens: Tokens) -> Array | None:
+        lag = np.empty(len(tokens.rows))
+        known = set_lags(self._system, x, tokens, self._sharpness, lag)
+        return lag if known else None
 
     @property
     def _uses_blas(self) -> bool:
