@@ -23,6 +23,9 @@ LIVES = (
     ("circle, β = 64", 2, 64.0, 10_000, 1e60),
 )
 
+NEAR = 0.02
+"""How near to a forecast merge clusters are counted, in units of its time."""
+
 
 def small() -> None:
     """Lives of a few hundred tokens, with all steps saved, and one of 10 000 with the end only."""
@@ -60,9 +63,22 @@ def large() -> None:
 
 
 def million() -> None:
-    """A million tokens on the circle."""
+    """A million tokens on the circle; the number of clusters around the forecast's merges."""
     _header()
     _lives("circle", 2, 64.0, 10**6, 1e60)
+    model, x0 = pk.Attention(2, 64.0), pk.sphere.uniform(10**6, 2, seed=1)
+    forecast = pk.theory.forecast(x0, 64.0)
+    merges = np.array([one.time for one in forecast.events if one.time > 300])
+    times = np.sort(np.concatenate([merges * (1 - NEAR), merges * (1 + NEAR)]))
+    run = pk.simulate(model, x0, 1e60, times=times)
+    radius = pk.clusters.default_radius(model)
+    print(
+        f"\n| merge forecast for t | clusters before, at {1 - NEAR:g} t | after, at {1 + NEAR:g} t |"
+    )
+    print("|---:|---:|---:|")
+    for i, t in enumerate(merges):
+        counts = [len(np.unique(pk.cluster_labels(run.tokens[2 * i + j], radius))) for j in (0, 1)]
+        print(f"| {t:.4g} | {counts[0]} | {counts[1]} |")
 
 
 def _header() -> None:

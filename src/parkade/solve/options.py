@@ -120,6 +120,8 @@ class Problem:
         Seed of the noise.
     piece : int
         The index of the model, if it is one of several: each has its own noise.
+    switches : bool
+        Whether explicit steps may take the place of implicit ones that are short.
     """
 
     model: Model
@@ -131,6 +133,7 @@ class Problem:
     noisy: bool = False
     seed: int = 0
     piece: int = 0
+    switches: bool = False
 
     @property
     def wanted(self) -> Array:

@@ -37,7 +37,7 @@ class Piecewise:
         method = plan.pieces[0].options.method
         first = plan if method == "auto" else replace(plan, method=method)
         self._now = begin(first, plan.pieces[0], x0)
-        self._time, self._x = 0.0, x0
+        self._time, self._last = 0.0, TakenSteps.at_start(x0)
         self.stages, self.dense = self._now.stages, self._now.dense
 
     def __enter__(self) -> Piecewise:
@@ -91,7 +91,7 @@ class Piecewise:
         if self._now.time >= self._problem.options.t_end:
             times[-1] = end
         self._time = float(times[-1])
-        self._x = taken.state(-1, self._problem.model.d).copy()
+        self._last = taken.only(len(times) - 1).without_dense().copied()
         return taken._replace(times=times)
 
     def _begin_next(self) -> None:
@@ -103,8 +103,8 @@ class Piecewise:
         end = self._now.end()
         del self._now  # free its memory before the next one needs as much
         self._number += 1
-        plan = choose(self._problem, len(self._x))
-        self._now = self._begin(plan, self._problem, self._x)
+        x = self._last.state(0, self._problem.model.d)
+        self._now = self._begin(choose(self._problem, len(x)), self._problem, x)
         self._now.resume(end)
         self._inside.enter_context(self._now)
 

@@ -86,7 +86,7 @@ class _Times:
         self._tokens = np.empty((len(times), *x0.shape))
         self._next = int(np.searchsorted(times, 0.0, side="right"))
         self._tokens[: self._next] = x0
-        self._before = TakenSteps(np.zeros(1), x0[None], np.empty((1, 0, *x0.shape)))
+        self._before = TakenSteps.at_start(x0)
 
     def add(self, steps: TakenSteps) -> None:
         times = steps.times

@@ -9,6 +9,7 @@ from parkade.base.types import Array
 from parkade.solve.compiled.base import CompiledStepper
 from parkade.solve.compiled.field import FieldStepper, NoisyFieldStepper
 from parkade.solve.compiled.head import HeadStepper
+from parkade.solve.compiled.many import ManyStepper
 from parkade.solve.naive.explicit import NaiveExplicit
 from parkade.solve.naive.implicit import NaiveImplicit
 from parkade.solve.naive.splitting import NaiveSplitting
@@ -47,7 +48,8 @@ class Steppers:
         self.sums.append(plan.sums)
         if plan.kernel == "naive":
             return _NAIVE[plan.method](problem, x0)
-        stepper = _COMPILED[plan.kernel, plan.method](plan, problem, x0, alone=self._alone)
+        kind = ManyStepper if problem.switches else _COMPILED[plan.kernel, plan.method]
+        stepper = kind(plan, problem, x0, alone=self._alone)
         start = time.perf_counter()
         stepper.warm_up()
         self.waited += time.perf_counter() - start

@@ -45,6 +45,11 @@ class TakenSteps(NamedTuple):
     dense: Array  # (s, p, m, columns): dense output
     resting: Resting | None = None
 
+    @classmethod
+    def at_start(cls, x0: Array) -> TakenSteps:
+        """A step of no length, which ends at t = 0 where tokens begin."""
+        return cls(np.zeros(1), x0[None], np.empty((1, 0, *x0.shape)))
+
     def until(self, count: int) -> TakenSteps:
         """The first steps, `count` of them."""
         return self._replace(

@@ -56,8 +56,10 @@ _DENSE = 2
 _H, _END = RODAS4P.dense, RODAS4P.end
 
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 6.0
+PLACE = 0.05
+"""How far a token may drift and still stay in its place."""
+
 _RELEASE = 800.0  # e-foldings after which a token that stays has nothing to grow from
-_PLACE = 0.05  # how far a token may drift and still stay in its place
 
 
 @njit()
@@ -127,7 +129,7 @@ def _settle(work: ImplicitWork, h: float, rates: Array) -> None:
         square = 0.0
         for c in range(d):
             square += (work.y[k, c] - work.place[k, c]) ** 2
-        if square > _PLACE**2:
+        if square > PLACE**2:
             work.growth[k] = 0.0
             for c in range(d):
                 work.place[k, c] = work.y[k, c]

@@ -170,7 +170,7 @@ class CompiledStepper(ABC):
         previous = x if rest is None else x.copy()
         count = 0
         while count < most and self._work.clock[clock.TIME] < self._goal.t_end:
-            until = most if rest is None else min(most, count + max(1, rest.left))
+            until = min(most, count + self._steps_until_look(most))
             taken = self._take(Room(*(part[count:until] for part in room)))
             if taken < 0 and not count:
                 return None
@@ -183,9 +183,19 @@ class CompiledStepper(ABC):
                 if rest.look(x, previous, self._work, self.time):
                     self._rearrange(rest)
                     break
+            if self._must_end():
+                break
         times, tokens, dense = (part[:count] for part in room)
         times -= self._origin
         return TakenSteps(times, self._leave(tokens), self._leave(dense), resting)
+
+    def _steps_until_look(self, most: int) -> int:
+        """How many steps to take before resting tokens are looked at, at most `most`."""
+        return most if self._rest is None else max(1, self._rest.left)
+
+    def _must_end(self) -> bool:
+        """Whether steps of another kind are to follow."""
+        return False
 
     def _take(self, room: Room) -> int:
         """Take steps of the tokens that move, until `room` is full; returns their number, or -1."""

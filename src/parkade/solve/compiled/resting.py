@@ -55,7 +55,7 @@ class Rest:
         self._longer = np.zeros(n)
         self._x, self._noted = x0.copy(), [getattr(work, name) for name in _NOTED]
         self._d, self._tol, self._measure = d, tol, measure
-        self._every = self._left = _EVERY
+        self._every, self._left = _EVERY, 1
         self._disturbed = math.nan  # since when a resting token would move
         self._audited_by = 0.0
         self._audited = x0[:, :d].copy()  # where tokens were in the last audit
@@ -75,12 +75,13 @@ class Rest:
         self._skipped += steps * (len(self.leader) - len(self.moving))
         self._left -= steps
 
-    def look(self, x: Array, previous: Array, work: Any, t: float) -> bool:
+    def look(self, x: Array, previous: Array | None, work: Any, t: float) -> bool:
         """Let tokens rest that may, and wake those that would move; returns whether any does.
 
-        `previous` is the state of the moving tokens one step before.
+        `previous` is the state of the moving tokens one step before. Without it no token comes to
+        rest.
         """
-        changed = self._left <= 0 and self._settle(x, previous, t)
+        changed = self._left <= 0 and previous is not None and self._settle(x, previous, t)
         if self._rests.any() and self._must_audit(x, t):
             changed = self._audit(x, t, float(work.clock[STEP])) or changed
             if not changed:

@@ -116,7 +116,8 @@ def _gathering(plan: Plan, problem: Problem, n: int) -> Plan:
         return plan
     first = replace(options, method="explicit", times="final", t_end=until)
     then = replace(options, method="implicit", times="final", t_end=options.t_end - until)
-    pieces = replace(problem, options=first), replace(problem, options=then, start=until)
+    rest = replace(problem, options=then, start=until, switches=True)
+    pieces = replace(problem, options=first), rest
     reason = f"{plan.reason}, explicit while tokens gather"
     return replace(plan, reason=reason, pieces=pieces, ends=(until, options.t_end))
 
