@@ -72,9 +72,7 @@ def million() -> None:
     times = np.sort(np.concatenate([merges * (1 - NEAR), merges * (1 + NEAR)]))
     run = pk.simulate(model, x0, 1e60, times=times)
     radius = pk.clusters.default_radius(model)
-    print(
-        f"\n| merge forecast for t | clusters before, at {1 - NEAR:g} t | after, at {1 + NEAR:g} t |"
-    )
+    print(f"\n| merge forecast for t | clusters at {1 - NEAR:g} t | at {1 + NEAR:g} t |")
     print("|---:|---:|---:|")
     for i, t in enumerate(merges):
         counts = [len(np.unique(pk.cluster_labels(run.tokens[2 * i + j], radius))) for j in (0, 1)]
