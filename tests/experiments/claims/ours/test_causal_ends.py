@@ -28,6 +28,12 @@ def test_ends_are_as_derived(evidence, presentable):
     presentable(causal_ends.CLAIM, evidence)
 
 
+def test_clusters_that_noise_never_joins_have_no_time():
+    """JSON has no infinity."""
+    runs = [noisy_ends.Wander(5, left, one, 0.3) for left, one in ((2, np.inf), (1, 2.5))]
+    assert causal_ends.until_one({300.0: runs}) == {"300": [None, 2.5]}
+
+
 @pytest.mark.parametrize("name", ["MLP, W2 = W1ᵀ", "RoPE"])
 def test_a_wrong_end_is_refuted(verdict, name):
     by_name = {variant.name: variant for variant in variants.VARIANTS}

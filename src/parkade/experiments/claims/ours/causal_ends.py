@@ -20,6 +20,7 @@ fails with noise, and clusters live for a time of order κ then (`noisy_ends`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,15 +135,21 @@ def measure(setup: Setup) -> Evidence:
             "median ratio": ratio,
             "distance from the mirror point": off,
             "last merge times ε": dict(zip(map(str, SIZES), products, strict=True)),
-            "noise, one cluster at (in κ)": {
-                f"{kappa:g}": [one.one for one in runs] for kappa, runs in noisy.items()
-            },
+            "noise, one cluster at (in κ)": until_one(noisy),
         },
         data={"lives": lives, "slow": slow, "caps": caps},
         tables=[
             Table([*_rows(lives, ends), *noisy_ends.rows(noisy)], "causal-ends.csv", delimiter=";")
         ],
     )
+
+
+def until_one(noisy: dict[float, list[noisy_ends.Wander]]) -> dict[str, list[float | None]]:
+    """When each run with noise has one cluster, by its κ; None if never."""
+    return {
+        f"{kappa:g}": [one.one if isfinite(one.one) else None for one in runs]
+        for kappa, runs in noisy.items()
+    }
 
 
 def life(variant: Variant, s: int, setup: Setup) -> ClusterLife:
