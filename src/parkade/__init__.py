@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from parkade.model.schedule import Schedule
     from parkade.model.scheduled import Scheduled
     from parkade.model.transformer import Transformer
+    from parkade.proof.certificate import Certificate
+    from parkade.proof.certify import certify
     from parkade.runs.archive import load
     from parkade.runs.path import Path
     from parkade.runs.trajectory import Trajectory
@@ -58,6 +60,7 @@ __all__ = [
     "Alibi",
     "Attention",
     "Causal",
+    "Certificate",
     "Flow",
     "Full",
     "Head",
@@ -85,6 +88,7 @@ __all__ = [
     "TrustWarning",
     "UnfinishedError",
     "Window",
+    "certify",
     "cluster_labels",
     "clusters",
     "consumption",
@@ -108,6 +112,8 @@ _HOMES = {
     "analysis.clusters": ("cluster_labels", "consumption"),
     "theory.merge_tree": ("Merge", "MergeTree", "Plateau"),
     "theory.parking": ("renyi_centers", "strong_renyi_centers"),
+    "proof.certificate": ("Certificate",),
+    "proof.certify": ("certify",),
     "base.errors": ("InputError", "ParkadeError", "TrustWarning", "UnfinishedError"),
     "model.arrays": ("like",),
     "model.attention": ("Attention",),

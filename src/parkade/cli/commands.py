@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 
 COMMANDS = (
-    "simulate", "timeline", "explore", "export", "sweep", "reproduce", "verify", "trained", "bench",
-    "warmup",
+    "simulate", "timeline", "certify", "explore", "export", "sweep", "reproduce", "verify",
+    "trained", "bench", "warmup",
 )  # fmt: skip
 """The names of the commands and of their modules, in the order of the help."""
 

@@ -16,6 +16,7 @@ from parkade.plots.lengths import lengths
 from parkade.plots.overview import overview
 from parkade.plots.phase import phase_diagram
 from parkade.plots.principal import principal_axes
+from parkade.plots.proved import proved
 from parkade.plots.stairs import staircase
 from parkade.plots.style import new_figure, save
 
@@ -33,6 +34,7 @@ __all__ = [
     "overview",
     "phase_diagram",
     "principal_axes",
+    "proved",
     "save",
     "sphere",
     "staircase",

@@ -1,0 +1,1 @@
+"""Runs that are proved: certificates of merges, and what checks them."""

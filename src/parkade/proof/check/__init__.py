@@ -1,0 +1,25 @@
+"""Check a certificate of merges. Nothing else has to be read, or trusted, to believe what it says.
+
+A certificate is about n tokens on the circle with causal attention, Q = K = V = I:
+
+    dφ_k/dt = F_k = Σ_{j<k} h(φ_j − φ_k) / Z_k,   Z_k = 1 + Σ_{j<k} w(φ_j − φ_k),
+    w(x) = exp(β (cos x − 1)),  h(x) = w(x) sin x,
+
+from the directions of the given float64 numbers. A token *leads* at a time if no earlier token is
+within `radius` of it, an angle. A certificate claims *plateaus*: from `earliest` to `latest`
+exactly these tokens lead. All numbers here are balls of Arb, which contain what they stand for.
+
+1. *Gathering.* Until some time, polynomials p_k(t) are near the tokens: if |F_k(p) − p_k'| ≤ δ_k,
+   the distance e_k obeys  e_k' ≤ μ_k e_k + Σ_{j<k} L_kj e_j + δ_k,  with μ_k and L_kj bounds of
+   ∂F_k/∂φ_k and |∂F_k/∂φ_j| within tubes of radius r_j, as long as e_j ≤ r_j; which follows.
+2. *Traps.* Token k of the cluster of u stays within ρ_k of it if F_k − F_u points inwards wherever
+   k is at this distance, and earlier tokens are anywhere in their own traps.
+3. *Drift.* A leader moves by F_u dt; F_u is bounded where it and all others may be meanwhile.
+4. *Clock.* While leader s passes from a to b, the time ∫ dx / |F_s| passes. The next leader to
+   merge is the clock, so that time is known where the place is.
+5. *Edges.* When s is near its partner u, tokens of both clusters are in one arc around u. Tokens
+   of u before s stay where they are, since they see none of the others. The outermost other
+   token moves inwards at least as fast as these pull it. So does an arc of one cluster shrink.
+
+Trusted: python-flint (Arb), Python's integers and JSON, and this file.
+"""

@@ -1,0 +1,157 @@
+"""What a certificate proves: who leads when, and who joins whom."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+from flint import arb, ctx
+
+from parkade.proof.check.balls import BITS, Piece, RefusedError, Tokens, require
+from parkade.proof.check.gathering import Gathering
+from parkade.proof.check.life import Life
+
+LASTING = 2.0
+"""The factor of time for which the same tokens must lead at least, to be called a plateau."""
+
+SAME = 1e-9  # claims may differ by this from what is proved here, by rounding of other versions
+
+
+def check(
+    data: dict[str, Any], report: Callable[[float], None] = lambda fraction: None
+) -> dict[str, Any]:
+    """What is proved; raises `RefusedError` if a certificate claims anything else."""
+    try:
+        proved = conclude(prove(data, report), float.fromhex(data["forming"]))
+    except (KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
+        raise RefusedError(f"it cannot be read: {type(error).__name__}: {error}") from None
+    for name, result in proved.items():
+        require(_same(data.get(name), result), f"{name} are not what is proved")
+    return proved
+
+
+def prove(data: dict[str, Any], report: Callable[[float], None]) -> list[Piece]:
+    """Follow all steps of a certificate."""
+    ctx.prec = BITS
+    gathering = Gathering(Tokens(data), int(data["bits"]))
+    count = len(data["gathering"]) + len(data["life"])
+    for i, step in enumerate(data["gathering"]):
+        gathering.take(step)
+        report(i / count)
+    if not data["clusters"]:
+        return gathering.pieces
+    life = Life(gathering, {int(group[0]): list(group) for group in data["clusters"]})
+    for i, step in enumerate(data["life"]):
+        follow(life, step)
+        report((len(data["gathering"]) + i) / count)
+    return finish(gathering, life, arb(float.fromhex(data["t_end"])))
+
+
+def follow(life: Life, step: dict[str, Any]) -> None:
+    """Follow a step after the gathering."""
+    if "clock" in step:
+        life.clock(int(step["clock"]), arb(float.fromhex(step["to"])))
+    elif "join" in step:
+        life.join(int(step["join"]), int(step["into"]))
+    else:
+        end = arb(float.fromhex(step["to"]))
+        life.shrink(int(step["shrink"]), int(step["fixed"]), int(step["moving"]), end)
+
+
+def finish(gathering: Gathering, life: Life, end: arb) -> list[Piece]:
+    """All pieces until the end; a single cluster stays as it is."""
+    if len(life.groups) == 1:
+        hull = dict(life.place)
+        life.hold(0, hull, set())
+        life.note(life.time[1], end, hull)
+    pieces = [*gathering.pieces, *life.pieces]
+    return [piece._replace(end=piece.end.min(end)) for piece in pieces if piece.start < end]
+
+
+def conclude(pieces: list[Piece], forming: float) -> dict[str, Any]:
+    """The plateaus and the merges between them, with times rounded to the safe side."""
+    plateaus: list[dict[str, Any]] = []
+    for piece in pieces:
+        known = all(a != j for a, j in zip(piece.alone, piece.joined, strict=True))
+        leaders = [k for k, alone in enumerate(piece.alone) if alone] if known else None
+        if leaders is None or not plateaus or plateaus[-1]["leaders"] != leaders:
+            plateaus.append({"leaders": leaders, "first": piece, "start": _up(piece.start)})
+        plateaus[-1] |= {"last": piece, "end": _down(piece.end)}
+    plateaus = [
+        one
+        for one in plateaus
+        if one["leaders"] is not None
+        and one["start"] >= forming
+        and one["end"] >= LASTING * one["start"]
+    ]
+    # Before a token leads that did not before, clusters are still forming.
+    again = [i for i, (a, b) in enumerate(pairwise(plateaus)) if not _subset(b, a)]
+    plateaus = plateaus[again[-1] + 1 :] if again else plateaus
+    merges = []
+    for now, then in pairwise(plateaus):
+        merges += [
+            {"absorbed": s, "into": _partner(s, then)} | _when(s, now, then, pieces)
+            for s in now["leaders"]
+            if s not in then["leaders"]
+        ]
+    return {
+        "plateaus": [
+            {"clusters": len(one["leaders"])} | {k: one[k] for k in ("leaders", "start", "end")}
+            for one in plateaus
+        ],
+        "merges": sorted(merges, key=lambda merge: merge["latest"]),
+        "until": max((one["end"] for one in plateaus), default=0.0),
+    }
+
+
+def _subset(then: dict[str, Any], now: dict[str, Any]) -> bool:
+    return set(then["leaders"]) < set(now["leaders"])
+
+
+def _when(
+    s: int, now: dict[str, Any], then: dict[str, Any], pieces: list[Piece]
+) -> dict[str, float]:
+    """Until when token s leads at least, and from when on it does not, between two plateaus."""
+    first, last = (
+        next(i for i, one in enumerate(pieces) if one is plateau["last"]) for plateau in (now, then)
+    )
+    between = pieces[first : last + 1]
+    alone = next(i for i, one in enumerate(between) if not one.alone[s])
+    joined = next(i for i, one in enumerate(reversed(between)) if not one.joined[s])
+    earliest, latest = between[alone - 1].end, between[len(between) - joined].start
+    return {"earliest": _down(earliest), "latest": _up(latest)}
+
+
+def _partner(s: int, plateau: dict[str, Any]) -> int:
+    """The leader that token s is nearest to at the end of a plateau."""
+    ranges = plateau["last"].ranges
+    near = {u: (ranges[s] - ranges[u]).cos() for u in plateau["leaders"]}
+    best = max(near, key=lambda u: near[u].mid())
+    sure = all(near[best] > near[u] for u in near if u != best)
+    require(sure, f"it is not known which cluster token {s} joins")
+    return int(best)
+
+
+def _down(time: arb) -> float:
+    return math.nextafter(math.nextafter(float(time.lower()), 0.0), 0.0)
+
+
+def _up(time: arb) -> float:
+    if time == 0:
+        return 0.0
+    return math.nextafter(math.nextafter(float(time.upper()), math.inf), math.inf)
+
+
+def _same(claim: Any, result: Any) -> bool:
+    """Whether a claim is what is proved, up to rounding."""
+    if isinstance(result, dict):
+        known = isinstance(claim, dict) and claim.keys() == result.keys()
+        return known and all(_same(claim[name], result[name]) for name in result)
+    if isinstance(result, list):
+        known = isinstance(claim, list) and len(claim) == len(result)
+        return known and all(map(_same, claim, result))
+    if isinstance(result, float):
+        return isinstance(claim, float) and abs(claim - result) <= SAME * abs(result)
+    return type(claim) is type(result) and claim == result
