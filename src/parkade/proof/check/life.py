@@ -204,7 +204,8 @@ class Life:
             return max(times)
 
         hull = self.meanwhile(longest, {}, set(free))
-        self.wait(hull, arb(0), longest(hull), {})
+        time = longest(hull)
+        self.wait(hull, time, time, {})
         for k in free[:more]:
             self.low[k] = self.high[k] = end
 

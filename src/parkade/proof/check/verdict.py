@@ -74,17 +74,19 @@ def conclude(pieces: list[Piece], forming: float) -> dict[str, Any]:
     """The plateaus and the merges between them, with times rounded to the safe side."""
     plateaus: list[dict[str, Any]] = []
     for piece in pieces:
+        if not piece.end > forming:
+            continue
         known = all(a != j for a, j in zip(piece.alone, piece.joined, strict=True))
         leaders = [k for k, alone in enumerate(piece.alone) if alone] if known else None
         if leaders is None or not plateaus or plateaus[-1]["leaders"] != leaders:
-            plateaus.append({"leaders": leaders, "first": piece, "start": _up(piece.start)})
+            plateaus.append(
+                {"leaders": leaders, "first": piece, "start": max(_up(piece.start), forming)}
+            )
         plateaus[-1] |= {"last": piece, "end": _down(piece.end)}
     plateaus = [
         one
         for one in plateaus
-        if one["leaders"] is not None
-        and one["start"] >= forming
-        and one["end"] >= LASTING * one["start"]
+        if one["leaders"] is not None and one["end"] >= LASTING * one["start"]
     ]
     # Before a token leads that did not before, clusters are still forming.
     again = [i for i, (a, b) in enumerate(pairwise(plateaus)) if not _subset(b, a)]

@@ -1,0 +1,159 @@
+"""Certificates contain what happens, by closed forms and other solvers, or say what is unknown."""
+
+from __future__ import annotations
+
+import json
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import parkade as pk
+from parkade.proof.certificate import checked, read
+
+
+@pytest.fixture(scope="module")
+def six():
+    """A certificate for six tokens, to the end of time."""
+    return pk.certify(pk.sphere.uniform(6, 2, seed=1), beta=16.0)
+
+
+def meeting(start, end, beta):
+    """The time in which two tokens come from one angle to another, with 50 digits."""
+    with mpmath.workdps(50):
+        beta = mpmath.mpf(beta)
+
+        def slowness(x):
+            weight = mpmath.exp(beta * (mpmath.cos(x) - 1))
+            return (1 + weight) / (weight * mpmath.sin(x))
+
+        return mpmath.quad(slowness, mpmath.linspace(end, start, 50))
+
+
+@pytest.mark.parametrize("beta", [8.0, 16.0, 64.0])
+@pytest.mark.parametrize("angle", [1.5, 2.2, 3.0])
+def test_two_tokens_meet_when_the_integral_says(beta, angle):
+    certificate = pk.certify(pk.sphere.from_angles([0.0, angle]), beta)
+    (merge,) = certificate.merges
+    x0 = [float.fromhex(c) for row in certificate.data["tokens"] for c in row]
+    start = mpmath.atan2(x0[3], x0[2])
+    time = meeting(start, mpmath.mpf(certificate.radius), beta)
+    assert merge.earliest <= time <= merge.latest
+    assert merge.latest / merge.earliest < 1 + 0.02 + 60 / float(time)
+    assert [state.clusters for state in certificate.plateaus][-1] == 1
+    assert certificate.until == pytest.approx(1e60)
+
+
+def test_three_tokens_are_where_another_solver_has_them():
+    """The last token is pulled by two, on both of its sides."""
+    angles, beta, radius = np.array([0.0, 1.5, 0.7]), 8.0, 0.05
+    certificate = pk.certify(pk.sphere.from_angles(angles), beta, 1e4, radius=radius)
+
+    def velocity(t, phi):
+        gaps = np.tril(phi[None, :] - phi[:, None])
+        weights = np.tril(np.exp(beta * (np.cos(gaps) - 1)))
+        return (weights * np.sin(gaps)).sum(axis=1) / weights.sum(axis=1)
+
+    solution = solve_ivp(
+        velocity, (0, 1e4), angles, method="Radau", rtol=1e-11, atol=1e-12, dense_output=True
+    )
+    times = np.geomspace(1, 1e4, 200_000)
+    phi = solution.sol(times)
+    for merge in certificate.merges:
+        gap = np.abs(phi[: merge.absorbed] - phi[merge.absorbed]).min(axis=0)
+        joined = times[np.flatnonzero(gap > radius)[-1] + 1]
+        assert merge.earliest * (1 - 1e-4) <= joined <= merge.latest * (1 + 1e-4)
+    assert {(one.absorbed, one.into) for one in certificate.merges} >= {(1, 0)}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_simulated_merges_are_inside_their_bounds(seed):
+    x0, beta = pk.sphere.uniform(12, 2, seed=seed), 16.0
+    certificate = pk.certify(x0, beta)
+    run = pk.simulate(pk.Attention(2, beta), x0, 1e60, tol=1e-8)
+    assert certificate.why == ""
+    assert certificate.agrees(run)
+    tree = run.merge_tree(radius=certificate.radius)
+    for state in certificate.plateaus:
+        middle = np.sqrt(state.start * state.end)
+        assert tree.count(middle) == state.clusters == len(state.leaders)
+    assert certificate.plateaus[-1].leaders == (0,)  # the first token never moves
+
+
+def test_a_run_of_other_tokens_does_not_agree(six):
+    run = pk.simulate(pk.Attention(2, 16.0), pk.sphere.uniform(6, 2, seed=3), 1e60)
+    assert not six.agrees(run)
+
+
+def test_merges_are_tight_where_they_are_late(six):
+    late = [merge for merge in six.merges if merge.earliest > 1e5]
+    assert late
+    assert all(np.log(merge.latest / merge.earliest) < 0.03 for merge in late)
+
+
+def test_the_end_may_come_before_the_last_merge():
+    certificate = pk.certify(pk.sphere.uniform(6, 2, seed=1), beta=16.0, t_end=1e4)
+    assert certificate.why == ""
+    assert certificate.plateaus[-1].clusters > 1
+    assert certificate.until == pytest.approx(1e4)
+    checked(certificate.data)
+
+
+def test_what_cannot_be_proved_is_named():
+    """Token 2 is on the watershed between two others, where no error is small enough."""
+    x0 = pk.sphere.from_angles([-1.0, 1.0, 1e-11])
+    certificate = pk.certify(x0, beta=16.0, t_end=1e6)
+    assert certificate.until < 1e6
+    assert "token 2" in certificate.why or "narrow" in certificate.why
+    assert certificate.why in str(certificate)
+    checked(certificate.data)
+
+
+def test_files_hold_the_proof(six, tmp_path):
+    six.save(tmp_path / "six.json")
+    again = checked(read(tmp_path / "six.json"))
+    assert again.to_dict() == six.to_dict()
+    assert json.loads(json.dumps(six.to_dict())) == six.to_dict()
+    assert str(again) == str(six)
+    assert (again.n, again.beta, again.t_end) == (6, 16.0, 1e60)
+
+
+def test_the_text_says_what_is_proved(six):
+    lines = str(six).splitlines()
+    assert lines[0] == "Proved for 6 tokens with β = 16, from t = 0 to 1e+60"
+    assert len(lines) == 5 + len(six.plateaus) + len(six.merges)
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("x0", "options", "message"),
+    [
+        ([[1.0, 0.0, 0.0]], {}, "x0 must be an .n, 2. array of tokens on the circle, got shape"),
+        ([[2.0, 0.0]], {}, "unit"),
+        ([[1.0, 0.0]], {"beta": 0}, "beta must be > 0, got 0"),
+        ([[1.0, 0.0]], {"radius": 2}, "radius must be below 1, got 2"),
+        ([[1.0, 0.0]], {"t_end": -1}, "t_end must be > 0"),
+    ],
+)
+def test_bad_input_gets_a_sentence(x0, options, message):
+    with pytest.raises(pk.InputError, match=message):
+        pk.certify(np.array(x0), **({"beta": 4.0} | options))
+
+
+def test_progress_is_reported():
+    seen = []
+    pk.certify(pk.sphere.uniform(6, 2, seed=1), beta=16.0, progress=seen.append)
+    assert seen == sorted(seen)
+    assert 0 <= seen[0] < seen[-1] <= 1
+
+
+def test_the_figure_shows_plateaus_and_merges(six):
+    ax = pk.plots.proved(six)
+    assert ax.get_xscale() == "log"
+    assert len(ax.patches) == len(six.merges)
+    run = pk.simulate(pk.Attention(2, 16.0), pk.sphere.uniform(6, 2, seed=1), 1e60)
+    labels = [text.get_text() for text in pk.plots.proved(six, run=run).get_legend().get_texts()]
+    assert labels == ["proved", "simulated"]
+    with pytest.raises(pk.InputError, match=r"plots\.proved needs a certificate, got int"):
+        pk.plots.proved(3)
