@@ -8,7 +8,6 @@ from parkade.base.errors import InaccurateSumsError
 from parkade.base.types import Array
 from parkade.engine.flow import linear_time
 from parkade.engine.steps.integrator import Work
-from parkade.engine.steps.lumps import Tokens, set_lags
 from parkade.engine.steps.stages import BLOCK
 from parkade.engine.sums import pairwise
 from parkade.engine.system import SMALL_D, Dims, System, unrolled
@@ -47,7 +46,7 @@ class HeadStepper(CompiledStepper):
     def _part(self, rest: Rest) -> tuple[System, Work]:
         """The system of the tokens that move, with direct sums where these are cheaper."""
         system, sums, d = self._whole, self._plan.sums, self._problem.model.d
-        n, m = len(rest.leader), len(rest.moving)
+        n, m = len(self._start), len(rest.moving)
         leaders, followers = rest.followers()
         system = system._replace(leaders=leaders, followers=followers)
         harmonic = _STORING * sums.seconds * m / n + _FOLLOWER_SECONDS * m * len(leaders)
@@ -60,10 +59,8 @@ class HeadStepper(CompiledStepper):
         work = self._engine.workspace(m, columns, causal=True, stores=system.table is None)
         return system, work
 
-    def _measure(self, x: Array, tokens: Tokens) -> Array | None:
-        lag = np.empty(len(tokens.rows))
-        known = set_lags(self._system, x, tokens, self._sharpness, lag)
-        return lag if known else None
+    def _measured(self) -> System:
+        return self._whole._replace(table=None, lengths=None)
 
     @property
     def _uses_blas(self) -> bool:
