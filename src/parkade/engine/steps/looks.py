@@ -71,21 +71,37 @@ def _choose_measure(model: Any, state: Any, x: Any, leader: Any) -> Any:
     return of_head if is_bundle(model, System) else None
 
 
+def have_lengths(model: Any, x: Array, d: int) -> bool:
+    """Whether tokens have lengths; compiled code knows that those of a head have none."""
+    return x.shape[1] > d
+
+
+@overload(have_lengths)
+def _choose_lengths(model: Any, x: Any, d: Any) -> Any:
+    def of_head(model: Any, x: Any, d: Any) -> Any:
+        return False
+
+    def of_field(model: Any, x: Any, d: Any) -> Any:
+        return x.shape[1] > d
+
+    return of_head if is_bundle(model, System) else of_field
+
+
 @register_jitable
 def look(state: RestState, model: Any, moment: Moment, t: float, tol: float) -> bool:
     """Let tokens rest that may, and wake those that would move; returns whether any does."""
-    x, changed = moment.x, False
+    changed = False
     if state.counts[LEFT] <= 0 and len(moment.previous) > 0:
         changed = settle(state, model, moment, t, tol)
-    if state.rests.any() and must_audit(state, x, t, tol):
+    if _any_rests(state) and must_audit(state, moment, t, tol):
         changed = audit(state, model, moment, t, tol) or changed
         if not changed:
             arm(state, moment.audited, moment.clock)
     return changed
 
 
-look_at_head = njit(allocates=True)(look)
-"""`look` for a model with one head, a `System`, as one compiled function."""
+compiled_look = njit(allocates=True)(look)
+"""`look` as one compiled function, where `measure` is compiled."""
 
 
 @register_jitable
@@ -101,7 +117,7 @@ def settle(state: RestState, model: Any, moment: Moment, t: float, tol: float) -
         return False
     if not _choose(state, moment, row, tol):
         return False
-    if x.shape[1] > d:
+    if have_lengths(model, x, d):
         _lengthen(state, x[:, d], row)
     _join(state, row, t)
     return True
@@ -165,9 +181,15 @@ def _merges(state: RestState, row: NDArray[np.int64]) -> bool:
 @register_jitable
 def _lengthen(state: RestState, logs: Array, row: NDArray[np.int64]) -> None:
     """Set how much longer tokens are than the leaders in these rows, from their ln r."""
-    grown, shift = np.exp(logs), np.zeros(len(state.leader))
-    shift[state.moving[: len(row)]] = grown - grown[row]
-    state.longer[:] += shift[state.leader]
+    grown = np.exp(logs)
+    _add_lengths(state, grown - grown[row])
+
+
+@njit()
+def _add_lengths(state: RestState, shift: Array) -> None:
+    """Add to how much longer tokens are, by the rows of their leaders."""
+    for k in range(state.rows.size):
+        state.longer[k] += shift[state.rows[k]]
 
 
 @njit()
@@ -183,13 +205,22 @@ def _join(state: RestState, row: NDArray[np.int64], t: float) -> None:
         state.rests[k] = state.rests[k] or row[i] != i
 
 
-@njit(allocates=True)
-def must_audit(state: RestState, x: Array, t: float, tol: float) -> bool:
+@njit()
+def _any_rests(state: RestState) -> bool:
+    """Whether a token rests."""
+    for k in range(state.rests.size):
+        if state.rests[k]:
+            return True
+    return False
+
+
+@njit()
+def must_audit(state: RestState, moment: Moment, t: float, tol: float) -> bool:
     """Whether resting tokens may have to move: others have moved, or much time has passed."""
     late = t - state.times[DISTURBED] > tol * t  # False while nothing is disturbed
     if late or t >= state.times[AUDITED_BY]:
         return True
-    return has_moved(x, state.audited[state.moving[: x.shape[0]]], state.times[REACH])
+    return has_moved(moment.x, moment.audited, state.times[REACH])
 
 
 @register_jitable
@@ -199,7 +230,7 @@ def audit(state: RestState, model: Any, moment: Moment, t: float, tol: float) ->
         _distrust(state)
     if not _examine(state, moment, t, tol):
         return False
-    _wake(state, whole(state, moment.x), tol)
+    _wake(state, whole(state, model, moment.x), tol)
     return True
 
 
@@ -261,17 +292,22 @@ def _wake(state: RestState, x: Array, tol: float) -> None:
 
 
 @register_jitable
-def whole(state: RestState, x: Array) -> Array:
-    """The state of all tokens, where the moving ones are at `x`."""
+def whole(state: RestState, model: Any, x: Array) -> Array:
+    """The state of all tokens, where the moving ones are at `x`.
+
+    A resting token grows like its leader: r_k − r_u stays the same.
+    """
     out = np.empty(state.x.shape)
-    spread(np.expand_dims(x, 0), state.rows, np.expand_dims(out, 0))
+    spread(x.reshape((1, *x.shape)), state.rows, out.reshape((1, *out.shape)))
     d = state.audited.shape[1]
-    if x.shape[1] > d:
-        out[:, d] = lengths(out[:, d], state.longer)
+    if have_lengths(model, x, d):
+        some = np.flatnonzero(state.longer)
+        _put(out, some, d, np.log(np.exp(out[some, d]) + state.longer[some]))
     return out
 
 
-@register_jitable
-def lengths(logs: Array, longer: Array) -> Array:
-    """The ln r of tokens, from those of their leaders: r_k − r_u stays the same while they rest."""
-    return np.where(longer == 0.0, logs, np.log(np.exp(logs) + longer))
+@njit()
+def _put(out: Array, some: NDArray[np.int64], column: int, values: Array) -> None:
+    """Set a column in some rows."""
+    for i in range(some.size):
+        out[some[i], column] = values[i]

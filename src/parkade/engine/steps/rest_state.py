@@ -121,16 +121,15 @@ def has_ended(x: Array, audited: Array, clock: Array, t_end: float) -> bool:
 
 
 @njit()
-def note(state: RestState, mine: Known) -> None:
-    """Note what is known of the tokens that move."""
+def note(state: RestState, x: Array, mine: Known) -> None:
+    """Note the states of the tokens that move, and what is known of them."""
     m, known = state.counts[MOVING], state.known
     for i in range(m):
         k = state.moving[i]
+        _copy_row(x, i, state.x, k)
         known.growth[k] = mine.growth[i]
-        for c in range(mine.place.shape[1]):
-            known.place[k, c] = mine.place[i, c]
-        for c in range(mine.watch.shape[1]):
-            known.watch[k, c] = mine.watch[i, c]
+        _copy_row(mine.place, i, known.place, k)
+        _copy_row(mine.watch, i, known.watch, k)
     # A resting token is as fast as its leader: it changes nothing of the fastest so far.
     before, i = 0, 0
     for k in range(state.leader.size):
@@ -142,12 +141,15 @@ def note(state: RestState, mine: Known) -> None:
 
 
 @njit()
-def rearrange(state: RestState, x: Array, mine: Known) -> None:
-    """Note what is known of the tokens that move, and choose anew which they are."""
-    note(state, mine)
-    for i in range(state.counts[MOVING]):
-        for c in range(x.shape[1]):
-            state.x[state.moving[i], c] = x[i, c]
+def _copy_row(source: Array, i: int, target: Array, k: int) -> None:
+    """Copy a row of a matrix to a row of another one."""
+    for c in range(source.shape[1]):
+        target[k, c] = source[i, c]
+
+
+@njit()
+def rearrange(state: RestState) -> None:
+    """Choose anew which tokens move; the moving ones have been noted."""
     m = 0
     for k in range(state.leader.size):
         if not state.rests[k]:
@@ -164,13 +166,10 @@ def hand_over(state: RestState, x: Array, mine: Known) -> None:
     known = state.known
     for i in range(state.counts[MOVING]):
         k = state.moving[i]
-        for c in range(x.shape[1]):
-            x[i, c] = state.x[k, c]
+        _copy_row(state.x, k, x, i)
         mine.growth[i] = known.growth[k]
-        for c in range(mine.place.shape[1]):
-            mine.place[i, c] = known.place[k, c]
-        for c in range(mine.watch.shape[1]):
-            mine.watch[i, c] = known.watch[k, c]
+        _copy_row(known.place, k, mine.place, i)
+        _copy_row(known.watch, k, mine.watch, i)
 
 
 @njit()
@@ -178,8 +177,7 @@ def arm(state: RestState, audited: Array, clock: Array) -> None:
     """Let steps end where tokens have moved so far that resting ones may have to move."""
     m = state.counts[MOVING]
     for i in range(m):
-        for c in range(audited.shape[1]):
-            audited[i, c] = state.audited[state.moving[i], c]
+        _copy_row(state.audited, state.moving[i], audited, i)
     clock[LIMIT] = state.times[REACH] if m < state.leader.size else 0.0
 
 

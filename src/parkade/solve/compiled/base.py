@@ -229,7 +229,7 @@ class CompiledStepper(ABC):
     def _watch(self) -> Array:
         """What is noted of the rounding errors of all tokens."""
         watch: Array = self._work.watch
-        return watch if self._rest is None else self._rest.note(self._work)
+        return watch if self._rest is None else self._rest.note(self._x, self._work)
 
     def rest_record(self) -> RestRecord:
         """How tokens have rested so far, while others moved."""

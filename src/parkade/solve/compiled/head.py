@@ -15,12 +15,9 @@ from parkade.engine.vectors import frobenius
 from parkade.solve.compiled.base import CompiledStepper
 from parkade.solve.compiled.resting import Rest
 from parkade.solve.lowering.lower import prepare
+from parkade.solve.planning import rules
 
 _ALONE = -40.0  # a base-2 score, relative to a token's own, at which another has no weight
-_STORING = (
-    1.5  # the cost of harmonic sums in an implicit step, which direct ones share by storing weights
-)
-_FOLLOWER_SECONDS = 1e-8
 CHECKED = 8
 """The number of tokens whose harmonic sums are compared with direct ones."""
 
@@ -49,8 +46,9 @@ class HeadStepper(CompiledStepper):
         n, m = len(self._start), len(rest.moving)
         leaders, followers = rest.followers()
         system = system._replace(leaders=leaders, followers=followers)
-        harmonic = _STORING * sums.seconds * m / n + _FOLLOWER_SECONDS * m * len(leaders)
-        if system.table is not None and pairwise.seconds(m * m / 2, d) < harmonic:
+        direct = pairwise.seconds(m * m / 2, d)
+        cheaper = rules.is_cheaper_directly(sums.seconds, direct, n, m, len(leaders))
+        if system.table is not None and cheaper:
             system = system._replace(table=None, lengths=None, accuracy=0.0)
         self._on_all_cores = self._alone and system.table is not None and m > 2 * BLOCK
         if system.table is None:

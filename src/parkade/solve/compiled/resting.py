@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from parkade.base.types import Array
 from parkade.engine.jacobian.linearization import padded
 from parkade.engine.steps import rest_state
-from parkade.engine.steps.looks import Moment, look, look_at_head
+from parkade.engine.steps.looks import Moment, look, compiled_look
 from parkade.engine.steps.rest_state import FIRST, LEFT, MOVING, SKIPPED, WOKEN, Known, RestState
 from parkade.engine.system import System
 from parkade.solve.steps import Resting, RestRecord, TakenSteps
@@ -33,7 +33,7 @@ class Rest:
         self.state = rest_state.new_state(x0, _known(work), sharpness)
         self.resting: Resting | None = None
         self._model, self._tol = model, tol
-        self._look = look_at_head if isinstance(model, System) else look
+        self._look = compiled_look if isinstance(model, System) else look
         self._nothing = np.empty((0, x0.shape[1]))
 
     @property
@@ -75,12 +75,13 @@ class Rest:
     def rearrange(self, x: Array, work: Any) -> None:
         """Note what is known of the moving tokens, and choose anew which they are."""
         state = self.state
-        rest_state.rearrange(state, x, _known(work))
+        rest_state.note(state, x, _known(work))
+        rest_state.rearrange(state)
         self.resting = Resting(self.moving.copy(), state.rows.copy(), state.longer.copy())
 
-    def note(self, work: Any) -> Array:
+    def note(self, x: Array, work: Any) -> Array:
         """Note what is known of the moving tokens; returns the record of rounding errors of all."""
-        rest_state.note(self.state, _known(work))
+        rest_state.note(self.state, x, _known(work))
         return self.state.known.watch
 
     def hand_over(self, work: Any) -> Array:
