@@ -25,7 +25,9 @@ TRIPLE = "wasm32-unknown-unknown"
 FEATURES = ("simd128", "bulk-memory", "bulk-memory-opt", "nontrapping-fptoint", "sign-ext")
 """Features that a browser must support: all browsers do since 2023."""
 
-_SELDOM = re.compile(r"_ZN(4runs|8numerics|7parkade6engine5steps(5looks|5lumps|4rest|10rest_state))")
+_SELDOM = re.compile(
+    r"_ZN(4runs|8numerics|7parkade6engine5steps(5looks|5lumps|4rest|10rest_state))"
+)
 """Functions that are called between steps, or less often: their code is to be small."""
 
 

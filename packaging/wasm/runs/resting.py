@@ -1,6 +1,6 @@
-"""Runs in which tokens may rest: steps of those that move, and results of all; see `engine.steps.looks`.
+"""Runs in which tokens may rest, by `engine.steps.looks`: steps of some, and results of all.
 
-The run of the tokens that move is a NamedTuple in the table, like the one of all tokens at first. Its
+The run of the tokens that move is a NamedTuple in the table, like that of all tokens at first. Its
 arrays are made anew, in the same memory, whenever tokens come to rest or wake.
 """
 
@@ -82,9 +82,7 @@ def rest_run(x: Array, known: Known, query: Array, may_rest: bool) -> tuple[Rest
 @register_jitable
 def room_for(count: int, dense: int, n: int, columns: int) -> Steps:
     """Arrays for steps of n tokens."""
-    return Steps(
-        floats((count,)), floats((count, n, columns)), floats((count, dense, n, columns))
-    )
+    return Steps(floats((count,)), floats((count, n, columns)), floats((count, dense, n, columns)))
 
 
 @register_jitable
@@ -118,7 +116,7 @@ def _write(rest: RestRun, part: Part, first: int, taken: int) -> None:
 def finisher(read_rest: Callable[..., Any], place: int) -> Callable[..., bool]:
     """The function that notes what steps have done, and looks at the tokens if it is due.
 
-    It returns whether other ones move now. `place` is that of the `RestRun`, followed by the `Part`.
+    It returns whether other ones move now. `place` is that of the `RestRun` and the `Part`.
     """
 
     @njit(allocates=True)

@@ -4,7 +4,7 @@ A token that would be farther than `_OVER` times `CLOSE` tol from its leader wak
 been so for less than tol in units of the time that has passed: meetings of clusters at late times
 are brief.
 
-Natively and in pages this is the same source. As Python runs it, `measure` is a method of the model.
+Natively and in pages this is the same source. As Python runs it, a model has `measure` as a method.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _choose_measure(model: Any, state: Any, x: Any, leader: Any) -> Any:
 
 def have_lengths(model: Any, x: Array, d: int) -> bool:
     """Whether tokens have lengths; compiled code knows that those of a head have none."""
-    return x.shape[1] > d
+    return bool(x.shape[1] > d)
 
 
 @overload(have_lengths)
@@ -208,10 +208,10 @@ def _join(state: RestState, row: NDArray[np.int64], t: float) -> None:
 @njit()
 def _any_rests(state: RestState) -> bool:
     """Whether a token rests."""
+    total = 0
     for k in range(state.rests.size):
-        if state.rests[k]:
-            return True
-    return False
+        total += state.rests[k]
+    return total > 0
 
 
 @njit()

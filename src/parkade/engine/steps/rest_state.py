@@ -1,7 +1,7 @@
 """`RestState`: which tokens rest on which, and what is known of all tokens between steps.
 
-`rest` says when tokens rest, and `looks` when they are looked at. The arrays are made once in a run,
-for all n tokens. Steps have arrays of the m tokens that move, which are filled from these.
+`rest` says when tokens rest, and `looks` looks at them. The arrays are made once in a run, for all
+n tokens. Steps have arrays of the m tokens that move, which are filled from these.
 """
 
 from __future__ import annotations
@@ -63,19 +63,18 @@ class RestState(NamedTuple):
 def new_state(x: Array, known: Known, sharpness: float) -> RestState:
     """The state of a run that begins at `x`; `known` are arrays of its first steps."""
     n, d = known.place.shape
-    whole = {"dtype": np.int64}
     state = RestState(
-        np.empty(n, **whole),
+        np.empty(n, dtype=np.int64),
         np.zeros(n, dtype=np.bool_),
-        np.empty(n, **whole),
-        np.empty(n, **whole),
+        np.empty(n, dtype=np.int64),
+        np.empty(n, dtype=np.int64),
         np.zeros(n),
         np.empty_like(x),
         known,
         np.empty((n, d)),
         np.zeros(n),
         np.zeros(_TIMES),
-        np.zeros(_COUNTS, **whole),
+        np.zeros(_COUNTS, dtype=np.int64),
         sharpness,
     )
     begin(state, x)

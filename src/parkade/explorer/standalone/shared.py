@@ -36,7 +36,7 @@ SLOTS = 448
 INPUT, OUTPUT, STATE, DIRECT, REST = 0, 32, 64, 192, 320
 """Where things begin in the table of an engine for one head, and of the planners.
 
-Where tokens may rest, a run with direct sums is at `DIRECT`, also one that began with harmonic sums.
+Where tokens may rest, runs with direct sums are at `DIRECT`, also if they began with harmonic ones.
 """
 
 FIELD_OUTPUT, FIELD_STATE = 72, 96

@@ -1,4 +1,4 @@
-"""`Rest`: which tokens of a run rest on others, and when to look again; see `engine.steps.looks`."""
+"""`Rest`: which tokens of a run rest on others, as Python sees them; see `engine.steps.looks`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from parkade.base.types import Array
 from parkade.engine.jacobian.linearization import padded
 from parkade.engine.steps import rest_state
-from parkade.engine.steps.looks import Moment, look, compiled_look
-from parkade.engine.steps.rest_state import FIRST, LEFT, MOVING, SKIPPED, WOKEN, Known, RestState
+from parkade.engine.steps.looks import Moment, compiled_look, look
+from parkade.engine.steps.rest_state import FIRST, MOVING, SKIPPED, WOKEN, Known, RestState
 from parkade.engine.system import System
 from parkade.solve.steps import Resting, RestRecord, TakenSteps
 
