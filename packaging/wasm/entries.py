@@ -146,14 +146,10 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
         write(table, OUTPUT, RunOutput(clock, tokens, steps, watch_of(run.work)))
 
     def excess(table: Any, checked: int) -> float:
+        if may_rest and read_rest(table, REST)[0].chosen[IS_DIRECT] != 0:
+            return 0.0
         state = read_state(table, place)
         return _excess(state.system, dims, state.tokens, checked)
-
-    def excess_resting(table: Any, checked: int) -> float:
-        is_direct = read_rest(table, REST)[0].chosen[IS_DIRECT] != 0
-        return 0.0 if is_direct else excess_of(table, checked)
-
-    excess_of = register_jitable(excess)
 
     def take_over(table: Any) -> None:
         state, before = read_state(table, place), read_earlier(table, INPUT)
@@ -170,8 +166,7 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
         "resume": (take_over, types.void(TABLE)),
     }
     if harmonic:
-        chosen = excess_resting if may_rest else excess
-        functions["excess"] = chosen, types.float64(TABLE, types.int32)
+        functions["excess"] = excess, types.float64(TABLE, types.int32)
     return functions
 
 

@@ -26,7 +26,7 @@ FEATURES = ("simd128", "bulk-memory", "bulk-memory-opt", "nontrapping-fptoint", 
 """Features that a browser must support: all browsers do since 2023."""
 
 _SELDOM = re.compile(
-    r"_ZN(4runs|8numerics|7parkade6engine5steps(5looks|5lumps|4rest|10rest_state))"
+    r"_ZN(4runs(5heads|7resting|4room)|7parkade6engine5steps(5looks|5lumps|4rest|10rest_state))"
 )
 """Functions that are called between steps, or less often: their code is to be small."""
 
@@ -71,7 +71,7 @@ class WasmCodegen(lean.NativeCodegen):
         for each in module.functions:
             if not each.is_declaration and each.name not in names:
                 each.linkage = "internal"
-            if not each.is_declaration and (each.name in names or _SELDOM.match(each.name)):
+            if not each.is_declaration and _SELDOM.match(each.name):
                 each.add_function_attribute("minsize")
         for each in module.global_variables:
             if not each.is_declaration:

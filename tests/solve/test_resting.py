@@ -12,12 +12,11 @@ from support.marks import many
 from support.resting import TOL, both, calm_times, differences, merges, model_of, random_case
 
 import parkade as pk
-from parkade.engine.compile.jit import njit
+from parkade.engine.steps import looks
 from parkade.engine.steps.clock import STEP, new_clock
 from parkade.engine.steps.looks import Moment, audit, must_audit, settle
-from parkade.engine.steps.rest_state import AUDITED_BY, LEFT
+from parkade.engine.steps.rest_state import AUDITED_BY
 from parkade.solve import integrate
-from parkade.solve.compiled import resting as resting_module
 from parkade.solve.compiled.resting import Rest
 
 SHARP, X200 = pk.Attention(d=2, beta=64.0), pk.sphere.uniform(200, 2, seed=1)
@@ -77,20 +76,10 @@ def test_followers_are_awake_in_the_middle_of_early_merges(seed):
 @pytest.mark.parametrize("seed", [67, 71])
 def test_without_audits_followers_sleep_through_merges(monkeypatch, seed):
     """Else the tests above would not show whether there are any."""
-    monkeypatch.setattr(resting_module, "compiled_look", settle_only)
+    monkeypatch.setattr(looks, "must_audit", lambda state, moment, t, tol: False)
     gap, rested = in_meetings(seed)
     assert rested.stats.woken == 0
     assert gap > 1e-3
-
-
-def settle_only(state, model, moment, t, tol):
-    """A look at tokens that wakes none."""
-    if state.counts[LEFT] > 0 or not len(moment.previous):
-        return False
-    return settled(state, model, moment, t, tol)
-
-
-settled = njit(allocates=True)(settle)
 
 
 def test_dense_output_is_right_in_the_middle_of_steps():

@@ -177,8 +177,9 @@ def harmonic_advance(
     direct_place, put_directly = _putter(engine, d, "direct")
     seconds = njit()(SERIES[d].seconds)
 
-    @register_jitable
-    def rearrange(table: Any, rest: RestRun) -> None:
+    @njit()
+    def rearrange(table: Any) -> None:
+        rest, _ = read_rest(table, REST)
         n, m = rest.state.leader.size, rest.state.counts[MOVING]
         begin_part()
         system = _followed(read(table, place).system, rest.state)
@@ -200,7 +201,7 @@ def harmonic_advance(
         else:
             taken = take(read(table, place), rest, until, goal)
         if taken > 0 and finish(table, first, taken, taken >= asked, goal):
-            rearrange(table, rest)
+            rearrange(table)
         return taken
 
     return advance
