@@ -4,7 +4,7 @@ A token that would be farther than `_OVER` times `CLOSE` tol from its leader wak
 been so for less than tol in units of the time that has passed: meetings of clusters at late times
 are brief.
 
-Natively and in pages this is the same source. As Python runs it, a model has `measure` as a method.
+Natively and in pages this is the same source; `measures` says how far tokens are from leaders.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from parkade.base.types import Array
-from parkade.engine.compile.jit import is_bundle, njit
-from parkade.engine.steps import lumps
+from parkade.engine.compile.jit import njit
 from parkade.engine.steps.clock import STEP
-from parkade.engine.steps.lumps import Tokens
+from parkade.engine.steps.measures import have_lengths, measure
 from parkade.engine.steps.rest import CLOSE, find_leaders, has_moved
 from parkade.engine.steps.rest_state import (
     AUDITED_BY,
@@ -29,14 +28,12 @@ from parkade.engine.steps.rest_state import (
     FIRST,
     FREQUENT,
     LEFT,
-    MOVING,
     REACH,
     WOKEN,
     RestState,
     arm,
     spread,
 )
-from parkade.engine.system import System
 
 _SELDOM = 32  # the most steps between two looks
 _LONG = 1000.0  # factor of time between two audits
@@ -55,36 +52,6 @@ class Moment(NamedTuple):
     previous: Array  # the same one step before; no rows if nobody may come to rest now
     audited: Array  # see `stages.ImplicitWork`
     clock: Array
-
-
-def measure(model: Any, state: RestState, x: Array, leader: NDArray[np.int64]) -> bool:
-    """Set how far tokens are from their leaders, or would be; False if that is not known."""
-    return bool(model.measure(state, x, leader))
-
-
-@overload(measure)
-def _choose_measure(model: Any, state: Any, x: Any, leader: Any) -> Any:
-    def of_head(model: Any, state: Any, x: Any, leader: Any) -> Any:
-        tokens = Tokens(state.moving[: state.counts[MOVING]], state.rows, leader)
-        return lumps.set_lags(model, x, tokens, state.sharpness, state.lag)
-
-    return of_head if is_bundle(model, System) else None
-
-
-def have_lengths(model: Any, x: Array, d: int) -> bool:
-    """Whether tokens have lengths; compiled code knows that those of a head have none."""
-    return bool(x.shape[1] > d)
-
-
-@overload(have_lengths)
-def _choose_lengths(model: Any, x: Any, d: Any) -> Any:
-    def of_head(model: Any, x: Any, d: Any) -> Any:
-        return False
-
-    def of_field(model: Any, x: Any, d: Any) -> Any:
-        return x.shape[1] > d
-
-    return of_head if is_bundle(model, System) else of_field
 
 
 @register_jitable
