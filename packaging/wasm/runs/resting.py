@@ -45,7 +45,7 @@ class RestRun(NamedTuple):
     """What a run has beside its steps, if tokens may rest."""
 
     state: RestState
-    tokens: Array  # (n, columns): all tokens
+    tokens: Array  # (n, columns): all tokens, after the last look
     before: Array  # (n, columns): room for tokens before a step
     steps: Steps  # of all tokens
     clock: Array
@@ -112,6 +112,14 @@ def _write(rest: RestRun, part: Part, first: int, taken: int) -> None:
     copy(part.clock, rest.clock)
 
 
+@njit()
+def _gather(state: RestState, tokens: Array) -> None:
+    """Put each token where its leader is, from where the next model goes on."""
+    for k in range(tokens.shape[0]):
+        for c in range(tokens.shape[1]):
+            tokens[k, c] = state.x[state.leader[k], c]
+
+
 @cache
 def finisher(read_rest: Callable[..., Any], place: int) -> Callable[..., bool]:
     """The function that notes what steps have done, and looks at the tokens if it is due.
@@ -132,6 +140,7 @@ def finisher(read_rest: Callable[..., Any], place: int) -> Callable[..., bool]:
         changed = compiled_look(rest.state, rest.model, moment, t, goal.tol)
         if changed:
             rest_state.rearrange(rest.state)
+            _gather(rest.state, rest.tokens)
         return changed
 
     return finish
