@@ -45,7 +45,7 @@ TOOLS = {"python": "3.11", **dict(tool.split("==") for tool in EXTRA["wasm"])}
 """The versions that give these bits: Python's decides which bytecode Numba compiles."""
 
 LARGEST = 124_000
-"""The largest size of a compressed engine in bytes."""
+"""The largest size of a compressed engine in bytes. A quarter is there to let tokens rest."""
 
 
 def shared_sources(own: list[Path], library: Path) -> list[Path]:
