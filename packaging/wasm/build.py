@@ -44,8 +44,8 @@ EXTRA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optiona
 TOOLS = {"python": "3.11", **dict(tool.split("==") for tool in EXTRA["wasm"])}
 """The versions that give these bits: Python's decides which bytecode Numba compiles."""
 
-LARGEST = 92_000
-"""The largest size of a compressed engine in bytes."""
+LARGEST = 124_000
+"""The largest size of a compressed engine in bytes. A quarter is there to let tokens rest."""
 
 
 def shared_sources(own: list[Path], library: Path) -> list[Path]:

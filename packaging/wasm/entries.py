@@ -13,8 +13,19 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numba import carray, typeof, types
+from numba.extending import register_jitable
 from numerics.eigenvalues import eigenvalues
+from runs.heads import (
+    HEAD_REST,
+    HeadRun,
+    direct_advance,
+    directly,
+    example_run,
+    harmonic_advance,
+    read_rest,
+)
 from runs.pieces import EARLIER_MODEL, RoundingWatch, in_time, resume, start_clock, watch_of
+from runs.resting import IS_DIRECT, RestRun, known_of, part_of, rest_run, room_for, whole_advance
 from runs.room import ROOM
 from slots import TABLE, count, floats, integers, reader, write
 
@@ -26,8 +37,11 @@ from parkade.engine.steps.integrator import Goal, Steps
 from parkade.engine.steps.methods import METHODS
 from parkade.engine.sums.pairwise import velocity_rows
 from parkade.engine.system import Dims, System, unrolled
-from parkade.engine.vectors import frobenius
-from parkade.explorer.standalone.shared import INPUT, OUTPUT, SLOTS, STATE
+from parkade.engine.vectors import copy, frobenius
+from parkade.explorer.standalone.shared import DIRECT, INPUT, OUTPUT, REST, SLOTS, STATE
+
+RESTING = ("implicit", "direct"), ("implicit", "harmonic")
+"""Methods and kinds of engines in which tokens may rest."""
 
 Entries: TypeAlias = dict[str, tuple[Callable[..., Any], Any]]
 
@@ -40,7 +54,7 @@ class HeadInput(NamedTuple):
     frozen_weights: Array  # (m,)
     matrices: Array  # (3, d, d): query, value, own_value
     table: Array  # (rows, columns), or empty for direct sums
-    numbers: Array  # (4,): causal, accuracy, floor, stretch
+    numbers: Array  # (5,): causal, accuracy, floor, stretch, whether tokens may rest
     times: Array  # (3,): the first time on the clock; when the model begins, and when it ends
     room: int  # the most steps of one call
 
@@ -52,16 +66,6 @@ class RunOutput(NamedTuple):
     tokens: Array  # (n, d)
     steps: Steps
     watch: RoundingWatch
-
-
-class HeadRun(NamedTuple):
-    """The state of a run between calls."""
-
-    system: System
-    tokens: Array
-    work: Any
-    steps: Steps
-    times: Array
 
 
 class StepMoment(NamedTuple):
@@ -88,34 +92,20 @@ def entries(method: str, d: int) -> Entries:
 
 def _of_kind(method: str, d: int, kind: str) -> Entries:
     engine, dims, harmonic = METHODS[method], unrolled(d), kind == "harmonic"
-    make_room, dense = ROOM[method, kind], engine.dense
+    make_room, dense, may_rest = ROOM[method, kind], engine.dense, (method, kind) in RESTING
+    place = DIRECT if may_rest and not harmonic else STATE
     read_input = reader(typeof(_EXAMPLE))
-    state = HeadRun(
-        System(
-            *(_EXAMPLE.frozen,) * 4,
-            frozen_weights=_EXAMPLE.frozen_weights,
-            causal=True,
-            table=_EXAMPLE.table if harmonic else None,
-            lengths=None,
-            accuracy=0.0,
-            floor=0.0,
-            stretch=0.0,
-            leaders=np.empty(0, np.int64),
-            followers=_EXAMPLE.table,
-        ),
-        _EXAMPLE.tokens,
-        engine.workspace(1, d, causal=kind != "full", stores=not harmonic),
-        _STEPS,
-        _EXAMPLE.times,
-    )
-    kind_of_state = typeof(state)
-    assert STATE + count(kind_of_state) <= SLOTS
-    read_state, read_earlier = reader(kind_of_state), reader(typeof(EARLIER_MODEL))
+    kinds = [typeof(example_run(method, d, some)) for some in (kind, "direct")]
+    assert STATE + count(kinds[0]) <= DIRECT
+    assert DIRECT + count(kinds[1]) <= REST
+    assert REST + count(typeof(HEAD_REST)) <= SLOTS
+    read_state, read_direct = map(reader, kinds)
+    read_earlier = reader(typeof(EARLIER_MODEL))
 
-    def begin(table: Any) -> None:
-        inputs = read_input(table, INPUT)
+    @register_jitable
+    def start(inputs: Any) -> HeadRun:
         n = inputs.tokens.shape[0]
-        causal, accuracy, floor, stretch = inputs.numbers
+        causal, accuracy, floor, stretch, _ = inputs.numbers
         system = System(
             inputs.matrices[0],
             inputs.matrices[1],
@@ -128,30 +118,51 @@ def _of_kind(method: str, d: int, kind: str) -> Entries:
             accuracy,
             floor,
             stretch,
-            integers((0,)),  # in pages no token rests
+            integers((0,)),
             floats((0, 0)),
-        )
-        steps = Steps(
-            floats((inputs.room,)),
-            floats((inputs.room, n, d)),
-            floats((inputs.room, dense, n, d)),
         )
         work = make_room(n, d)
         start_clock(work.clock, inputs.times)
-        write(table, STATE, HeadRun(system, inputs.tokens, work, steps, inputs.times))
-        write(table, OUTPUT, RunOutput(work.clock, inputs.tokens, steps, watch_of(work)))
+        steps = room_for(inputs.room, dense, n, d)
+        return HeadRun(system, inputs.tokens, work, steps, inputs.times)
+
+    def begin(table: Any) -> None:
+        run = start(read_input(table, INPUT))
+        write(table, place, run)
+        output = RunOutput(run.work.clock, run.tokens, run.steps, watch_of(run.work))
+        write(table, OUTPUT, output)
+
+    def begin_resting(table: Any) -> None:
+        inputs = read_input(table, INPUT)
+        run = start(inputs)
+        n, clock, query = inputs.tokens.shape[0], run.work.clock, run.system.query
+        state, chosen = rest_run(run.tokens, known_of(run.work), query, inputs.numbers[4] != 0.0)
+        tokens, steps = floats((n, d)), room_for(inputs.room, dense, n, d)
+        copy(run.tokens, tokens)
+        write(table, place, run)
+        before = floats((n, d))
+        arrays = state, tokens, before, steps, clock, inputs.times, chosen
+        write(table, REST, (RestRun(*arrays, directly(run.system)), part_of(run)))
+        write(table, OUTPUT, RunOutput(clock, tokens, steps, watch_of(run.work)))
 
     def excess(table: Any, checked: int) -> float:
-        state = read_state(table, STATE)
+        if may_rest and read_rest(table, REST)[0].chosen[IS_DIRECT] != 0:
+            return 0.0
+        state = read_state(table, place)
         return _excess(state.system, dims, state.tokens, checked)
 
     def take_over(table: Any) -> None:
-        state, before = read_state(table, STATE), read_earlier(table, INPUT)
+        state, before = read_state(table, place), read_earlier(table, INPUT)
         resume(state.system, state.work, before)
 
+    advance = advance_entry(engine.advance, dims, read_state, place)
+    if may_rest:
+        both = harmonic_advance(engine, d, read_state, read_direct)
+        one = both if harmonic else direct_advance(engine, d, read_direct)
+        advance = whole_advance(read_rest, REST, one), advance[1]
     functions: Entries = {
-        "begin": (begin, types.void(TABLE)),
-        "advance": advance_entry(engine.advance, dims, read_state, STATE),
+        "begin": (begin_resting if may_rest else begin, types.void(TABLE)),
+        "advance": advance,
         "resume": (take_over, types.void(TABLE)),
     }
     if harmonic:
@@ -178,21 +189,7 @@ def advance_entry(
 def _excess(system: System, dims: Dims, x: Array, checked: int) -> float:
     """The error of some harmonic sums, relative to its bound, as in `HeadStepper.check`."""
     fast, exact = np.empty_like(x), np.empty_like(x)
-    direct = System(
-        system.query,
-        system.value,
-        system.own_value,
-        system.frozen,
-        system.frozen_weights,
-        system.causal,
-        None,
-        None,
-        system.accuracy,
-        system.floor,
-        system.stretch,
-        system.leaders,
-        system.followers,
-    )
+    direct = directly(system)
     whole(system, dims, x, fast)
     worst = 0.0
     for i in range(checked):

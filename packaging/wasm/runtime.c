@@ -42,11 +42,6 @@ EXPORT(reserve) void *reserve(uint32_t size) {
   return place;
 }
 
-void *zeroed(uint64_t size) {
-  if (size > (1u << 31)) fail(FULL);
-  return __builtin_memset(reserve((uint32_t)size), 0, (uint32_t)size);
-}
-
 // As Numba's runtime has it, with what we need to find its size again.
 typedef struct Cell {
   uint64_t count;
@@ -57,11 +52,15 @@ typedef struct Cell {
 } Cell;
 
 static Cell *spare[SIZES];
+static Cell *part;      // the arrays of the tokens that move
+static int32_t in_part; // whether arrays are made for them
 
 // Give all memory back. What is reserved next begins where memory did.
 EXPORT(clear) void clear(void) {
   top = 0;
   failure = FINE;
+  part = NULL;
+  in_part = 0;
   for (int i = 0; i < SIZES; i++) spare[i] = NULL;
 }
 
@@ -85,6 +84,32 @@ Cell *NRT_MemInfo_new_varsize_dtor(uint64_t size, void *destructor) {
 void NRT_MemInfo_call_dtor(Cell *cell) {
   cell->next = spare[cell->power];
   spare[cell->power] = cell;
+}
+
+// Give back the arrays of the tokens that move. Those that follow, until `end_part`, take their place.
+void begin_part(void) {
+  while (part) {
+    Cell *next = part->next;
+    NRT_MemInfo_call_dtor(part);
+    part = next;
+  }
+  in_part = 1;
+}
+
+void end_part(void) { in_part = 0; }
+
+void *zeroed(uint64_t size) {
+  if (size > (1u << 31)) fail(FULL);
+  void *place;
+  if (in_part) {
+    Cell *cell = NRT_MemInfo_alloc_aligned(size, LINE);
+    cell->next = part;
+    part = cell;
+    place = cell->data;
+  } else {
+    place = reserve((uint32_t)size);
+  }
+  return __builtin_memset(place, 0, (uint32_t)size);
 }
 
 // A product of small matrices, by columns: C = alpha op(A) op(B) + beta C.

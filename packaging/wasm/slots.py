@@ -120,6 +120,23 @@ floats, integers, flags = map(_maker, (types.float64, types.int64, types.boolean
 """Compiled functions (shape) that make arrays of zeros, which stay until all memory is cleared."""
 
 
+def _call(name: str) -> Any:
+    @intrinsic
+    def call(typing_context: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [])
+            return context.get_dummy_value()
+
+        return types.void(), generate
+
+    return call
+
+
+begin_part, end_part = map(_call, ("begin_part", "end_part"))
+"""Compiled functions: arrays that are made in between stay until the next `begin_part` only."""
+
+
 def _data(context: Any, kind: Any) -> Any:
     return context.get_data_type(kind.dtype)
 

@@ -10,6 +10,7 @@ Compiled code cannot run in this process. Its errors are small numbers, without 
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +24,11 @@ from parkade.engine.compile import lean
 TRIPLE = "wasm32-unknown-unknown"
 FEATURES = ("simd128", "bulk-memory", "bulk-memory-opt", "nontrapping-fptoint", "sign-ext")
 """Features that a browser must support: all browsers do since 2023."""
+
+_SELDOM = re.compile(
+    r"_ZN(4runs(5heads|7resting|4room)|7parkade6engine5steps(5looks|5lumps|8measures|4rest|10rest_state))"
+)
+"""Functions that are called between steps, or less often: their code is to be small."""
 
 
 class WasmLibrary(lean.LinkedLibrary):
@@ -65,6 +71,8 @@ class WasmCodegen(lean.NativeCodegen):
         for each in module.functions:
             if not each.is_declaration and each.name not in names:
                 each.linkage = "internal"
+            if not each.is_declaration and _SELDOM.match(each.name):
+                each.add_function_attribute("minsize")
         for each in module.global_variables:
             if not each.is_declaration:
                 each.linkage = "internal"

@@ -7,12 +7,16 @@ import dataclasses
 import numpy as np
 import pytest
 from support.common import worst
-from support.crowds import Crowd, random_leaders, resting
+from support.crowds import At, Crowd, random_leaders, resting
 from support.marks import many
 from support.resting import TOL, both, calm_times, differences, merges, model_of, random_case
 
 import parkade as pk
+from parkade.engine.steps import looks
 from parkade.engine.steps.clock import STEP, new_clock
+from parkade.engine.steps.looks import Moment, audit, must_audit, settle
+from parkade.engine.steps.rest_state import AUDITED_BY
+from parkade.solve import integrate
 from parkade.solve.compiled.resting import Rest
 
 SHARP, X200 = pk.Attention(d=2, beta=64.0), pk.sphere.uniform(200, 2, seed=1)
@@ -72,7 +76,7 @@ def test_followers_are_awake_in_the_middle_of_early_merges(seed):
 @pytest.mark.parametrize("seed", [67, 71])
 def test_without_audits_followers_sleep_through_merges(monkeypatch, seed):
     """Else the tests above would not show whether there are any."""
-    monkeypatch.setattr(Rest, "_must_audit", lambda self, x, t: False)
+    monkeypatch.setattr(looks, "must_audit", lambda state, moment, t, tol: False)
     gap, rested = in_meetings(seed)
     assert rested.stats.woken == 0
     assert gap > 1e-3
@@ -190,7 +194,7 @@ def watched(count, seen):
     """`Rest.count`, which also notes how many steps of single tokens are left out."""
 
     def count_and_note(self, steps):
-        seen.append(steps * (len(self.leader) - len(self.moving)))
+        seen.append(steps * (len(self.state.leader) - len(self.moving)))
         count(self, steps)
 
     return count_and_note
@@ -235,14 +239,27 @@ def test_followers_and_members_are_those_of_the_definition():
             assert members.tolist() == np.flatnonzero(leader == token).tolist()
 
 
+def moment(rest, x, previous=None, step=1e3):
+    """The moving tokens of a `Rest` at x, with a next step."""
+    clock = new_clock()
+    clock[STEP] = step
+    where = rest.state.audited[rest.moving]
+    return Moment(x, np.empty((0, 2)) if previous is None else previous, where, clock)
+
+
 def audited(lag, t=1.0, step=1e3):
     """A `Rest` of tokens at the place of the first one, after an audit; whether any woke.
 
     `lag` is how far the other tokens are from it.
     """
-    rest, clock = resting([0] * (1 + len(lag)), [0.0, *lag]), new_clock()
-    clock[STEP] = step
-    return rest, rest._audit(HERE, t, step)
+    lag = [0.0, *lag]
+    rest = resting([0] * len(lag), lag)
+    return rest, audit(rest.state, At(lag), moment(rest, HERE, step=step), t, 1.0)
+
+
+def must_look(rest, x, t):
+    """Whether resting tokens may have to move, with the moving ones at x."""
+    return must_audit(rest.state, moment(rest, x), t, 1.0)
 
 
 HERE = np.array([[1.0, 0.0]])
@@ -252,11 +269,11 @@ HERE = np.array([[1.0, 0.0]])
 def test_tokens_wake_that_would_move_by_more_than_a_fifth_of_tol():
     rest, woke = audited([0.19, 0.21, 0.0, np.nan])
     assert woke
-    assert rest.leader.tolist() == [0, 0, 2, 0, 4]
+    assert rest.state.leader.tolist() == [0, 0, 2, 0, 4]
     assert rest.record().woken == 2
     rest, woke = audited([0.19, 0.0])
     assert not woke
-    assert rest.leader.tolist() == [0, 0, 0]
+    assert rest.state.leader.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("lag", [[0.15], [0.15, 0.5], [0.01], [1e-12]])
@@ -267,9 +284,9 @@ def test_those_that_go_on_resting_are_looked_at_again(lag):
     reach = min(0.1, np.log(max(3.0, 0.1 / largest)))  # forces grow by e^distance at most
     for distance, again in ((0.99 * reach, False), (1.01 * reach, True)):
         x = pk.sphere.from_angles([2 * np.arcsin(distance / 2)])
-        assert rest._must_audit(x, 1.5) == again
-    assert not rest._must_audit(HERE, 999.0)
-    assert rest._must_audit(HERE, 1000.0)
+        assert must_look(rest, x, 1.5) == again
+    assert not must_look(rest, HERE, 999.0)
+    assert must_look(rest, HERE, 1000.0)
 
 
 def test_brief_disturbances_wake_nobody():
@@ -277,8 +294,8 @@ def test_brief_disturbances_wake_nobody():
     rest, woke = audited([0.5], t=10.0, step=9.0)
     assert not woke
     far = pk.sphere.from_angles([1.0])
-    assert not rest._must_audit(far, 19.0)
-    assert rest.leader.tolist() == [0, 0]
+    assert not must_look(rest, far, 19.0)
+    assert rest.state.leader.tolist() == [0, 0]
     rest, woke = audited([0.5], t=10.0, step=11.0)
     assert woke
 
@@ -286,8 +303,9 @@ def test_brief_disturbances_wake_nobody():
 def test_tokens_that_pass_a_leader_do_not_rest():
     """Token 1 was farther away one step before; token 2 was not; tol is 1."""
     rest, here = resting([0, 1, 2]), pk.sphere.from_angles([0.0, 0.0, 0.0])
-    assert rest._settle(here, pk.sphere.from_angles([0.0, 0.21, 0.19]), 7.0)
-    assert rest.leader.tolist() == [0, 1, 0]
+    before = pk.sphere.from_angles([0.0, 0.21, 0.19])
+    assert settle(rest.state, At(0.0), moment(rest, here, before), 7.0, 1.0)
+    assert rest.state.leader.tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -298,8 +316,20 @@ def test_tokens_that_pass_a_leader_do_not_rest():
 def test_resting_tokens_are_looked_at_where_their_leaders_merge(places, leader, again):
     """Tokens 0, 2, 4 and 5 move; 1 rests on 0, and 3 on 2."""
     rest = resting([0, 0, 2, 2, 4, 5])
-    rest._audited_by = 1e3  # an audit was not long ago
+    rest.state.times[AUDITED_BY] = 1e3  # an audit was not long ago
     x = pk.sphere.from_angles(places)
-    assert rest._settle(x, x, 7.0)
-    assert rest.leader.tolist() == leader
-    assert rest._must_audit(np.tile(HERE, (4, 1)), 7.0) == again
+    assert settle(rest.state, At(0.0), moment(rest, x, x), 7.0, 1.0)
+    assert rest.state.leader.tolist() == leader
+    assert must_look(rest, np.tile(HERE, (4, 1)), 7.0) == again
+
+
+@pytest.mark.parametrize("most", [1, 7])
+def test_bits_do_not_depend_on_how_many_steps_a_call_takes(monkeypatch, most):
+    """Which is a matter of the clock: tokens are looked at where steps end by themselves."""
+    model, x = pk.Attention(d=2, beta=128.0), pk.sphere.uniform(300, 2, seed=2)
+    run = pk.simulate(model, x, 1e6, times="final")
+    monkeypatch.setattr(integrate, "_CHUNK_STEPS", most)
+    other = pk.simulate(model, x, 1e6, times="final")
+    assert run.stats.woken > 0
+    assert np.array_equal(run.final, other.final)
+    assert how(run) == how(other)

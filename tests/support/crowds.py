@@ -57,15 +57,26 @@ def random_leaders(n, moving, leading, seed=0):
     return leader
 
 
+class At:
+    """A model that puts tokens at a distance from their leaders, whatever these are."""
+
+    def __init__(self, lag):
+        self.lag = lag
+
+    def measure(self, state, x, leader):
+        state.lag[:] = self.lag
+        return True
+
+
 def resting(leader, lag=0.0):
     """A `Rest` in which each token has this leader, and all are at the first axis; tol is 1.
 
-    `lag` is how far tokens are from their leaders, whatever these are.
+    `lag` is how far tokens are from their leaders.
     """
     leader, n = np.asarray(leader), len(leader)
     x = np.tile([1.0, 0.0], (n, 1))
     work = SimpleNamespace(growth=np.zeros(n), place=x.copy(), watch=np.zeros((n, 7)))
-    rest = Rest(x, work, 2, 1.0, 1.0, lambda x, tokens: np.broadcast_to(lag, n).copy())
-    rest.leader, rest._rests = leader, leader != np.arange(n)
+    rest = Rest(x, work, 1.0, 1.0, At(lag))
+    rest.state.leader[:], rest.state.rests[:] = leader, leader != np.arange(n)
     rest.rearrange(x, work)
     return rest

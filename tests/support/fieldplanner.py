@@ -93,9 +93,8 @@ def wanted(settings):
 
 def native(settings):
     """The solver of the server for these settings, and its run."""
-    solver = Solver(
-        settings.model, Options(settings.T, tol=default_tol(settings.model), rest=False)
-    )
+    model = settings.model
+    solver = Solver(model, Options(settings.T, tol=default_tol(model), rest=model.plain))
     return solver, solver.run(settings.start, Hooks(alone=False), seed=settings.seed)
 
 

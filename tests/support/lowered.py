@@ -96,6 +96,7 @@ def _system(plan: Plan, problem: Problem, frame: Frame) -> dict[str, Any]:
         "accuracy": system.accuracy,
         "floor": system.floor,
         "stretch": _finite(system.stretch),
+        "rests": problem.options.rest and frame.attracts,
     }
 
 

@@ -104,9 +104,7 @@ class Setting:
         """The native solver, and the tokens that move."""
         x0, held = self.start, self.held
         frozen = x0[held] if len(held) else None
-        solver = Solver(
-            self.model, Options(self.T, tol=self.tol, frozen=frozen, rest=False, **options)
-        )
+        solver = Solver(self.model, Options(self.T, tol=self.tol, frozen=frozen, **options))
         return solver, check.tokens(np.delete(x0, held, axis=0))
 
 

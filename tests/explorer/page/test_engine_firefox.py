@@ -37,7 +37,7 @@ SCRIPT = """(() => {
 
 def script(d, t_end, **options):
     x0 = pk.sphere.uniform(24, d, seed=1)
-    solver = Solver(pk.Attention(d=d, beta=16.0), Options(t_end, rest=False, **options))
+    solver = Solver(pk.Attention(d=d, beta=16.0), Options(t_end, **options))
     problem = lowered(solver, x0)
     module = base64.b64encode(engine(problem["method"], d)).decode()
     return SCRIPT % (engine_script(), module, json.dumps(problem))

@@ -29,7 +29,7 @@ CASES = {
 def shown(request):
     """Settings, the run the library makes of them, and their scene."""
     chosen = Settings.read(CASES[request.param])
-    run = pk.simulate(chosen.model, chosen.start, chosen.T, rest=False)
+    run = pk.simulate(chosen.model, chosen.start, chosen.T, rest=chosen.model.plain)
     return chosen, run, scene(chosen)
 
 
@@ -142,7 +142,7 @@ def test_frozen_tokens_are_put_back():
     assert data["frozen_weights"] == [1.0] * len(held)
     assert np.array_equal(x[:, held], np.repeat(x[:1, held], len(x), axis=0))
     free = np.setdiff1d(np.arange(60), held)
-    run = pk.simulate(chosen.model, chosen.start[free], 1e4, frozen=chosen.start[held], rest=False)
+    run = pk.simulate(chosen.model, chosen.start[free], 1e4, frozen=chosen.start[held])
     assert np.abs(x[:, free] - run.at(data["times"])).max() < 1e-6
     radius = pk.clusters.default_radius(chosen.model)
     assert np.array_equal(labels(data)[-1], pk.cluster_labels(x[-1] / np.linalg.norm(
@@ -155,7 +155,7 @@ def test_a_scene_says_until_when_it_is_trusted():
     data = scene({"n": 24, "d": 2, "beta": 64, "mask": "full", "T": 1e40})
     chosen = Settings.read(data["settings"])
     with pytest.warns(pk.TrustWarning):
-        run = pk.simulate(chosen.model, chosen.start, chosen.T, rest=False)
+        run = pk.simulate(chosen.model, chosen.start, chosen.T, rest=chosen.model.plain)
     assert data["trusted_until"] == pytest.approx(run.trusted_until, rel=1e-3)
     assert scene({"n": 5, "T": 1})["trusted_until"] is None
 

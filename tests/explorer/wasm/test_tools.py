@@ -14,7 +14,10 @@ import numpy as np
 import pytest
 from support.builder import BUILDER, leaves
 
+import parkade as pk
 from parkade.engine.steps.methods import METHODS
+from parkade.engine.steps.rest_state import Known, new_state
+from parkade.engine.system import LOG2E
 
 
 @pytest.fixture
@@ -51,6 +54,21 @@ def test_room_is_that_of_the_engine(n, d, part, monkeypatch):
         np.testing.assert_array_equal(made.clock, expected.clock)
         if method == "implicit":
             np.testing.assert_array_equal(made.lin.offsets, expected.lin.offsets)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_resting_begins_as_in_the_engine(d, part, monkeypatch):
+    resting, x = part("runs.resting"), pk.sphere.uniform(9, d, seed=1)
+    for name, dtype in {"floats": float, "integers": np.int64, "flags": bool}.items():
+        monkeypatch.setattr(resting, name, functools.partial(np.zeros, dtype=dtype))
+    work = METHODS["implicit"].workspace(9, d, causal=True)
+    known = Known(work.growth, work.place, work.watch)
+    made, chosen = resting.rest_run(x, known, 4 * LOG2E * np.eye(d), True)
+    expected = new_state(x, known, 4.0)
+    assert chosen.tolist() == [1, 0]
+    for ours, theirs in zip(leaves(made), leaves(expected), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+        assert np.asarray(ours).dtype == np.asarray(theirs).dtype
 
 
 RNG = np.random.default_rng(1)

@@ -42,9 +42,10 @@ def solver_within(limits: Limits, settings: Settings) -> Solver:
     """The solver of a run and its plan; raises if the run would take too many steps."""
     held = settings.held
     frozen = settings.start[held] if len(held) else None
-    # Pages compute by themselves without letting tokens rest, and show the same.
-    options = Options(settings.T, tol=tol_of(settings.model), frozen=frozen, rest=False)
-    solver = Solver(settings.model, options)
+    model = settings.model
+    # Pages that compute by themselves show the same; there, tokens rest under plain attention only.
+    options = Options(settings.T, tol=tol_of(model), frozen=frozen, rest=model.plain)
+    solver = Solver(model, options)
     limits.foresee(settings, solver.plan(settings.n - len(held)))
     return solver
 

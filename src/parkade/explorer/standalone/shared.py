@@ -30,11 +30,14 @@ from parkade.solve.planning.sums import Sums, descriptions
 from parkade.theory.guarantees import SENTENCES as WINDOW
 from parkade.theory.table import CASES, PHRASES
 
-SLOTS = 256
+SLOTS = 448
 """The number of slots of the table in which scripts and engines find arrays and numbers."""
 
-INPUT, OUTPUT, STATE = 0, 32, 64
-"""Where things begin in the table of an engine for one head, and of the planners."""
+INPUT, OUTPUT, STATE, DIRECT, REST = 0, 32, 64, 192, 320
+"""Where things begin in the table of an engine for one head, and of the planners.
+
+Where tokens may rest, runs with direct sums are at `DIRECT`, also if they began with harmonic ones.
+"""
 
 FIELD_OUTPUT, FIELD_STATE = 72, 96
 """The same for engines of transformers, whose input is longer."""

@@ -18,12 +18,12 @@ from parkade.engine.flow.velocity import PARALLEL_SECONDS
 from parkade.engine.steps import clock
 from parkade.engine.steps.integrator import Goal, Integrator
 from parkade.engine.steps.integrator import Steps as Room
-from parkade.engine.steps.lumps import Tokens
 from parkade.engine.steps.methods import METHODS
+from parkade.engine.steps.rest_state import has_ended
 from parkade.engine.steps.stages import BLOCK
 from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.vectors import frobenius, noise_speed
-from parkade.solve.compiled.resting import Rest
+from parkade.solve.compiled.resting import Measured, Rest
 from parkade.solve.lowering.frame import Frame
 from parkade.solve.lowering.handover import (
     first_step,
@@ -69,10 +69,8 @@ class CompiledStepper(ABC):
         self._work.clock[clock.TIME] = self._origin
         self._rest: Rest | None = None
         if problem.options.rest and n > 1 and plan.method == "implicit" and self._may_rest():
-            self._sharpness = max(float(np.linalg.norm(self._system.query, 2)) / LOG2E, 1e-300)
-            self._rest = Rest(
-                self._x, self._work, problem.model.d, self._goal.tol, self._sharpness, self._measure
-            )
+            sharpness = max(float(np.linalg.norm(self._system.query, 2)) / LOG2E, 1e-300)
+            self._rest = Rest(self._x, self._work, self._goal.tol, sharpness, self._measured())
         self._room = self._new_room(0)
         self._context: AbstractContextManager[None] = nullcontext()
 
@@ -85,8 +83,8 @@ class CompiledStepper(ABC):
         """The model and a workspace for the tokens that move, with the others as followers."""
 
     @abstractmethod
-    def _measure(self, x: Array, tokens: Tokens) -> Array | None:
-        """How far tokens are from their leaders, or would be; None if that is not known."""
+    def _measured(self) -> System | Measured:
+        """What tells how far tokens are from their leaders, or would be."""
 
     @abstractmethod
     def _set_up(self, n: int, columns: int) -> tuple[Any, Any, Dims]:
@@ -170,7 +168,8 @@ class CompiledStepper(ABC):
         previous = x if rest is None else x.copy()
         count = 0
         while count < most and self._work.clock[clock.TIME] < self._goal.t_end:
-            until = min(most, count + self._steps_until_look(most))
+            asked = self._steps_until_look(most)
+            until = min(most, count + asked)
             taken = self._take(Room(*(part[count:until] for part in room)))
             if taken < 0 and not count:
                 return None
@@ -180,7 +179,8 @@ class CompiledStepper(ABC):
             if rest is not None:
                 rest.count(taken)
                 previous = room.tokens[count - 2] if count > 1 else previous
-                if rest.look(x, previous, self._work, self.time):
+                due = taken >= asked or self._has_ended()
+                if due and rest.look(x, previous, self._work, self.time):
                     self._rearrange(rest)
                     break
             if self._must_end():
@@ -191,7 +191,12 @@ class CompiledStepper(ABC):
 
     def _steps_until_look(self, most: int) -> int:
         """How many steps to take before resting tokens are looked at, at most `most`."""
-        return most if self._rest is None else max(1, self._rest.left)
+        return most if self._rest is None else self._rest.steps_until_look
+
+    def _has_ended(self) -> bool:
+        """Whether steps have ended for a reason, and not only because enough were taken."""
+        work = self._work
+        return has_ended(self._x, work.audited, work.clock, self._goal.t_end)
 
     def _must_end(self) -> bool:
         """Whether steps of another kind are to follow."""
@@ -213,8 +218,8 @@ class CompiledStepper(ABC):
         """Go on with other tokens that move."""
         rest.rearrange(self._x, self._work)
         system, work = self._part(rest)
-        work = work._replace(clock=self._work.clock)
-        self._system, (self._work, self._x) = system, rest.hand_over(work)
+        self._system, self._work = system, work._replace(clock=self._work.clock)
+        self._x = rest.hand_over(self._work)
         self._room = self._new_room(0)
 
     def _state(self) -> Array:
@@ -224,7 +229,7 @@ class CompiledStepper(ABC):
     def _watch(self) -> Array:
         """What is noted of the rounding errors of all tokens."""
         watch: Array = self._work.watch
-        return watch if self._rest is None else self._rest.note(self._work)
+        return watch if self._rest is None else self._rest.note(self._x, self._work)
 
     def rest_record(self) -> RestRecord:
         """How tokens have rested so far, while others moved."""

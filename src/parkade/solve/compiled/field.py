@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parkade.base.types import Array
 from parkade.engine.field.field import EVERYTHING, Field
 from parkade.engine.flow.linearized import linearize
 from parkade.engine.flow.velocity import tick
 from parkade.engine.steps.clock import STEP, TIME
-from parkade.engine.steps.lumps import Tokens
 from parkade.engine.steps.rest import set_lags
+from parkade.engine.steps.rest_state import RestState
 from parkade.engine.system import LOG2E, SMALL_D, Dims, unrolled
 from parkade.model.transformer import Transformer
 from parkade.solve.compiled.base import CompiledStepper
-from parkade.solve.compiled.resting import Rest
+from parkade.solve.compiled.resting import Measured, Rest
 from parkade.solve.lowering.brownian import first_step, noise_of
 from parkade.solve.lowering.lower import prepare_field
 from parkade.solve.lowering.workspace import field_workspace
@@ -45,17 +46,19 @@ class FieldStepper(CompiledStepper):
         )
         return field, field_workspace(self._engine, field, len(rest.moving), self._x.shape[1])
 
-    def _measure(self, x: Array, tokens: Tokens) -> Array | None:
-        """By velocities and blocks of all tokens."""
+    def _measured(self) -> Measured:
+        return self
+
+    def measure(self, state: RestState, x: Array, leader: NDArray[np.int64]) -> bool:
+        """Set how far tokens are from their leaders, by velocities and blocks of all tokens."""
         assert self._rest is not None
         field, work = self._whole
-        state, lin = self._rest.whole(x), work.lin
+        everything, lin = self._rest.whole(x), work.lin
         tick(field, float(self._work.clock[TIME]))
-        linearize(field, self._dims, field.query / LOG2E, state, work)
-        scales, lag = field.value[0, 0] * lin.factors[:, 0], np.empty(len(state))
-        d = self._problem.model.d
-        set_lags(state, lin.velocity, lin.blocks, scales, d, tokens.leader, lag)
-        return lag
+        linearize(field, self._dims, field.query / LOG2E, everything, work)
+        scales, d = field.value[0, 0] * lin.factors[:, 0], self._problem.model.d
+        set_lags(everything, lin.velocity, lin.blocks, scales, d, leader, state.lag)
+        return True
 
     def check(self) -> None:
         """Do nothing: direct sums are exact."""

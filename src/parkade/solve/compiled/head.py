@@ -8,7 +8,6 @@ from parkade.base.errors import InaccurateSumsError
 from parkade.base.types import Array
 from parkade.engine.flow import linear_time
 from parkade.engine.steps.integrator import Work
-from parkade.engine.steps.lumps import Tokens, set_lags
 from parkade.engine.steps.stages import BLOCK
 from parkade.engine.sums import pairwise
 from parkade.engine.system import SMALL_D, Dims, System, unrolled
@@ -16,12 +15,9 @@ from parkade.engine.vectors import frobenius
 from parkade.solve.compiled.base import CompiledStepper
 from parkade.solve.compiled.resting import Rest
 from parkade.solve.lowering.lower import prepare
+from parkade.solve.planning import rules
 
 _ALONE = -40.0  # a base-2 score, relative to a token's own, at which another has no weight
-_STORING = (
-    1.5  # the cost of harmonic sums in an implicit step, which direct ones share by storing weights
-)
-_FOLLOWER_SECONDS = 1e-8
 CHECKED = 8
 """The number of tokens whose harmonic sums are compared with direct ones."""
 
@@ -47,11 +43,12 @@ class HeadStepper(CompiledStepper):
     def _part(self, rest: Rest) -> tuple[System, Work]:
         """The system of the tokens that move, with direct sums where these are cheaper."""
         system, sums, d = self._whole, self._plan.sums, self._problem.model.d
-        n, m = len(rest.leader), len(rest.moving)
+        n, m = len(self._start), len(rest.moving)
         leaders, followers = rest.followers()
         system = system._replace(leaders=leaders, followers=followers)
-        harmonic = _STORING * sums.seconds * m / n + _FOLLOWER_SECONDS * m * len(leaders)
-        if system.table is not None and pairwise.seconds(m * m / 2, d) < harmonic:
+        direct = pairwise.seconds(m * m / 2, d)
+        cheaper = rules.is_cheaper_directly(sums.seconds, direct, n, m, len(leaders))
+        if system.table is not None and cheaper:
             system = system._replace(table=None, lengths=None, accuracy=0.0)
         self._on_all_cores = self._alone and system.table is not None and m > 2 * BLOCK
         if system.table is None:
@@ -60,10 +57,8 @@ class HeadStepper(CompiledStepper):
         work = self._engine.workspace(m, columns, causal=True, stores=system.table is None)
         return system, work
 
-    def _measure(self, x: Array, tokens: Tokens) -> Array | None:
-        lag = np.empty(len(tokens.rows))
-        known = set_lags(self._system, x, tokens, self._sharpness, lag)
-        return lag if known else None
+    def _measured(self) -> System:
+        return self._whole._replace(table=None, lengths=None)
 
     @property
     def _uses_blas(self) -> bool:

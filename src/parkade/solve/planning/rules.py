@@ -39,6 +39,9 @@ _STEP_SECONDS = 4e-6  # of an explicit step of few tokens
 _STAGES = 6
 _CELL_SECONDS = 1e-7  # of one coordinate of a token in a cell of noise
 
+_STORING = 1.5  # the cost of harmonic sums in an implicit step, which direct ones share by storing
+_FOLLOWER_SECONDS = 1e-8  # to add the followers of one leader to the sums of a token
+
 # The error allowed in a mean computed with harmonic sums: a fraction of tol, within limits.
 _PER_TOL = 1e-5  # far below the error of a step: errors of sums add up over time
 _COARSEST = 1e-10  # the largest for any tol: a few more harmonics cost little
@@ -122,3 +125,13 @@ def allowed_tail(accuracy: float, rounding: float, weights: float) -> float:
     error: a token with more than accuracy/rounding others is summed directly.
     """
     return max(accuracy / (2 * weights), rounding / 4)
+
+
+def is_cheaper_directly(harmonic: float, direct: float, n: int, moving: int, leaders: int) -> bool:
+    """Whether direct sums are cheaper than harmonic ones in implicit steps while tokens rest.
+
+    A velocity of all n tokens takes `harmonic` seconds, and of the moving ones `direct` seconds.
+    Others rest on some of these, the leaders.
+    """
+    resting = _FOLLOWER_SECONDS * moving * leaders
+    return direct < _STORING * harmonic * moving / n + resting

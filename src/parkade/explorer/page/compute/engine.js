@@ -32,8 +32,8 @@ export class Engine extends Memory {
    *
    * A problem has the fields of a System of the engine (`query`, `value`, `own_value`, `frozen`,
    * `frozen_weights`, `causal`, `table`, `accuracy`, `floor`, `stretch`), `method`, `d`, the `tokens`
-   * in its frame, `t_end` and `tol`. Arrays are flat; `table` is { rows, values } or null. Infinite
-   * numbers are null.
+   * in its frame, `t_end` and `tol`, and `rests`: whether tokens may rest on earlier ones. Arrays are
+   * flat; `table` is { rows, values } or null. Infinite numbers are null.
    *
    * The problem of a transformer has a `field` instead, with the fields of a Field; arrays are
    * { shape, values }. Its tokens have `columns`: d, or one more for ln r. With noise it has `noise`:
@@ -116,7 +116,7 @@ export class Engine extends Memory {
   /** Hand over a problem; returns where the clock, the tokens, the steps and the notes on rounding are. */
   begin(problem, kind) {
     const { d, tokens, frozen, frozen_weights: weights, table } = problem;
-    const { query, value, own_value: own, causal, accuracy, floor } = problem;
+    const { query, value, own_value: own, causal, accuracy, floor, rests } = problem;
     const stretch = problem.stretch ?? Infinity;
     this.enter(
       this.place(tokens, tokens.length / d, d),
@@ -124,7 +124,7 @@ export class Engine extends Memory {
       this.place(weights, weights.length),
       this.place([...query, ...value, ...own], 3, d, d),
       table ? this.place(table.values, table.rows, table.values.length / table.rows) : [0n, 0n, 0n],
-      this.place([Number(causal), accuracy, floor, stretch], 4),
+      this.place([Number(causal), accuracy, floor, stretch, Number(Boolean(rests))], 5),
       this.times(problem),
       [BigInt(ROOM)],
     );

@@ -137,6 +137,7 @@ export class Planner extends Memory {
         accuracy,
         floor,
         stretch,
+        rests: attracts,
         t_end: T,
         tol,
       },
