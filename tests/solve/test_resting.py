@@ -31,7 +31,8 @@ In 21 tokens grow differently though they are at one place, and in 258 tokens pa
 BRIEF = (
     "tokens leave their leader for a moment of a meeting, which parts clusters in one of the runs"
 )
-KNOWN = {291: BRIEF}
+PASSING = "a token passes its leader slowly: it is 4e-6 away from it when that is seen"
+KNOWN = {271: PASSING, 291: BRIEF}
 """Cases that differ, and why."""
 
 
@@ -284,9 +285,12 @@ def test_those_that_go_on_resting_are_looked_at_again(lag):
     reach = min(0.1, np.log(max(3.0, 0.1 / largest)))  # forces grow by e^distance at most
     for distance, again in ((0.99 * reach, False), (1.01 * reach, True)):
         x = pk.sphere.from_angles([2 * np.arcsin(distance / 2)])
-        assert must_look(rest, x, 1.5) == again
-    assert not must_look(rest, HERE, 999.0)
-    assert must_look(rest, HERE, 1000.0)
+        assert must_look(rest, x, 1.1) == again
+    assert not must_look(rest, HERE, 1.19)
+    assert must_look(rest, HERE, 1.2)
+    late, _ = audited(lag, t=2.0)  # later than 1/tol, which is 1
+    assert not must_look(late, HERE, 1999.0)
+    assert must_look(late, HERE, 2000.0)
 
 
 def test_brief_disturbances_wake_nobody():

@@ -73,7 +73,8 @@ def test_lags_are_those_of_all_tokens(kind, held, d):
         assert known[leader != np.arange(120)].any()
         assert np.array_equal(np.isfinite(result), known)
         assert (result[leader == np.arange(120)] == 0.0).all()
-        assert result[known] == pytest.approx(expected[known], rel=0.05, abs=1e-12)
+        scale = expected[known].max()  # of what cancels where a distance is small
+        assert result[known] == pytest.approx(expected[known], rel=0.05, abs=0.01 * scale)
 
 
 def test_the_mean_of_a_lump_counts():

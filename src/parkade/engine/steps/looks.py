@@ -36,7 +36,9 @@ from parkade.engine.steps.rest_state import (
 )
 
 _SELDOM = 32  # the most steps between two looks
-_LONG = 1000.0  # factor of time between two audits
+# The factor of time between two audits: until t = 1/tol, and then. Tokens that move noticeably in a
+# time t are no faster than 1/t, so later no distance is small by chance only.
+_SOON, _LONG = 1.2, 1000.0
 _FARTHEST = 0.1  # how far tokens may move between them, in radians
 _OVER = 2.0  # the distance at which a token wakes, in units of that at which it may rest
 _GROWTH = 3.0  # the least growth of distances that leads to an audit
@@ -77,7 +79,7 @@ def settle(state: RestState, model: Any, moment: Moment, t: float, tol: float) -
     x, d = moment.x, state.audited.shape[1]
     row = np.empty(len(x), dtype=np.int64)
     count = find_leaders(x, d, CLOSE * tol, row)
-    seldom = count == 0 and math.isnan(state.times[DISTURBED])
+    seldom = count == 0 and math.isnan(state.times[DISTURBED]) and t * tol > 1.0
     state.counts[EVERY] = min(2 * state.counts[EVERY], _SELDOM) if seldom else FREQUENT
     state.counts[LEFT] = state.counts[EVERY]
     if count == 0 or not measure(model, state, x, _led_by(state, row)):
@@ -223,7 +225,7 @@ def _examine(state: RestState, moment: Moment, t: float, tol: float) -> bool:
             over = True
         elif state.rests[k]:
             worst = max(worst, state.lag[k])
-    times[AUDITED_BY] = max(_LONG * t, 1.0)
+    times[AUDITED_BY] = max((_LONG if t * tol > 1.0 else _SOON) * t, 1.0)
     for i in range(x.shape[0]):
         for c in range(state.audited.shape[1]):
             state.audited[state.moving[i], c] = x[i, c]
