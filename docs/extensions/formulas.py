@@ -9,7 +9,7 @@ import html
 import re
 from itertools import pairwise
 from typing import Any
-from xml.etree import ElementTree as Xml
+from xml.etree import ElementTree as ET
 
 from docutils import nodes
 from docutils.utils.math import MathError
@@ -28,7 +28,7 @@ _THIN = "0.17em"
 def mathml(formula: str, *, block: bool) -> str:
     """A formula in LaTeX as MathML, by docutils, with some details as in LaTeX."""
     text = tex2mathml(formula, as_block=block).replace(f' xmlns="{_MATHML}"', "")
-    tree = Xml.fromstring(_ENTITY.sub(lambda found: html.unescape(found[0]), text))
+    tree = ET.fromstring(_ENTITY.sub(lambda found: html.unescape(found[0]), text))
     for node in [*tree.iter()]:
         node.tail = None
         node.text = None if len(node) else node.text
@@ -38,7 +38,7 @@ def mathml(formula: str, *, block: bool) -> str:
         elif node.tag == "munderover" and node[2].text in _ACCENTS:
             # The index of a letter with an accent is beside it, not below.
             letter, index, accent = node
-            node.tag, node[:] = "msub", [Xml.Element("mover", accent="true"), index]
+            node.tag, node[:] = "msub", [ET.Element("mover", accent="true"), index]
             node[0].extend([letter, accent])
         for applied, argument in pairwise(list(node)):
             if applied.text == _APPLIED and argument.text != "(":
@@ -46,16 +46,16 @@ def mathml(formula: str, *, block: bool) -> str:
         for i in range(len(node) - 1, 1, -1):
             before = node[i - 2]
             if node[i].text == _APPLIED and (before.tag != "mo" or before.text in (")", "|")):
-                node.insert(i - 1, Xml.Element("mspace", width=_THIN))
+                node.insert(i - 1, ET.Element("mspace", width=_THIN))
     tree.set("xmlns", _MATHML)
-    return Xml.tostring(tree, encoding="unicode")
+    return ET.tostring(tree, encoding="unicode")
 
 
 def _formula(node: nodes.Element, *, block: bool) -> str:
     """A formula as MathML; one that cannot be read is a warning, which ends `make docs`."""
     try:
         return mathml(node.astext(), block=block)
-    except (MathError, Xml.ParseError) as error:
+    except (MathError, ET.ParseError) as error:
         _logger.warning("formula %s: %s", node.astext(), error, location=node)
         return ""
 
