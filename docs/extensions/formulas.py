@@ -35,6 +35,8 @@ def mathml(formula: str, *, block: bool) -> str:
         if node.tag == "mo" and node.text in ("|", "'"):  # not between two numbers, as + is
             node.text = node.text.replace("'", "\u2032")
             node.attrib |= _NARROW
+        elif node.tag == "mo" and node.text in ("\u27e8", "\u27e9"):  # angles, as high as ( and )
+            node.attrib |= {"stretchy": "false"}
         elif node.tag == "munderover" and node[2].text in _ACCENTS:
             # The index of a letter with an accent is beside it, not below.
             letter, index, accent = node
