@@ -26,6 +26,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "extensions.docstrings",
     "extensions.elsewhere",
+    "extensions.formulas",
     "extensions.scenes",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
@@ -35,6 +36,8 @@ default_role = "py:obj"  # `simulate` in a docstring is a link
 suppress_warnings = ["config.cache"]  # functions in the settings of the gallery
 
 myst_heading_anchors = 3  # links to headings are checked
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc shows the types that the docstrings name
