@@ -27,7 +27,18 @@ def test_entry_point_is_installed() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["simulate", "explore", "export", "sweep", "reproduce", "bench", "warmup"]
+    "command",
+    [
+        "simulate",
+        "timeline",
+        "certify",
+        "explore",
+        "export",
+        "sweep",
+        "reproduce",
+        "bench",
+        "warmup",
+    ],
 )
 def test_help_shows_an_example_and_fits_80_columns(
     command: str, monkeypatch: pytest.MonkeyPatch

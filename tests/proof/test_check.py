@@ -16,7 +16,7 @@ from support.marks import many
 import parkade as pk
 from parkade.proof import check as folder
 from parkade.proof.check import balls
-from parkade.proof.check.balls import RefusedError, Tokens
+from parkade.proof.check.balls import Directions, RefusedError
 from parkade.proof.check.gathering import Gathering
 from parkade.proof.check.life import Life
 from parkade.proof.check.verdict import check
@@ -147,7 +147,7 @@ def test_balls_contain_what_they_stand_for():
     with mpmath.workdps(60):
         for _ in range(many(2000, 300_000)):
             beta = draw.choice([0.5, 4.0, 64.0, 256.0])
-            tokens = object.__new__(Tokens)
+            tokens = object.__new__(Directions)
             tokens.beta = arb(beta)
             low = draw.uniform(-1.0, 3.0)
             high = min(3.1, low + 10 ** draw.uniform(-12, 0))
@@ -183,7 +183,7 @@ def test_polynomials_are_taylor_s():
 
 
 def test_tubes_are_left_where_polynomials_are_wrong(data):
-    tokens = Tokens(data)
+    tokens = Directions(data)
     step = copy.deepcopy(data["gathering"][0])
     Gathering(tokens, data["bits"]).take(step)
     step["places"][4] = [step["places"][4][0], *(2 * c for c in step["places"][4][1:])]
@@ -193,7 +193,7 @@ def test_tubes_are_left_where_polynomials_are_wrong(data):
 
 def test_errors_of_a_gathering_bound_those_of_the_polynomials(data):
     """At the end of each step, against a run with all digits."""
-    tokens = Tokens(data)
+    tokens = Directions(data)
     gathering = Gathering(tokens, data["bits"])
     x0 = np.array([[float.fromhex(c) for c in row] for row in data["tokens"]])
     for step in data["gathering"][:40]:

@@ -31,7 +31,7 @@ _TIMES, _COUNTS = rest_state.SIZES
 MAY_REST, IS_DIRECT = 0, 1
 
 
-class Part(NamedTuple):
+class MovingPart(NamedTuple):
     """The tokens that move, whatever their run is."""
 
     x: Array
@@ -92,14 +92,14 @@ def known_of(work: Any) -> Known:
 
 
 @register_jitable
-def part_of(run: Any) -> Part:
+def part_of(run: Any) -> MovingPart:
     """What all runs have of the tokens that move."""
     work = run.work
-    return Part(run.tokens, known_of(work), work.audited, work.clock, run.steps)
+    return MovingPart(run.tokens, known_of(work), work.audited, work.clock, run.steps)
 
 
 @njit()
-def _write(rest: RestRun, part: Part, first: int, taken: int) -> None:
+def _write(rest: RestRun, part: MovingPart, first: int, taken: int) -> None:
     """Write steps of the tokens that move as those of all tokens, and note where these are."""
     steps, state = rest.steps, rest.state
     for i in range(taken):
@@ -124,7 +124,7 @@ def _gather(state: RestState, tokens: Array) -> None:
 def finisher(read_rest: Callable[..., Any], place: int) -> Callable[..., bool]:
     """The function that notes what steps have done, and looks at the tokens if it is due.
 
-    It returns whether other ones move now. `place` is that of the `RestRun` and the `Part`.
+    It returns whether other ones move now. `place` is that of the `RestRun` and the `MovingPart`.
     """
 
     @njit(allocates=True)
@@ -196,7 +196,7 @@ _STATE = RestState(
 )
 
 
-def example_rest(model: Any) -> tuple[RestRun, Part]:
+def example_rest(model: Any) -> tuple[RestRun, MovingPart]:
     """An example with a model, which gives the types of its parts."""
     rest = RestRun(_STATE, _TWO, _TWO, _STEPS, _ONE, _ONE, _WHOLE, model)
-    return rest, Part(_TWO, _KNOWN, _TWO, _ONE, _STEPS)
+    return rest, MovingPart(_TWO, _KNOWN, _TWO, _ONE, _STEPS)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parkade.base.errors import InputError
 from parkade.cli.guard import guarded, interruptible
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "parkade timeline --seed 1",
     "parkade timeline --seed 1 --forecast",
+    "parkade timeline --n 20 --beta 16 --seed 1 --proved",
     "parkade simulate --n 200 --d 2 --beta 64 --t-end 1e60 -o run.npz",
     "parkade timeline run.npz --json",
     "parkade timeline run.npz --csv merges",
@@ -57,6 +59,9 @@ def timeline(
         bool,
         typer.Option("--forecast", help="Show the forecast from the start as well."),
     ] = False,
+    proved: Annotated[
+        bool, typer.Option("--proved", help="Show what can be proved as well; takes minutes.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     csv: Annotated[
         str | None,
@@ -79,6 +84,12 @@ def timeline(
         else:
             model, x0 = pk.Attention(d, beta), pk.sphere.uniform(n, d, seed)
             run = pk.simulate(model, x0, t_end, progress=sys.stderr.isatty())
+        proof = None
+        if proved:
+            _check_proved(file, d, as_json or newick or csv is not None)
+            proof = pk.certify(
+                run.tokens[0], beta, t_end, radius=radius, progress=sys.stderr.isatty()
+            )
         warnings.simplefilter("ignore", pk.TrustWarning)  # the text includes doubts
         predicted = pk.clusters.forecast_of(run, radius) if forecast else None
         tree = run.merge_tree(radius, persistence)
@@ -94,6 +105,16 @@ def timeline(
             from parkade.cli.forecast import as_text
 
             print(f"\n{as_text(predicted, tree)}")
+        if proof is not None:
+            print(f"\n{proof}")
+
+
+def _check_proved(file: Path | None, d: int, other: bool) -> None:
+    """Refuse --proved where nothing can be proved, or shown."""
+    if file is not None or d != 2:
+        raise InputError("--proved needs a new run with --d 2: proofs are for the circle")
+    if other:
+        raise InputError("--proved prints text; leave out --json, --csv and --newick")
 
 
 def _table(name: str, tree: MergeTree) -> str:

@@ -28,6 +28,13 @@ class ProvedMerge:
     earliest, latest : float
         From the previous plateau until `earliest` token `absorbed` is farther than the radius from
         all earlier tokens; from `latest` on, through the next plateau, it is nearer to one of them.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> certificate = pk.certify(pk.sphere.from_angles([0.0, 1.0]), beta=16.0, t_end=1e6)
+    >>> certificate.merges[0].absorbed
+    1
     """
 
     absorbed: int
@@ -48,6 +55,13 @@ class ProvedPlateau:
         The tokens that are farther than the radius from all earlier ones; all others are nearer.
     start, end : float
         The time during which this is proved.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> certificate = pk.certify(pk.sphere.from_angles([0.0, 1.0]), beta=16.0, t_end=1e6)
+    >>> [state.clusters for state in certificate.plateaus]
+    [2, 1]
     """
 
     clusters: int
@@ -78,7 +92,7 @@ class Certificate:
     >>> x0 = pk.sphere.from_angles([0.0, 1.0])
     >>> certificate = pk.certify(x0, beta=16.0, t_end=1e6)
     >>> merge, = certificate.merges
-    >>> merge.absorbed, merge.into, merge.earliest < 302 < merge.latest
+    >>> merge.absorbed, merge.into, merge.earliest < 160 < merge.latest
     (1, 0, True)
     """
 
@@ -104,12 +118,12 @@ class Certificate:
 
     @property
     def n(self) -> int:
-        """Number of tokens."""
+        """Number of tokens n."""
         return len(self.data["tokens"])
 
     @property
     def beta(self) -> float:
-        """Inverse temperature β."""
+        """Inverse temperature β > 0."""
         return float.fromhex(self.data["beta"])
 
     @property
@@ -179,10 +193,10 @@ def checked(
     from parkade.proof.check.verdict import check
 
     try:
-        check(data, report)
+        proved = check(data, report)
     except RefusedError as error:
         raise ParkadeError(f"the certificate is refused: {error}") from None
-    return Certificate.of(data)
+    return Certificate.of(data | proved)
 
 
 RUN_ERROR = 1e-5

@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb
 
 from parkade.base.types import Array
-from parkade.proof.check.balls import Piece, RefusedError, Tokens
+from parkade.proof.check.balls import Directions, Piece, RefusedError
 from parkade.proof.check.gathering import Gathering
 from parkade.proof.check.life import Life
 from parkade.proof.check.verdict import finish, follow
@@ -49,7 +49,7 @@ class Proof:
     ) -> None:
         self.data, self.expected, self.report = data, expected, report
         self.beta, self.t_end = float.fromhex(data["beta"]), float.fromhex(data["t_end"])
-        self.gathering = Gathering(Tokens(data), BITS)
+        self.gathering = Gathering(Directions(data), BITS)
         self.steps: list[dict[str, Any]] = []
         self.why = ""
 

@@ -6,8 +6,10 @@ A certificate is about n tokens on the circle with causal attention, Q = K = V =
     w(x) = exp(β (cos x − 1)),  h(x) = w(x) sin x,
 
 from the directions of the given float64 numbers. A token *leads* at a time if no earlier token is
-within `radius` of it, an angle. A certificate claims *plateaus*: from `earliest` to `latest`
-exactly these tokens lead. All numbers here are balls of Arb, which contain what they stand for.
+within `radius` of it, an angle. A certificate claims *plateaus*: from `start` to `end` exactly
+these tokens lead; and *merges*: until when a token leads at least that does not in the next
+plateau (`earliest`), and from when on it does not (`latest`). All numbers here are balls of Arb,
+which contain what they stand for.
 
 1. *Gathering.* Until some time, polynomials p_k(t) are near the tokens: if |F_k(p) − p_k'| ≤ δ_k,
    the distance e_k obeys  e_k' ≤ μ_k e_k + Σ_{j<k} L_kj e_j + δ_k,  with μ_k and L_kj bounds of
@@ -21,5 +23,5 @@ exactly these tokens lead. All numbers here are balls of Arb, which contain what
    of u before s stay where they are, since they see none of the others. The outermost other
    token moves inwards at least as fast as these pull it. So does an arc of one cluster shrink.
 
-Trusted: python-flint (Arb), Python's integers and JSON, and this file.
+Trusted: python-flint (Arb), Python's integers and JSON, and the files of this folder.
 """

@@ -40,18 +40,20 @@ def turned(gap: arb) -> arb:
     return gap - 2 * round(float(gap.mid()) / 6.283185307179586) * arb.pi()
 
 
-class Tokens:
+class Directions:
     """β, the directions of the tokens, and the weight functions."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.beta = arb(float.fromhex(data["beta"]))
         xy = [[float.fromhex(number) for number in row] for row in data["tokens"]]
+        require(all(x != 0 or y != 0 for x, y in xy), "a token has no direction")
         self.angles = [arb.atan2(arb(y), arb(x)) for x, y in xy]
         self.n = len(xy)
         self.radius = arb(float.fromhex(data["radius"]))
         require(self.radius > 0 and self.radius < 1, "the radius must be between 0 and 1")
         self.rim = self.radius.cos()
-        require(self.beta > 0 and self.n > 0, "β and the number of tokens must be positive")
+        finite = self.beta.is_finite() and self.beta > 0
+        require(finite and self.n > 0, "β and the number of tokens must be positive")
 
     def weights(self, gap: Any) -> tuple[Any, Any]:
         """W and h at a gap, or at a series of gaps."""

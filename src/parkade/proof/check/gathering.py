@@ -6,7 +6,7 @@ from typing import Any
 
 from flint import arb, arb_series, ctx
 
-from parkade.proof.check.balls import Piece, Tokens, above, around, between, require
+from parkade.proof.check.balls import Directions, Piece, above, around, between, require
 
 TINY = 1e-13  # weights below this are bounded by their size
 
@@ -14,7 +14,7 @@ TINY = 1e-13  # weights below this are bounded by their size
 class Gathering:
     """Lemma 1: tubes around polynomials of time, which are in units of 2^-bits."""
 
-    def __init__(self, tokens: Tokens, bits: int) -> None:
+    def __init__(self, tokens: Directions, bits: int) -> None:
         self.tokens, self.unit, self.time = tokens, arb(2) ** -bits, arb(0)
         self.ends, self.errors = list(tokens.angles), [arb(0)] * tokens.n
         self.ranges: list[arb] = []  # of all tokens in the present step
@@ -78,6 +78,7 @@ class Gathering:
         for j, turn, rise in terms:
             bound += above((turn - speed * rise) / total) * widest[j]
         inner, outer = (pulls / weights for pulls, weights in sums)
+        require(outer.prec > degree and inner.prec > degree, "another thread has cut the series")
         # Taylor's formula for p_k' − F_k(p) at the middle of the step.
         defect = places[0][k].derivative() / length - inner
         bound += sum((above(defect[i]) / 2**i for i in range(degree)), arb(0))

@@ -155,7 +155,7 @@ class Life:
         least = arb(ahead.abs_lower()) / above(self.speed(s, hull))
         most = longest(hull)
         if here.is_exact():
-            taken = self._passage(s, hull, (here + target) / 2, above(ahead) / 2)
+            taken = self._passage(s, hull, (here + target) / 2, abs(ahead) / 2)
             least, most = least.max(arb(taken.lower())), most.min(arb(taken.upper()))
         self.wait(hull, least, most, {s: target})
 
@@ -170,6 +170,7 @@ class Life:
             [(m, arb_series([gap, -1])) for m, gap in self.gaps(s, s, hull[s], hull)]
         )
         outer = (1 + weight) / pull
+        require(outer.prec > TERMS and inner.prec > TERMS, "another thread has cut the series")
         total = arb(0)
         for i in range(TERMS + 1):
             c = (inner if i < TERMS else outer)[i]
@@ -186,6 +187,7 @@ class Life:
         group = self.groups[u]
         fixed, free = group[:count], group[count:]
         require(fixed and len(free) >= more > 0, "a cluster has too few tokens")
+        require(end > 0, "a cluster is to shrink to nothing")
         arc = self.trap(free).union(between(-end, end))
         require(arc.upper() - arc.lower() < arb.pi(), "a cluster is as wide as half of the circle")
         for k in free:
@@ -213,7 +215,7 @@ class Life:
         """The longest time in which the edge of an arc around u moves inwards so far."""
         drift, total, x = above(self.speed(u, hull)), arb(0), way[0]
         while True:
-            low = (x * (1 - NARROWER)).max(way[1])
+            low = arb((x * (1 - NARROWER)).lower()).max(way[1])
             inside, own = -edge.pull, arb(0)
             for j in edge.fixed:
                 gap = low - edge.side[j], x + edge.other[j]
@@ -222,7 +224,7 @@ class Life:
             pace = inside / (edge.weight + own) - drift
             require(pace > 0, f"tokens may not come closer to token {u}")
             total, x = above(total + (x - low) / pace), low
-            if not x > way[1]:
+            if x <= way[1]:
                 return total
 
     def join(self, s: int, u: int) -> None:

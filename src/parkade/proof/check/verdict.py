@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import arb, ctx
 
-from parkade.proof.check.balls import BITS, Piece, RefusedError, Tokens, require
+from parkade.proof.check.balls import BITS, Directions, Piece, RefusedError, require
 from parkade.proof.check.gathering import Gathering
 from parkade.proof.check.life import Life
 
@@ -35,7 +35,7 @@ def check(
 def prove(data: dict[str, Any], report: Callable[[float], None]) -> list[Piece]:
     """Follow all steps of a certificate."""
     ctx.prec = BITS
-    gathering = Gathering(Tokens(data), int(data["bits"]))
+    gathering = Gathering(Directions(data), int(data["bits"]))
     count = len(data["gathering"]) + len(data["life"])
     for i, step in enumerate(data["gathering"]):
         gathering.take(step)
@@ -109,7 +109,7 @@ def conclude(pieces: list[Piece], forming: float) -> dict[str, Any]:
 
 
 def _subset(then: dict[str, Any], now: dict[str, Any]) -> bool:
-    return set(then["leaders"]) < set(now["leaders"])
+    return set(then["leaders"]) <= set(now["leaders"])
 
 
 def _when(

@@ -23,7 +23,7 @@ from parkade.engine.steps.rest_state import has_ended
 from parkade.engine.steps.stages import BLOCK
 from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.vectors import frobenius, noise_speed
-from parkade.solve.compiled.resting import Measured, Rest
+from parkade.solve.compiled.resting import Measuring, Rest
 from parkade.solve.lowering.frame import Frame
 from parkade.solve.lowering.handover import (
     first_step,
@@ -83,7 +83,7 @@ class CompiledStepper(ABC):
         """The model and a workspace for the tokens that move, with the others as followers."""
 
     @abstractmethod
-    def _measured(self) -> System | Measured:
+    def _measured(self) -> System | Measuring:
         """What tells how far tokens are from their leaders, or would be."""
 
     @abstractmethod

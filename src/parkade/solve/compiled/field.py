@@ -17,7 +17,7 @@ from parkade.engine.steps.rest_state import RestState
 from parkade.engine.system import LOG2E, SMALL_D, Dims, unrolled
 from parkade.model.transformer import Transformer
 from parkade.solve.compiled.base import CompiledStepper
-from parkade.solve.compiled.resting import Measured, Rest
+from parkade.solve.compiled.resting import Measuring, Rest
 from parkade.solve.lowering.brownian import first_step, noise_of
 from parkade.solve.lowering.lower import prepare_field
 from parkade.solve.lowering.workspace import field_workspace
@@ -46,7 +46,7 @@ class FieldStepper(CompiledStepper):
         )
         return field, field_workspace(self._engine, field, len(rest.moving), self._x.shape[1])
 
-    def _measured(self) -> Measured:
+    def _measured(self) -> Measuring:
         return self
 
     def measure(self, state: RestState, x: Array, leader: NDArray[np.int64]) -> bool:

@@ -17,7 +17,7 @@ from parkade.engine.system import System
 from parkade.solve.steps import Resting, RestRecord, TakenSteps
 
 
-class Measured(Protocol):
+class Measuring(Protocol):
     """A model that knows how far tokens are from their leaders."""
 
     def measure(self, state: RestState, x: Array, leader: NDArray[np.int64]) -> bool:
@@ -28,7 +28,7 @@ class Rest:
     """Tokens that rest, and the tokens that they rest on, as Python sees them."""
 
     def __init__(
-        self, x0: Array, work: Any, tol: float, sharpness: float, model: System | Measured
+        self, x0: Array, work: Any, tol: float, sharpness: float, model: System | Measuring
     ) -> None:
         self.state = rest_state.new_state(x0, _known(work), sharpness)
         self.resting: Resting | None = None
