@@ -86,7 +86,7 @@ LOWEST := $(VENV)/lowest
 $(LOWEST)/installed: pyproject.toml | $(BIN)/python
 	rm -rf $(LOWEST) && $(PYTHON) -m venv --without-pip $(LOWEST)
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
-	  --editable '.[cluster,explore,trained]'
+	  --editable '.[cluster,explore,proof,trained]'
 	@touch $@
 
 lowest: $(BIN)/python ## try parkade at the lowest versions of other packages that it allows

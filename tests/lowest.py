@@ -102,9 +102,18 @@ def trained_models(folder: Path) -> None:
     assert np.allclose(model.read([1, 2, 0]).logits, other.read([1, 2, 0]).logits, atol=1e-4)
 
 
+def a_proof(folder: Path) -> None:
+    from parkade.proof.certificate import checked, read
+
+    certificate = pk.certify(pk.sphere.uniform(5, 2, seed=1), beta=12.0)
+    certificate.save(folder / "proof.json")
+    assert checked(read(folder / "proof.json")).merges == certificate.merges != ()
+
+
 def main() -> None:
     """Try one after the other."""
-    for each in (a_compiled_run, commands, a_sweep, a_cluster, the_explorer, trained_models):
+    parts = a_compiled_run, commands, a_sweep, a_cluster, the_explorer, trained_models, a_proof
+    for each in parts:
         with tempfile.TemporaryDirectory() as folder:
             each(Path(folder))
         print(f"{each.__name__.replace('_', ' ')}: works", flush=True)
