@@ -128,11 +128,15 @@ def test_a_library_without_standard_error_prints_nothing_elsewhere():
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+LONG = "--n", "4000", "--d", "3", "--beta", "16", "--t-end", "1e200"
+"""A run that takes much longer than all delays."""
+
+
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.07, 0.15, 0.3, 0.8])
 def test_ctrl_c_is_one_line_from_our_first_line_on(here, delay):
     # Before parkade.cli runs, the interrupt hits Python itself. parkade.base.errors is our
     # first import after that.
-    command = [sys.executable, "-X", "importtime", "-m", "parkade", "timeline", "--t-end", "1e200"]
+    command = [sys.executable, "-X", "importtime", "-m", "parkade", "timeline", *LONG]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr is not None
         while not (line := running.stderr.readline()).endswith(" parkade.base.errors\n"):

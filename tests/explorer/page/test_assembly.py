@@ -111,7 +111,7 @@ def test_wrong_constants_are_noticed(new_page):
     check(Assembled(page), small)
     for right, wrong in (
         (0.04, 0.041),  # radians between two frames
-        (1e-3, 1e-17),  # how close to a predicted point a token must be
+        (1e-3, -1e-3),  # how close to a predicted point a token must be
         (100.0, 1e5),  # since when merges are compared
     ):
         with pytest.raises(AssertionError):

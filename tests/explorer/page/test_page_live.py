@@ -117,7 +117,7 @@ def test_scenes_are_those_of_the_server(alive):
 def test_scenes_of_transformers_are_those_of_the_server(from_disk):
     """In a page of a run with two heads, which computes all parts of a transformer."""
     shown = page(scene(SETTINGS | {"heads": 2, "T": 10.0}), live=True)
-    assert len(shown) < 1_000_000
+    assert len(shown) < 1_050_000
     check_all(from_disk, shown, SETTINGS | {"heads": 1}, PARTS)
 
 

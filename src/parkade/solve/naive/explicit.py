@@ -52,7 +52,7 @@ class Naive:
         self.span = self._start, self._start + self._t_end
         self._t, self._h = 0.0, 0.0  # the time since the start, and the next step
         self._rejected = 0
-        self._broken: int | None = None  # a token without a velocity at the last finite state
+        self._broken: int | None = None  # a token without a velocity, at the last such state
         # The naive velocity subtracts numbers of the size of V.
         self._noise = max(16 * EPSILON * self.model.rate, 1e-300)
         self._clock, self._watch = new_clock(), new_watch(len(x0), self.model.d)
@@ -106,8 +106,9 @@ class Naive:
         now = self._start + t
         with np.errstate(divide="ignore", invalid="ignore"):  # an error message follows
             velocity: Array = np.array(self.model.change(state, *self._frozen, t=now), np.float64)
-        if broken(state) is None:
-            self._broken = broken(velocity)
+        token = broken(velocity) if broken(state) is None else None
+        if token is not None:  # steps may end at the last time that has a velocity
+            self._broken = token
         return velocity
 
     def retract(self, state: Array) -> Array:
