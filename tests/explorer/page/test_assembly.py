@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from playwright.sync_api import Error
 from support.assembly import Assembled, native
 from support.explorer import assert_close, unpacked
 from support.lowered import module
@@ -114,7 +115,7 @@ def test_wrong_constants_are_noticed(new_page):
         (1e-3, -1e-3),  # how close to a predicted point a token must be
         (100.0, 1e5),  # since when merges are compared
     ):
-        with pytest.raises(AssertionError):
+        with pytest.raises((AssertionError, Error)):  # another scene, or none
             check(Assembled(page, replaced(right, wrong)), small)
 
 
