@@ -22,6 +22,9 @@ from parkade.solve.compiled.resting import Rest
 SHARP, X200 = pk.Attention(d=2, beta=64.0), pk.sphere.uniform(200, 2, seed=1)
 """Clusters merge at t=4999 and t=244054, and some tokens wake."""
 
+SHARP_WINDOW = pk.Transformer([pk.Head(Q=np.eye(2), K=-np.eye(2), beta=700.0)], mask=pk.Window(2))
+"""Keys that a token does not see have scores beside which its own weight would be lost."""
+
 FEW = (0, 1, 3, 5, 6, 7, 12, 15, 21, 26, 27, 36, 40, 44, 46, 54, 71, 80, 253, 258)
 """Models of every kind in d = 2, 3 and 5, in all of which tokens rest.
 
@@ -210,8 +213,13 @@ def watched(count, seen):
         (pk.Attention(d=2, beta=64.0, V=-1.0), 1e4, {"method": "implicit"}),
         (pk.Transformer([pk.Head(d=2, beta=9.0)], position=pk.Rope()), 1e6, {"method": "implicit"}),
         (pk.Transformer([pk.Head(d=2, beta=9.0)], noise=0.01), 0.01, {"seed": 1}),
+        (
+            SHARP_WINDOW,
+            1e6,
+            {"method": "implicit"},
+        ),
     ],
-    ids=["rest=False", "explicit", "full attention", "V=-I", "RoPE", "noise"],
+    ids=["rest=False", "explicit", "full attention", "V=-I", "RoPE", "noise", "sharp window"],
 )
 @pytest.mark.filterwarnings("ignore::parkade.TrustWarning")
 def test_nobody_rests(model, t_end, options):

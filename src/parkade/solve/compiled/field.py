@@ -22,6 +22,8 @@ from parkade.solve.lowering.brownian import first_step, noise_of
 from parkade.solve.lowering.lower import prepare_field
 from parkade.solve.lowering.workspace import field_workspace
 
+_SMALLEST = 900.0  # 2 to the power of minus this is a weight that still counts
+
 
 class FieldStepper(CompiledStepper):
     """Runs a transformer, by code that is the same in all dimensions."""
@@ -34,8 +36,13 @@ class FieldStepper(CompiledStepper):
         return *self._whole, unrolled(SMALL_D)
 
     def _may_rest(self) -> bool:
-        # Turned keys differ from token to token, whatever their places are.
-        return super()._may_rest() and not self._system.turns.any()
+        # Turned keys differ from token to token, whatever their places are. Weights are relative to
+        # the largest score, also of keys that a token does not see: next to one of these, all that
+        # it sees could be lost.
+        field = self._system
+        whole = field.window == EVERYTHING and not field.slopes.any()
+        near = 2.0 * float(field.query[0, 0]) < _SMALLEST
+        return super()._may_rest() and not field.turns.any() and (whole or near)
 
     def _part(self, rest: Rest) -> tuple[Field, Any]:
         field, _ = self._whole
