@@ -64,15 +64,14 @@ def _gather(T: Array, W: Array) -> None:
 
 
 @njit()
-def _turning(T: Array, margin: float) -> float:
+def _turning(T: Array, margin: float, size: float) -> float:
     """The slowest rate at which leading eigenvalues of a quasi-triangular matrix rotate tokens.
 
-    It is 0 if none of them does.
+    It is 0 if none of them does; `size` is the norm of the matrix.
     """
     d = T.shape[0]
-    size, top, slowest = 1e-300, -np.inf, np.inf
+    top, slowest = -np.inf, np.inf
     for i in range(d):
-        size = max(size, math.hypot(T[i, i], _imaginary(T, i)))
         top = max(top, T[i, i])
     for i in range(d):
         if T[i, i] >= top - LEADING_MARGIN * size and _imaginary(T, i) > margin * size:
@@ -115,7 +114,8 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> RunFrame:
     )
     _basis(V, T, W)
     _gather(T, W)
-    turning, zero = _turning(T, LEADING_MARGIN), SNAP * spectral_norm(V)
+    size = spectral_norm(V)
+    turning, zero = _turning(T, LEADING_MARGIN, size), SNAP * size
     leading = T[0, 0]
     for i in range(1, d):
         leading = max(leading, T[i, i])
@@ -127,7 +127,7 @@ def frame_of(V: Array, product: Array, long: bool, may_turn: bool) -> RunFrame:
                 T[r, c] = V[r, c]
                 B[r, c] = V[r, c] - (leading if r == c else 0.0)
         return RunFrame(W, spin, T, B, leading, turning > 0.0, attracts, False, turning)
-    if may_turn and _turning(T, SNAP) > 0.0:
+    if may_turn and _turning(T, SNAP, size) > 0.0:
         for r in range(d):
             for c in range(d):
                 S[r, c] = (T[r, c] - T[c, r]) / 2

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parkade.base.constants import EPSILON, SNAP
 from parkade.base.types import Array
@@ -88,7 +87,7 @@ class Frame:
     @cached_property
     def turning(self) -> float:
         """The slowest rate at which tokens rotate forever in this frame; 0 if they do not."""
-        rates = _rates(np.linalg.eigvals(self.V)) if self.rotates else np.empty(0)
+        rates = _rates(self.V) if self.rotates else np.empty(0)
         return float(rates.min()) if rates.size else 0.0
 
     def enter(self, x: Array) -> Array:
@@ -151,15 +150,14 @@ def _rest_frame(head: Head) -> Frame:
 def frame_at_rest(V: Array) -> Frame:
     """The frame at rest in the coordinates of a model with the value matrix V."""
     d = len(V)
-    values = np.linalg.eigvals(V)
-    leading = float(values.real.max())
+    leading = float(np.linalg.eigvals(V).real.max())
     return Frame(
         basis=np.eye(d),
         spin=np.zeros((d, d)),
         V=np.array(V),
         B=V - leading * np.eye(d),
         leading=leading,
-        rotates=_turns(values),
+        rotates=_turns(V),
         attracts=leading > SNAP * float(np.abs(V).max()),
         drifts=False,
     )
@@ -178,9 +176,8 @@ def _frame_of(V: Array, matrices: Sequence[Array], *, may_turn: bool) -> Frame:
     d = len(V)
     W, T = _gather(*_schur(V))
     S = np.zeros((d, d))
-    values = np.linalg.eigvals(V)
-    turns = _turns(values)
-    if may_turn and _turns(values, SNAP):  # rounding in a defective V leaves no S that commutes
+    turns = _turns(V)
+    if may_turn and _turns(V, SNAP):  # rounding in a defective V leaves no S that commutes
         candidate = (T - T.T) / 2
         candidate[np.abs(candidate) <= _zero(V)] = 0.0
         inside = [W.T @ matrix @ W for matrix in matrices]
@@ -227,17 +224,21 @@ def _is_defective(B: Array) -> bool:
     return bool(((coupling > 0) & (apart <= wide)).any())
 
 
-def _turns(values: NDArray[np.inexact], margin: float = LEADING_MARGIN) -> bool:
+def _turns(V: Array, margin: float = LEADING_MARGIN) -> bool:
     """Whether the leading eigenvalues are a complex pair, so that tokens never come to rest.
 
     By default the margin is so wide that rounding in a defective V does not look like a pair.
     """
-    return bool(_rates(values, margin).size)
+    return bool(_rates(V, margin).size)
 
 
-def _rates(values: NDArray[np.inexact], margin: float = LEADING_MARGIN) -> Array:
-    """The nonzero rates at which the leading eigenvalues rotate tokens."""
-    size = max(float(np.abs(values).max()), 1e-300)
+def _rates(V: Array, margin: float = LEADING_MARGIN) -> Array:
+    """The nonzero rates at which the leading eigenvalues rotate tokens.
+
+    Rates below the margin times the norm of V count as zero: rounding moves the eigenvalues of a
+    defective V by as much, also if all of them are 0.
+    """
+    values, size = np.linalg.eigvals(V), float(np.linalg.norm(V, 2))
     leading = values[values.real >= values.real.max() - LEADING_MARGIN * size]
     rates: Array = np.abs(leading.imag)
     return rates[rates > margin * size]
