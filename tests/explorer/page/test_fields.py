@@ -50,6 +50,18 @@ FEW = [
 ]
 
 
+RESTING = [
+    offered(1e30, n=40, heads=2),
+    offered(1e6, n=30, d=3, mlp=8),
+    offered(1e8, n=30, d=3, heads=2, mask="window", reach=12, encoding="alibi", slope=0.1),
+    offered(1e12, n=24, norm="pre", heads=2),
+    offered(1e12, n=24, d=3, norm="peri"),
+    offered(1e12, n=24, norm="mix"),
+    offered(1e6, n=24, heads=2, growth=2.0),
+]
+"""Models in which tokens rest, with lengths and without, and from one model to the next."""
+
+
 @pytest.fixture(scope="module")
 def browsed(new_page):
     return Browsed(new_page())
@@ -58,6 +70,13 @@ def browsed(new_page):
 @pytest.mark.parametrize("case", FEW, ids=str)
 def test_the_same_run(browsed, case):
     assert differences(browsed, case) == []
+
+
+@pytest.mark.parametrize("case", RESTING, ids=str)
+def test_the_same_run_with_tokens_at_rest(browsed, case):
+    assert differences(browsed, case) == []
+    x0 = pk.sphere.uniform(case.n, case.d, seed=case.seed)
+    assert pk.simulate(case.model(), x0, case.t_end, times="final").stats.rested > 0
 
 
 # Without MLPs: steps across the kinks of random ones depend on rounding, in native runs too.

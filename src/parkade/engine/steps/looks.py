@@ -81,21 +81,20 @@ def settle(state: RestState, model: Any, moment: Moment, t: float, tol: float) -
     x, d = moment.x, state.audited.shape[1]
     row = np.empty(len(x), dtype=np.int64)
     count = find_leaders(x, d, CLOSE * tol, row)
+    # Those that cannot come to rest whatever their distances are need no measure.
+    for k in range(state.lag.size):
+        state.lag[k] = 0.0
+    chosen = count > 0 and _choose(state, moment, row, tol)
+    if chosen:
+        chosen = measure(model, state, x, _led_by(state, row)) and _choose(state, moment, row, tol)
     late = t * tol > 1.0
-    calm = late and math.isnan(state.times[DISTURBED])
-    if count == 0 and (calm or not _any_rests(state)):
+    calm = count == 0 and late and math.isnan(state.times[DISTURBED])
+    if calm or not (chosen or _any_rests(state)):
         state.counts[EVERY] = min(2 * state.counts[EVERY], _LATER if late else _SELDOM)
     else:
         state.counts[EVERY] = FREQUENT
     state.counts[LEFT] = state.counts[EVERY]
-    if count == 0:
-        return False
-    # Those that cannot come to rest whatever their distances are need no measure.
-    for k in range(state.lag.size):
-        state.lag[k] = 0.0
-    if not _choose(state, moment, row, tol) or not measure(model, state, x, _led_by(state, row)):
-        return False
-    if not _choose(state, moment, row, tol):
+    if not chosen:
         return False
     if have_lengths(model, x, d):
         _lengthen(state, x[:, d], row)

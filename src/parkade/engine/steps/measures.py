@@ -60,11 +60,11 @@ def _choose_lengths(model: Any, x: Any, d: Any) -> Any:
 @register_jitable
 def whole(state: RestState, model: Any, x: Array) -> Array:
     """The state of all tokens, where the moving ones are at `x`."""
-    out = np.empty((1, *state.x.shape))
+    out: Array = np.empty((1, *state.x.shape))
     spread(x.reshape((1, *x.shape)), state.rows, out)
     if have_lengths(model, x, state.audited.shape[1]):
         lengthen(out, np.empty((1, 0, *state.x.shape)), state.longer)
-    return out[0]
+    return out.reshape(state.x.shape)
 
 
 @njit()
