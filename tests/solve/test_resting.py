@@ -204,6 +204,17 @@ def watched(count, seen):
     return count_and_note
 
 
+@pytest.mark.parametrize("model", [SHARP, pk.Transformer([pk.Head(d=2, beta=64.0)] * 2)])
+def test_fewer_than_ten_tokens_do_not_rest(model):
+    runs = [
+        pk.simulate(model, X200[:n], 1e6, times="final", method="implicit")
+        for n in (FEWEST - 1, FEWEST)
+    ]
+    assert FEWEST == 10
+    assert how(runs[0]) == (0, None, 0, 0.0)
+    assert runs[1].stats.rested > 0
+
+
 @pytest.mark.parametrize(
     ("model", "t_end", "options"),
     [
@@ -221,17 +232,6 @@ def watched(count, seen):
     ],
     ids=["rest=False", "explicit", "full attention", "V=-I", "RoPE", "noise", "sharp window"],
 )
-@pytest.mark.parametrize("model", [SHARP, pk.Transformer([pk.Head(d=2, beta=64.0)] * 2)])
-def test_fewer_than_ten_tokens_do_not_rest(model):
-    runs = [
-        pk.simulate(model, X200[:n], 1e6, times="final", method="implicit")
-        for n in (FEWEST - 1, FEWEST)
-    ]
-    assert FEWEST == 10
-    assert how(runs[0]) == (0, None, 0, 0.0)
-    assert runs[1].stats.rested > 0
-
-
 @pytest.mark.filterwarnings("ignore::parkade.TrustWarning")
 def test_nobody_rests(model, t_end, options):
     x = np.concatenate([X200[:20], X200[:20]])  # the second half is where the first one is
