@@ -322,8 +322,8 @@ def test_brief_disturbances_wake_nobody():
 
 
 def test_looks_get_rarer_until_a_token_rests():
-    """The steps between them double up to 16, and to 32 after t = 1/tol, which is 1 here."""
-    for t, expected in ((0.5, [8, 16, 16, 16]), (2.0, [8, 16, 32, 32])):
+    """The steps between them double up to 16, and to 32 after t = 1/tol, which is 10 here."""
+    for t, expected in ((0.5, [8, 16, 16, 16]), (20.0, [8, 16, 32, 32])):
         rest, apart = resting([0, 1]), pk.sphere.from_angles([0.0, 1.5])
         steps = []
         for _ in expected:
