@@ -1,9 +1,10 @@
 """Engines in a browser against native ones: sizes, and seconds of the same runs.
 
-    python benchmarks/wasm.py                prints two tables in Markdown
+    python benchmarks/wasm.py                prints three tables in Markdown
 
 Native runs and those of a Chromium take turns on one thread, and the best of each counts. Both
-take the same steps; the table says how many.
+take the same steps; the table says how many. The last table compares runs in the browser in which
+tokens may rest with others in which all tokens move.
 """
 
 from __future__ import annotations
@@ -69,6 +70,17 @@ CASES = (
     Case("noise", 50, 2, 9.0, 2.0, parts={"noise": 0.1}),
 )
 
+RESTING = (
+    Case("plain head", 200, 2, 64.0, 1e60),
+    Case("two heads", 200, 2, 64.0, 1e60, parts={"heads": 2}),
+    Case("two heads, short", 200, 2, 64.0, 1e3, parts={"heads": 2}),
+    Case("MLP", 200, 2, 64.0, 1e3, parts={"mlp": 8}),
+    Case("window", 200, 2, 64.0, 1e60, parts={"mask": "window", "reach": 100}),
+    Case("ALiBi", 200, 2, 64.0, 1e60, parts={"encoding": "alibi", "slope": 0.01}),
+    Case("pre-norm", 200, 2, 64.0, 1e12, parts={"norm": "pre"}),
+    Case("RoPE: nobody rests", 100, 2, 16.0, 1e3, parts={"encoding": "rope"}),
+)
+
 _TIMED = """([name, problem]) => {
   const engine = new Engine(modules[name], shared);
   const begun = performance.now();
@@ -102,18 +114,22 @@ def sizes(page: Page) -> None:
             print(f"| {name} | {len(module) / 1e3:.0f} | {packed / 1e3:.1f} | {spent:.0f} |")
 
 
+def _lowered(case: Case) -> tuple[Solver, Any, str]:
+    """The solver of a case, its problem for the browser, and the name of the engine."""
+    x0 = pk.sphere.uniform(case.n, case.d, seed=1)
+    solver = Solver(case.model, Options(case.t_end, sums=case.sums, tol=default_tol(case.model)))
+    problem = lowered(solver, x0, seed=1)
+    one = problem["pieces"][0] if "pieces" in problem else problem
+    return solver, problem, _name(problem["method"], None if "field" in one else case.d)
+
+
 def speed(page: Page) -> None:
     """Seconds of each case, here and there."""
     print("\n| run | n | d | T | method | steps | native, ms | browser, ms | ratio | MB | |")
     print("|---|---:|---:|---:|---|---:|---:|---:|---:|---:|---|")
     for case in CASES:
-        x0 = pk.sphere.uniform(case.n, case.d, seed=1)
-        options = Options(case.t_end, sums=case.sums, tol=default_tol(case.model))
-        solver = Solver(case.model, options)
-        problem = lowered(solver, x0, seed=1)
-        one = problem["pieces"][0] if "pieces" in problem else problem
-        name = _name(problem["method"], None if "field" in one else case.d)
-        hooks = Hooks(alone=False)
+        solver, problem, name = _lowered(case)
+        x0, hooks = pk.sphere.uniform(case.n, case.d, seed=1), Hooks(alone=False)
         here, there = [], []
         for _ in range(ROUNDS):
             begun = time.perf_counter()
@@ -132,8 +148,28 @@ def speed(page: Page) -> None:
         )
 
 
+def rest(page: Page) -> None:
+    """Seconds in the browser, of runs in which tokens may rest and of others, in turns."""
+    print("\n| run | n | T | all move, ms | some rest, ms | ratio | MB, all | MB, some |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    for case in RESTING:
+        _, problem, name = _lowered(case)
+        spent: dict[bool, list[float]] = {False: [], True: []}
+        used = {}
+        for _ in range(ROUNDS):
+            for rests, seconds in spent.items():
+                one = {**problem, "rests": rests and problem["rests"]}
+                taken, _, used[rests] = page.evaluate(_TIMED, [name, one])
+                seconds.append(taken)
+        every, some = min(spent[False]), min(spent[True])
+        print(
+            f"| {case.name} | {case.n} | {case.t_end:g} | {1e3 * every:.0f} | {1e3 * some:.0f} | "
+            f"**{every / some:.2f}** | {used[False] / 1e6:.1f} | {used[True] / 1e6:.1f} |"
+        )
+
+
 def main() -> None:
-    """Print the tables of sizes and of speed."""
+    """Print the tables of sizes, of speed and of what resting tokens save."""
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
         browser: Any = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
@@ -145,6 +181,7 @@ def main() -> None:
         page.evaluate("() => { globalThis.modules = {}; }")
         sizes(page)
         speed(page)
+        rest(page)
         browser.close()
 
 

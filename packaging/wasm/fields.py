@@ -13,8 +13,18 @@ import numpy as np
 from entries import STEP_MOMENT, Entries, RunOutput, advance_entry, eigenvalues_entry
 from numba import typeof, types
 from numba.extending import register_jitable
-from runs.field_room import EXAMPLE_NOISE, FIELD_ROOM, FIELD_WORK, splitting_room
+from runs.field_room import EXAMPLE_NOISE, FIELD_ROOM, splitting_room
 from runs.pieces import EARLIER_MODEL, resume, start_clock, watch_of
+from runs.resting import room_for, whole_advance
+from runs.transformers import (
+    EXAMPLE_FIELD,
+    FIELD_REST_RUN,
+    FieldRun,
+    begin_field_rest,
+    example_field_run,
+    field_advance,
+    read_field_rest,
+)
 from slots import TABLE, count, floats, reader, write
 
 from parkade.base.types import Array
@@ -22,10 +32,9 @@ from parkade.engine.compile.jit import njit
 from parkade.engine.field.field import Field
 from parkade.engine.steps.brownian import BrownianNoise
 from parkade.engine.steps.clock import STEP
-from parkade.engine.steps.integrator import Steps
 from parkade.engine.steps.methods import METHODS
 from parkade.engine.system import SMALL_D, unrolled
-from parkade.explorer.standalone.shared import FIELD_OUTPUT, FIELD_STATE, INPUT, SLOTS
+from parkade.explorer.standalone.shared import FIELD_OUTPUT, FIELD_REST, FIELD_STATE, INPUT, SLOTS
 from parkade.runs import interpolation
 
 
@@ -36,6 +45,7 @@ class FieldInput(NamedTuple):
     times: Array  # (3,): the first time on the clock; when the model begins, and when it ends
     room: int  # the most steps of one call
     field: Field
+    rests: bool  # whether tokens may rest on earlier ones, if the field lets them
 
 
 class NoisyFieldInput(NamedTuple):
@@ -50,50 +60,47 @@ class NoisyFieldInput(NamedTuple):
     step: float  # the first step
 
 
-class FieldRun(NamedTuple):
-    """The state of a run between calls."""
-
-    field: Field
-    tokens: Array
-    work: Any
-    steps: Steps
-    times: Array
-
-
 def field_entries(method: str) -> Entries:
     """All functions of an engine with their signatures, by the names that the page calls."""
     engine, dims, noisy = METHODS[method], unrolled(SMALL_D), method == "splitting"
     dense = engine.dense
     kind_of_input = typeof(_NOISY if noisy else _EXAMPLE)
-    kind_of_state = typeof(FieldRun(_FIELD, _TWO, FIELD_WORK[method], _STEPS, _ONE))
+    kind_of_state = typeof(example_field_run(method))
     assert count(kind_of_input) <= FIELD_OUTPUT
-    assert FIELD_STATE + count(kind_of_state) <= SLOTS
+    assert FIELD_STATE + count(kind_of_state) <= FIELD_REST
+    assert FIELD_REST + count(typeof(FIELD_REST_RUN)) <= SLOTS
     read_input, read_state = reader(kind_of_input), reader(kind_of_state)
     read_earlier = reader(typeof(EARLIER_MODEL))
 
     @register_jitable
-    def finish(table: Any, inputs: Any, work: Any) -> None:
+    def start(table: Any, inputs: Any, work: Any) -> FieldRun:
         n, columns = inputs.tokens.shape
-        steps = Steps(
-            floats((inputs.room,)),
-            floats((inputs.room, n, columns)),
-            floats((inputs.room, dense, n, columns)),
-        )
         start_clock(work.clock, inputs.times)
-        write(table, FIELD_STATE, FieldRun(inputs.field, inputs.tokens, work, steps, inputs.times))
+        steps = room_for(inputs.room, dense, n, columns)
+        run = FieldRun(inputs.field, inputs.tokens, work, steps, inputs.times)
+        write(table, FIELD_STATE, run)
         write(table, FIELD_OUTPUT, RunOutput(work.clock, inputs.tokens, steps, watch_of(work)))
+        return run
 
     def begin_noisy(table: Any) -> None:
         inputs = read_input(table, INPUT)
         n, columns = inputs.tokens.shape
         work = splitting_room(n, columns, inputs.noise, inputs.wanted)
         work.clock[STEP] = inputs.step
-        finish(table, inputs, work)
+        start(table, inputs, work)
 
     def begin(table: Any) -> None:
         inputs = read_input(table, INPUT)
         n, columns = inputs.tokens.shape
-        finish(table, inputs, make_room(inputs.field, n, columns))
+        start(table, inputs, make_room(inputs.field, n, columns))
+
+    def begin_resting(table: Any) -> None:
+        inputs = read_input(table, INPUT)
+        n, columns = inputs.tokens.shape
+        run = start(table, inputs, make_room(inputs.field, n, columns))
+        rest = begin_field_rest(table, run, inputs.rests)
+        output = RunOutput(rest.clock, rest.tokens, rest.steps, watch_of(run.work))
+        write(table, FIELD_OUTPUT, output)
 
     make_room = None if noisy else FIELD_ROOM[method]
 
@@ -101,9 +108,14 @@ def field_entries(method: str) -> Entries:
         state, before = read_state(table, FIELD_STATE), read_earlier(table, INPUT)
         resume(state.field, state.work, before)
 
+    advance = advance_entry(engine.advance, dims, read_state, FIELD_STATE)
+    if method == "implicit":
+        one = field_advance(engine, read_state)
+        begin = begin_resting
+        advance = whole_advance(read_field_rest, FIELD_REST, one), advance[1]
     functions: Entries = {
         "begin_field": (begin_noisy if noisy else begin, types.void(TABLE)),
-        "advance_field": advance_entry(engine.advance, dims, read_state, FIELD_STATE),
+        "advance_field": advance,
         "interpolate": _interpolate(method),
     }
     if not noisy:
@@ -140,36 +152,5 @@ def _interpolate(method: str) -> tuple[Callable[..., Any], Any]:
 
 
 _ONE, _TWO = np.empty(1), np.empty((1, 1))
-_STEPS = Steps(_ONE, np.empty((1, 1, 1)), np.empty((1, 1, 1, 1)))
-_FIELD = Field(
-    queries=_TWO,
-    keys=_TWO,
-    reach=_ONE,
-    values=_TWO,
-    outputs=_TWO,
-    own_value=_TWO,
-    leading=0.0,
-    slopes=_ONE,
-    turns=_TWO,
-    inner=_TWO,
-    inner_bias=_ONE,
-    outer=_TWO,
-    outer_bias=_ONE,
-    activation=0,
-    norm=0,
-    alpha=0.0,
-    window=0,
-    prefix=0,
-    causal=True,
-    origin=0.0,
-    now=_ONE,
-    query=_TWO,
-    value=_TWO,
-    accuracy=0.0,
-    floor=0.0,
-    stretch=0.0,
-    table=None,
-    followers=np.empty((1, 1, 1)),
-)
-_EXAMPLE = FieldInput(_TWO, _ONE, 1, _FIELD)
-_NOISY = NoisyFieldInput(_TWO, _ONE, 1, _FIELD, EXAMPLE_NOISE, _ONE, 0.0)
+_EXAMPLE = FieldInput(_TWO, _ONE, 1, EXAMPLE_FIELD, True)
+_NOISY = NoisyFieldInput(_TWO, _ONE, 1, EXAMPLE_FIELD, EXAMPLE_NOISE, _ONE, 0.0)

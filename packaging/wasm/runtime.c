@@ -129,6 +129,27 @@ int32_t numba_xxgemm(char kind, char ta, char tb, int64_t m, int64_t n, int64_t 
   return 0;
 }
 
+// The same where one matrix is a vector, as where a single token moves: y = alpha op(A) x + beta y.
+int32_t numba_xxgemv(char kind, char t, int64_t m, int64_t n, double *alpha, double *a, int64_t lda,
+                     double *x, double *beta, double *y) {
+  if (kind != 'd') fail(BUG);
+  int64_t rows = t == 'n' ? m : n, inner = t == 'n' ? n : m;
+  for (int64_t i = 0; i < rows; i++) {
+    double sum = 0;
+    for (int64_t k = 0; k < inner; k++) sum += (t == 'n' ? a[i + k * lda] : a[k + i * lda]) * x[k];
+    y[i] = *alpha * sum + (*beta == 0 ? 0 : *beta * y[i]);
+  }
+  return 0;
+}
+
+// The same where both are.
+int32_t numba_xxdot(char kind, char conjugate, int64_t n, double *x, double *y, double *out) {
+  if (kind != 'd') fail(BUG);
+  *out = 0;
+  for (int64_t i = 0; i < n; i++) *out += x[i] * y[i];
+  return 0;
+}
+
 double hypot(double x, double y) {
   double a = __builtin_fabs(x), b = __builtin_fabs(y);
   double larger = a > b ? a : b, ratio = a > b ? b / a : a / b;
@@ -180,11 +201,6 @@ int32_t numba_attempt_nocopy_reshape(int64_t nd, const int64_t *dims, const int6
 }
 
 // Nothing that a page runs comes to these.
-int32_t numba_xxgemv(char kind, char t, int64_t m, int64_t n, void *alpha, void *a, int64_t lda,
-                     void *x, void *beta, void *y) {
-  fail(BUG);
-}
-int32_t numba_xxdot(char kind, char conjugate, int64_t n, void *x, void *y, void *out) { fail(BUG); }
 void numba_gil_ensure(void *state) { fail(BUG); }
 int32_t numba_fatal_error(void) { fail(BUG); }
 void Py_FatalError(char *text) { fail(BUG); }

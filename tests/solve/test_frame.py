@@ -122,6 +122,34 @@ def test_no_frame_turns_where_it_would_not_commute():
     assert not long_run_frame(pk.Attention(V=in_another_basis(jordan)[1])).rotates
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-7, 3e5])
+def test_rounding_in_a_nilpotent_matrix_turns_no_frame(scale):
+    """All eigenvalues of V are 0, but rounding makes complex pairs of half of them."""
+    pairs = 0
+    for seed in range(20):
+        _, V = in_another_basis(scale * np.array([[0.0, 1.0], [0.0, 0.0]]), seed)
+        pairs += np.linalg.eigvals(V).imag.any()
+        model = pk.Attention(V=V)
+        for frame in (rest_frame(model), long_run_frame(model), long_run_frame(model, frozen=True)):
+            assert not frame.rotates
+            assert frame.turning == 0.0
+            assert not frame.spin.any()
+    assert pairs > 0
+
+
+def test_the_first_token_under_a_nilpotent_matrix():
+    """It moves along (I + tV) x, for V² = 0."""
+    _, V = in_another_basis(np.array([[0.0, 1.0], [0.0, 0.0]]), 3)
+    assert np.linalg.eigvals(V).imag.any()
+    x0, times = pk.sphere.uniform(4, 2, seed=1), np.array([0.0, 3.0, 1e3, 1e5])
+    with doubts_do_not_matter():
+        run = pk.simulate(pk.Attention(V=V), x0, times[-1], times=times)
+    assert run.stats.steps < 1000
+    ends = x0[0] + times[:, None] * (V @ x0[0])
+    ends /= np.linalg.norm(ends, axis=1)[:, None]
+    np.testing.assert_allclose(run.tokens[:, 0], ends, atol=1e-6)
+
+
 def test_turn_is_the_matrix_exponential():
     S = np.random.default_rng(2).normal(size=(4, 4))
     S = S - S.T

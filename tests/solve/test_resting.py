@@ -14,7 +14,7 @@ from support.resting import TOL, both, calm_times, differences, merges, model_of
 import parkade as pk
 from parkade.engine.steps import looks
 from parkade.engine.steps.clock import STEP, new_clock
-from parkade.engine.steps.looks import Moment, audit, must_audit, settle
+from parkade.engine.steps.looks import FEWEST, Moment, audit, must_audit, settle
 from parkade.engine.steps.rest_state import AUDITED_BY
 from parkade.solve import integrate
 from parkade.solve.compiled.resting import Rest
@@ -204,6 +204,17 @@ def watched(count, seen):
     return count_and_note
 
 
+@pytest.mark.parametrize("model", [SHARP, pk.Transformer([pk.Head(d=2, beta=64.0)] * 2)])
+def test_fewer_than_ten_tokens_do_not_rest(model):
+    runs = [
+        pk.simulate(model, X200[:n], 1e6, times="final", method="implicit")
+        for n in (FEWEST - 1, FEWEST)
+    ]
+    assert FEWEST == 10
+    assert how(runs[0]) == (0, None, 0, 0.0)
+    assert runs[1].stats.rested > 0
+
+
 @pytest.mark.parametrize(
     ("model", "t_end", "options"),
     [
@@ -238,14 +249,12 @@ def test_files_keep_how_tokens_rested(tmp_path):
 # --- the parts ---------------------------------------------------------------------------
 
 
-def test_followers_and_members_are_those_of_the_definition():
+def test_followers_are_those_of_the_definition():
     for seed in range(20):
         leader = random_leaders(40, 15, 5, seed)
         rest, crowd = resting(leader), Crowd(SHARP, leader)
         for one, other in zip(rest.followers(), crowd.followers(), strict=True):
             assert np.array_equal(one, other)
-        for token, members in zip(crowd.moving, rest.members(), strict=True):
-            assert members.tolist() == np.flatnonzero(leader == token).tolist()
 
 
 def moment(rest, x, previous=None, step=1e3):
@@ -310,6 +319,34 @@ def test_brief_disturbances_wake_nobody():
     assert rest.state.leader.tolist() == [0, 0]
     rest, woke = audited([0.5], t=10.0, step=11.0)
     assert woke
+
+
+def test_looks_get_rarer_until_a_token_rests():
+    """The steps between them double up to 16, and to 32 after t = 1/tol, which is 10 here."""
+    for t, expected in ((0.5, [8, 16, 16, 16]), (20.0, [8, 16, 32, 32])):
+        rest, apart = resting([0, 1]), pk.sphere.from_angles([0.0, 1.5])
+        steps = []
+        for _ in expected:
+            assert not settle(rest.state, At(0.0), moment(rest, apart, apart), t, 0.1)
+            steps.append(rest.steps_until_look)
+        assert steps == expected
+    rest, here = resting([0, 1]), pk.sphere.from_angles([0.0, 0.0])
+    assert settle(rest.state, At(0.0), moment(rest, here, here), 0.5, 1.0)
+    assert rest.steps_until_look == 4
+
+
+def test_distances_are_not_measured_if_nobody_comes_to_rest_anyway():
+    """One that passes its leader does not rest, however far it would be from it."""
+
+    class Unmeasured:
+        def measure(self, state, x, leader):
+            raise AssertionError("measured")
+
+    rest, here = resting([0, 1]), pk.sphere.from_angles([0.0, 0.0])
+    before = pk.sphere.from_angles([0.0, 0.3])
+    assert not settle(rest.state, Unmeasured(), moment(rest, here, before), 7.0, 1.0)
+    with pytest.raises(AssertionError, match="measured"):
+        settle(rest.state, Unmeasured(), moment(rest, here, here), 7.0, 1.0)
 
 
 def test_tokens_that_pass_a_leader_do_not_rest():

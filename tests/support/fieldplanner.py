@@ -94,7 +94,7 @@ def wanted(settings):
 def native(settings):
     """The solver of the server for these settings, and its run."""
     model = settings.model
-    solver = Solver(model, Options(settings.T, tol=default_tol(model), rest=model.plain))
+    solver = Solver(model, Options(settings.T, tol=default_tol(model)))
     return solver, solver.run(settings.start, Hooks(alone=False), seed=settings.seed)
 
 

@@ -71,6 +71,7 @@ def _model(plan: Plan, problem: Problem, state: Array, end: float) -> dict[str, 
         "times": [late, problem.start, end],
         "t_end": late + options.t_end,
         "tol": options.tol,
+        "rests": options.rest and frame.attracts,
     }
     if plan.kernel == "field":
         return common | _field(problem, frame, late)
@@ -96,7 +97,6 @@ def _system(plan: Plan, problem: Problem, frame: Frame) -> dict[str, Any]:
         "accuracy": system.accuracy,
         "floor": system.floor,
         "stretch": _finite(system.stretch),
-        "rests": problem.options.rest and frame.attracts,
     }
 
 

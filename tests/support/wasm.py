@@ -221,7 +221,7 @@ def _native(case, moved=0.0, seed=0):
     x0 /= np.linalg.norm(x0, axis=1)[:, None] if moved else 1.0
     model, frozen = case.model(), x0[: case.frozen] if case.frozen else None
     options = {"tol": default_tol(model), **case.options}
-    solver = Solver(model, Options(case.t_end, frozen=frozen, rest=model.plain, **options))
+    solver = Solver(model, Options(case.t_end, frozen=frozen, **options))
     free = check.tokens(x0[case.frozen :])
     return solver.run(free, Hooks(alone=False), seed=case.seed), solver
 

@@ -15,6 +15,7 @@ from runs.resting import (
     example_rest,
     finisher,
     known_of,
+    looking_advance,
     part_of,
     room_for,
     stepping,
@@ -155,17 +156,12 @@ def direct_advance(engine: Integrator, d: int, read: Callable[..., Any]) -> Call
     take, finish = stepping(engine.advance, unrolled(d)), finisher(read_rest, REST)
     place, put = _putter(engine, d, "direct")
 
-    @register_jitable
-    def advance(table: Any, rest: RestRun, first: int, most: int, goal: Goal) -> int:
-        run, asked = read(table, place), steps_until_look(rest, most)
-        taken = take(run, rest, min(asked, most - first), goal)
-        if taken > 0 and finish(table, first, taken, taken >= asked, goal):
-            begin_part()
-            put(table, _followed(run.system, rest.state))
-            end_part()
-        return taken
+    @njit()
+    def rearrange(table: Any) -> None:
+        rest, _ = read_rest(table, REST)
+        put(table, _followed(read(table, place).system, rest.state))
 
-    return advance
+    return looking_advance(read, place, take, finish, rearrange)
 
 
 def harmonic_advance(

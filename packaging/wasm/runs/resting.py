@@ -14,14 +14,15 @@ import numpy as np
 from numba.extending import register_jitable
 from numerics.symmetric import spectral_norm
 from runs.pieces import in_time
-from slots import flags, floats, integers
+from slots import begin_part, end_part, flags, floats, integers
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.steps import rest_state
 from parkade.engine.steps.clock import TIME
 from parkade.engine.steps.integrator import Goal, Steps
-from parkade.engine.steps.looks import Moment, compiled_look
+from parkade.engine.steps.looks import FEWEST, Moment, compiled_look
+from parkade.engine.steps.measures import have_lengths, lengthen
 from parkade.engine.steps.rest_state import Known, RestState, spread
 from parkade.engine.system import LOG2E, Dims
 from parkade.engine.vectors import copy
@@ -75,7 +76,7 @@ def rest_run(x: Array, known: Known, query: Array, may_rest: bool) -> tuple[Rest
     )
     rest_state.begin(state, x)
     chosen = integers((2,))
-    chosen[MAY_REST] = may_rest and n > 1
+    chosen[MAY_REST] = may_rest and n >= FEWEST
     return state, chosen
 
 
@@ -98,7 +99,7 @@ def part_of(run: Any) -> MovingPart:
     return MovingPart(run.tokens, known_of(work), work.audited, work.clock, run.steps)
 
 
-@njit()
+@register_jitable
 def _write(rest: RestRun, part: MovingPart, first: int, taken: int) -> None:
     """Write steps of the tokens that move as those of all tokens, and note where these are."""
     steps, state = rest.steps, rest.state
@@ -106,18 +107,25 @@ def _write(rest: RestRun, part: MovingPart, first: int, taken: int) -> None:
         steps.times[first + i] = part.steps.times[i]
         spread(part.steps.dense[i], state.rows, steps.dense[first + i])
     spread(part.steps.tokens, state.rows, steps.tokens[first : first + taken])
+    if have_lengths(rest.model, part.x, state.audited.shape[1]):
+        lengthen(
+            steps.tokens[first : first + taken], steps.dense[first : first + taken], state.longer
+        )
     copy(steps.tokens[first + taken - 1], rest.tokens)
     rest_state.count_steps(state, taken)
     rest_state.note(state, part.x, part.known)
     copy(part.clock, rest.clock)
 
 
-@njit()
-def _gather(state: RestState, tokens: Array) -> None:
+@register_jitable
+def _gather(state: RestState, model: Any, tokens: Array) -> None:
     """Put each token where its leader is, from where the next model goes on."""
     for k in range(tokens.shape[0]):
         for c in range(tokens.shape[1]):
             tokens[k, c] = state.x[state.leader[k], c]
+    if have_lengths(model, tokens, state.audited.shape[1]):
+        one = tokens.reshape((1, *tokens.shape))
+        lengthen(one, np.empty((1, 0, *tokens.shape)), state.longer)
 
 
 @cache
@@ -140,7 +148,7 @@ def finisher(read_rest: Callable[..., Any], place: int) -> Callable[..., bool]:
         changed = compiled_look(rest.state, rest.model, moment, t, goal.tol)
         if changed:
             rest_state.rearrange(rest.state)
-            _gather(rest.state, rest.tokens)
+            _gather(rest.state, rest.model, rest.tokens)
         return changed
 
     return finish
@@ -163,6 +171,28 @@ def stepping(advance_engine: Callable[..., int], dims: Dims) -> Callable[..., in
         return advance_engine(system, dims, x, work, goal, steps)
 
     return take
+
+
+def looking_advance(
+    read_run: Callable[..., Any],
+    place: int,
+    take: Callable[..., int],
+    finish: Callable[..., bool],
+    rearrange: Callable[..., None],
+) -> Callable[..., int]:
+    """The function that takes steps of the run at a place up to the next look, and looks."""
+
+    @register_jitable
+    def advance(table: Any, rest: RestRun, first: int, most: int, goal: Goal) -> int:
+        asked = steps_until_look(rest, most)
+        taken = take(read_run(table, place), rest, min(asked, most - first), goal)
+        if taken > 0 and finish(table, first, taken, taken >= asked, goal):
+            begin_part()
+            rearrange(table)
+            end_part()
+        return taken
+
+    return advance
 
 
 def whole_advance(read_rest: Callable[..., Any], place: int, advance: Callable[..., int]) -> Any:

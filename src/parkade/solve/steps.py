@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.base.types import Array
+from parkade.engine.steps.measures import lengthen
 
 
 class Resting(NamedTuple):
@@ -92,11 +93,7 @@ class TakenSteps(NamedTuple):
         np.take(self.tokens, rows, axis=1, out=tokens, mode="clip")
         np.take(self.dense, rows, axis=2, out=dense, mode="clip")
         if tokens.shape[-1] > d:
-            # A resting token grows like its leader: r_k − r_u stays the same.
-            leader = np.exp(tokens[..., d])
-            length = leader + longer
-            tokens[..., d] = np.where(longer == 0.0, tokens[..., d], np.log(length))
-            dense[..., d] *= (leader / length)[:, None]
+            lengthen(tokens, dense, longer)
 
     def state(self, i: int, d: int) -> Array:
         """The state of all n tokens at the end of step i."""

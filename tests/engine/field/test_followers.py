@@ -12,7 +12,7 @@ from support.transformers import NORMS, random_state, random_transformer
 
 import parkade as pk
 from parkade.engine.field.field import EVERYTHING
-from parkade.solve.compiled.field import _factors
+from parkade.engine.steps.field_rest import set_factors
 from parkade.solve.lowering.frame import transformer_frame
 from parkade.solve.lowering.lower import prepare_field
 
@@ -21,9 +21,18 @@ def lowered(model):
     return prepare_field(model, transformer_frame(model, long=False))
 
 
+def factors_of(field, leader):
+    """The factors of the weights of moving tokens, if the others rest on these leaders."""
+    rest = resting(leader)
+    m = len(rest.moving)
+    factors = np.zeros((len(field.slopes), m, m))
+    set_factors(field, rest.moving, rest.state.rows, factors)
+    return factors
+
+
 def reduced(field, crowd):
     """The field of the tokens that move."""
-    factors = _factors(field, resting(crowd.leader))
+    factors = factors_of(field, crowd.leader)
     return field._replace(followers=factors, slopes=np.zeros_like(field.slopes), window=EVERYTHING)
 
 
@@ -90,7 +99,7 @@ def test_factors_count_what_each_token_sees():
     model = pk.Transformer(
         [pk.Head(d=2), pk.Head(d=2)], position=pk.Alibi([0.0, 1.0]), mask=pk.Window(3)
     )
-    plain, sloped = _factors(lowered(model), resting([0, 0, 2, 0, 0, 5]))
+    plain, sloped = factors_of(lowered(model), [0, 0, 2, 0, 0, 5])
     assert plain.tolist() == [[1, 0, 0], [2, 1, 0], [2, 0, 1]]
     e = np.exp
     np.testing.assert_allclose(sloped, [[1, 0, 0], [e(-2) + e(-1), 1, 0], [e(-2) + e(-1), 0, 1]])

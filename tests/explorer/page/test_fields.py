@@ -50,6 +50,17 @@ FEW = [
 ]
 
 
+RESTING = [
+    offered(1e30, n=40, heads=2),
+    smooth("silu", 1e6),
+    offered(1e8, n=30, d=3, heads=2, mask="window", reach=12, encoding="alibi", slope=0.1),
+    Offered(n=40, d=2, beta=36.0, t_end=1e17, settings={"norm": "pre", "mask": "window"}),
+    offered(1e30, n=24, d=3, norm="peri"),
+    offered(1e6, n=24, heads=2, growth=2.0),
+]
+"""Models in which tokens rest, with lengths and without, and from one model to the next."""
+
+
 @pytest.fixture(scope="module")
 def browsed(new_page):
     return Browsed(new_page())
@@ -58,6 +69,21 @@ def browsed(new_page):
 @pytest.mark.parametrize("case", FEW, ids=str)
 def test_the_same_run(browsed, case):
     assert differences(browsed, case) == []
+
+
+@pytest.mark.parametrize("case", RESTING, ids=str)
+def test_the_same_run_with_tokens_at_rest(browsed, case):
+    assert differences(browsed, case) == []
+    x0 = pk.sphere.uniform(case.n, case.d, seed=case.seed)
+    assert pk.simulate(case.model(), x0, case.t_end, times="final").stats.rested > 0
+
+
+def test_a_single_token_that_moves(browsed):
+    """Its products with the matrices of an MLP are those of a vector."""
+    case = offered(1e4, d=3, mlp=8)
+    assert differences(browsed, case, strict=False) == []
+    x0 = pk.sphere.uniform(case.n, case.d, seed=case.seed)
+    assert pk.simulate(case.model(), x0, case.t_end, times="final").stats.rested == case.n - 1
 
 
 # Without MLPs: steps across the kinks of random ones depend on rounding, in native runs too.

@@ -29,7 +29,7 @@ CASES = {
 def shown(request):
     """Settings, the run the library makes of them, and their scene."""
     chosen = Settings.read(CASES[request.param])
-    run = pk.simulate(chosen.model, chosen.start, chosen.T, rest=chosen.model.plain)
+    run = pk.simulate(chosen.model, chosen.start, chosen.T)
     return chosen, run, scene(chosen)
 
 
@@ -155,7 +155,7 @@ def test_a_scene_says_until_when_it_is_trusted():
     data = scene({"n": 24, "d": 2, "beta": 64, "mask": "full", "T": 1e40})
     chosen = Settings.read(data["settings"])
     with pytest.warns(pk.TrustWarning):
-        run = pk.simulate(chosen.model, chosen.start, chosen.T, rest=chosen.model.plain)
+        run = pk.simulate(chosen.model, chosen.start, chosen.T)
     assert data["trusted_until"] == pytest.approx(run.trusted_until, rel=1e-3)
     assert scene({"n": 5, "T": 1})["trusted_until"] is None
 

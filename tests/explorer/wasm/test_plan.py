@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -178,6 +179,25 @@ def test_frames(part):
                 ours, theirs = (f.basis @ getattr(f, name) @ f.basis.T for f in (result, expected))
                 np.testing.assert_allclose(ours, theirs, rtol=0, atol=slack * scale)
     assert not result.B[:2, :2].any()  # of the last one: leading eigenvalues are neighbours
+
+
+def test_rounding_in_a_nilpotent_matrix_turns_no_frame(part):
+    """All its eigenvalues are 0, but the Schur form of some has complex pairs."""
+    frame_of, schur = part("runs.framing").frame_of, part("numerics.schur").schur
+    rng, pairs = np.random.default_rng(6), 0
+    for d, scale in product((2, 3), (1.0, 1e-7, 3e5)):
+        for _ in range(20):
+            turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
+            V = scale * turn @ np.eye(d, k=d - 1) @ turn.T
+            T = V.copy()
+            schur(T, np.empty_like(V))
+            pairs += np.tril(T, -1).any()
+            for long, turns in ((False, False), (True, False), (True, True)):
+                result = frame_of(V.copy(), np.eye(d), long, turns)
+                assert not result.rotates
+                assert result.turning == 0.0
+                assert not result.spin.any()
+    assert pairs > 0
 
 
 def test_products_are_rounded_as_in_blas(part):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.steps.clock import STEP
-from parkade.engine.steps.measures import have_lengths, measure
+from parkade.engine.steps.measures import have_lengths, measure, whole
 from parkade.engine.steps.rest import CLOSE, find_leaders, has_moved
 from parkade.engine.steps.rest_state import (
     AUDITED_BY,
@@ -32,10 +32,12 @@ from parkade.engine.steps.rest_state import (
     WOKEN,
     RestState,
     arm,
-    spread,
 )
 
-_SELDOM = 32  # the most steps between two looks
+FEWEST = 10
+"""The least number of tokens of which some may rest: with fewer, looks cost more than they save."""
+
+_SELDOM, _LATER = 16, 32  # the most steps between two looks: until t = 1/tol, and then
 # The factor of time between two audits: until t = 1/tol, and then. Tokens that move noticeably in a
 # time t are no faster than 1/t, so later no distance is small by chance only.
 _SOON, _LONG = 1.2, 1000.0
@@ -79,12 +81,20 @@ def settle(state: RestState, model: Any, moment: Moment, t: float, tol: float) -
     x, d = moment.x, state.audited.shape[1]
     row = np.empty(len(x), dtype=np.int64)
     count = find_leaders(x, d, CLOSE * tol, row)
-    seldom = count == 0 and math.isnan(state.times[DISTURBED]) and t * tol > 1.0
-    state.counts[EVERY] = min(2 * state.counts[EVERY], _SELDOM) if seldom else FREQUENT
+    # Those that cannot come to rest whatever their distances are need no measure.
+    for k in range(state.lag.size):
+        state.lag[k] = 0.0
+    chosen = count > 0 and _choose(state, moment, row, tol)
+    if chosen:
+        chosen = measure(model, state, x, _led_by(state, row)) and _choose(state, moment, row, tol)
+    late = t * tol > 1.0
+    calm = count == 0 and late and math.isnan(state.times[DISTURBED])
+    if calm or not (chosen or _any_rests(state)):
+        state.counts[EVERY] = min(2 * state.counts[EVERY], _LATER if late else _SELDOM)
+    else:
+        state.counts[EVERY] = FREQUENT
     state.counts[LEFT] = state.counts[EVERY]
-    if count == 0 or not measure(model, state, x, _led_by(state, row)):
-        return False
-    if not _choose(state, moment, row, tol):
+    if not chosen:
         return False
     if have_lengths(model, x, d):
         _lengthen(state, x[:, d], row)
@@ -258,25 +268,3 @@ def _wake(state: RestState, x: Array, tol: float) -> None:
                 state.audited[k, c] = known.place[k, c] = x[k, c]
             state.leader[k], state.longer[k], state.rests[k] = k, 0.0, False
             state.counts[WOKEN] += 1
-
-
-@register_jitable
-def whole(state: RestState, model: Any, x: Array) -> Array:
-    """The state of all tokens, where the moving ones are at `x`.
-
-    A resting token grows like its leader: r_k − r_u stays the same.
-    """
-    out = np.empty(state.x.shape)
-    spread(x.reshape((1, *x.shape)), state.rows, out.reshape((1, *out.shape)))
-    d = state.audited.shape[1]
-    if have_lengths(model, x, d):
-        some = np.flatnonzero(state.longer)
-        _put(out, some, d, np.log(np.exp(out[some, d]) + state.longer[some]))
-    return out
-
-
-@njit()
-def _put(out: Array, some: NDArray[np.int64], column: int, values: Array) -> None:
-    """Set a column in some rows."""
-    for i in range(some.size):
-        out[some[i], column] = values[i]

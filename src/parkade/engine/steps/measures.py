@@ -1,6 +1,7 @@
 """How far tokens are from their leaders: chosen by the model when code is compiled.
 
-As Python runs these functions, a model has `measure` as a method.
+As Python runs these functions, a model has `measure` as a method, and states have ln r if they
+have more columns than the tokens.
 """
 
 from __future__ import annotations
@@ -8,14 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 from numpy.typing import NDArray
 
 from parkade.base.types import Array
-from parkade.engine.compile.jit import is_bundle
-from parkade.engine.steps import lumps
+from parkade.engine.compile.jit import is_bundle, njit
+from parkade.engine.steps import field_rest, lumps
+from parkade.engine.steps.field_rest import FieldTokens
 from parkade.engine.steps.lumps import Tokens
-from parkade.engine.steps.rest_state import MOVING, RestState
+from parkade.engine.steps.rest_state import MOVING, RestState, spread
 from parkade.engine.system import System
 
 
@@ -30,6 +32,12 @@ def _choose_measure(model: Any, state: Any, x: Any, leader: Any) -> Any:
         tokens = Tokens(state.moving[: state.counts[MOVING]], state.rows, leader)
         return lumps.set_lags(model, x, tokens, state.sharpness, state.lag)
 
+    def of_field(model: Any, state: Any, x: Any, leader: Any) -> Any:
+        field_rest.set_lags(model, whole(state, model, x), leader, state.lag)
+        return True
+
+    if is_bundle(model, FieldTokens):
+        return of_field
     return of_head if is_bundle(model, System) else None
 
 
@@ -47,3 +55,32 @@ def _choose_lengths(model: Any, x: Any, d: Any) -> Any:
         return x.shape[1] > d
 
     return of_head if is_bundle(model, System) else of_field
+
+
+@register_jitable
+def whole(state: RestState, model: Any, x: Array) -> Array:
+    """The state of all tokens, where the moving ones are at `x`."""
+    out: Array = np.empty((1, *state.x.shape))
+    spread(x.reshape((1, *x.shape)), state.rows, out)
+    if have_lengths(model, x, state.audited.shape[1]):
+        lengthen(out, np.empty((1, 0, *state.x.shape)), state.longer)
+    return out.reshape(state.x.shape)
+
+
+@njit()
+def lengthen(tokens: Array, dense: Array, longer: Array) -> None:
+    """Give resting tokens their own lengths, in states (s, n, d + 1) and their dense output.
+
+    A resting token grows like its leader: r_k − r_u stays the same, and `longer` has it for each
+    token. So far all have the lengths of their leaders; the last column is ln r.
+    """
+    last = tokens.shape[2] - 1
+    for k in range(longer.size):
+        if longer[k] == 0.0:
+            continue
+        for s in range(tokens.shape[0]):
+            leader = np.exp(tokens[s, k, last])
+            length = leader + longer[k]
+            tokens[s, k, last] = np.log(length)
+            for i in range(dense.shape[1]):
+                dense[s, i, k, last] *= leader / length

@@ -43,8 +43,7 @@ def solver_within(limits: Limits, settings: Settings) -> Solver:
     held = settings.held
     frozen = settings.start[held] if len(held) else None
     model = settings.model
-    # Pages that compute by themselves show the same; there, tokens rest under plain attention only.
-    options = Options(settings.T, tol=tol_of(model), frozen=frozen, rest=model.plain)
+    options = Options(settings.T, tol=tol_of(model), frozen=frozen)
     solver = Solver(model, options)
     limits.foresee(settings, solver.plan(settings.n - len(held)))
     return solver

@@ -30,7 +30,7 @@ from parkade.solve.planning.sums import Sums, descriptions
 from parkade.theory.guarantees import SENTENCES as WINDOW
 from parkade.theory.table import CASES, PHRASES
 
-SLOTS = 448
+SLOTS = 640
 """The number of slots of the table in which scripts and engines find arrays and numbers."""
 
 INPUT, OUTPUT, STATE, DIRECT, REST = 0, 32, 64, 192, 320
@@ -39,7 +39,7 @@ INPUT, OUTPUT, STATE, DIRECT, REST = 0, 32, 64, 192, 320
 Where tokens may rest, runs with direct sums are at `DIRECT`, also if they began with harmonic ones.
 """
 
-FIELD_OUTPUT, FIELD_STATE = 72, 96
+FIELD_OUTPUT, FIELD_STATE, FIELD_REST = 72, 96, 320
 """The same for engines of transformers, whose input is longer."""
 
 SCENE = {

@@ -16,14 +16,16 @@ from parkade.engine.compile.jit import made_with
 from parkade.engine.field.field import Field
 from parkade.engine.flow.velocity import PARALLEL_SECONDS
 from parkade.engine.steps import clock
+from parkade.engine.steps.field_rest import FieldTokens
 from parkade.engine.steps.integrator import Goal, Integrator
 from parkade.engine.steps.integrator import Steps as Room
+from parkade.engine.steps.looks import FEWEST
 from parkade.engine.steps.methods import METHODS
 from parkade.engine.steps.rest_state import has_ended
 from parkade.engine.steps.stages import BLOCK
 from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.vectors import frobenius, noise_speed
-from parkade.solve.compiled.resting import Measuring, Rest
+from parkade.solve.compiled.resting import Rest
 from parkade.solve.lowering.frame import Frame
 from parkade.solve.lowering.handover import (
     first_step,
@@ -68,7 +70,8 @@ class CompiledStepper(ABC):
         self._system, self._work, self._dims = self._set_up(n, columns)
         self._work.clock[clock.TIME] = self._origin
         self._rest: Rest | None = None
-        if problem.options.rest and n > 1 and plan.method == "implicit" and self._may_rest():
+        enough = problem.options.rest and n >= FEWEST
+        if enough and plan.method == "implicit" and self._may_rest():
             sharpness = max(float(np.linalg.norm(self._system.query, 2)) / LOG2E, 1e-300)
             self._rest = Rest(self._x, self._work, self._goal.tol, sharpness, self._measured())
         self._room = self._new_room(0)
@@ -83,7 +86,7 @@ class CompiledStepper(ABC):
         """The model and a workspace for the tokens that move, with the others as followers."""
 
     @abstractmethod
-    def _measured(self) -> System | Measuring:
+    def _measured(self) -> System | FieldTokens:
         """What tells how far tokens are from their leaders, or would be."""
 
     @abstractmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,29 +11,22 @@ from numpy.typing import NDArray
 from parkade.base.types import Array
 from parkade.engine.jacobian.linearization import padded
 from parkade.engine.steps import rest_state
-from parkade.engine.steps.looks import Moment, compiled_look, look
-from parkade.engine.steps.rest_state import FIRST, MOVING, SKIPPED, WOKEN, Known, RestState
+from parkade.engine.steps.field_rest import FieldTokens
+from parkade.engine.steps.looks import Moment, compiled_look
+from parkade.engine.steps.rest_state import FIRST, MOVING, SKIPPED, WOKEN, Known
 from parkade.engine.system import System
 from parkade.solve.steps import Resting, RestRecord, TakenSteps
-
-
-class Measuring(Protocol):
-    """A model that knows how far tokens are from their leaders."""
-
-    def measure(self, state: RestState, x: Array, leader: NDArray[np.int64]) -> bool:
-        """Set `state.lag` with the moving tokens at `x`; False if that is not known."""
 
 
 class Rest:
     """Tokens that rest, and the tokens that they rest on, as Python sees them."""
 
     def __init__(
-        self, x0: Array, work: Any, tol: float, sharpness: float, model: System | Measuring
+        self, x0: Array, work: Any, tol: float, sharpness: float, model: System | FieldTokens
     ) -> None:
         self.state = rest_state.new_state(x0, _known(work), sharpness)
         self.resting: Resting | None = None
         self._model, self._tol = model, tol
-        self._look = compiled_look if isinstance(model, System) else look
         self._nothing = np.empty((0, x0.shape[1]))
 
     @property
@@ -65,7 +58,7 @@ class Rest:
         """
         before = self._nothing if previous is None else previous
         moment = Moment(x, before, work.audited, work.clock)
-        return self._look(self.state, self._model, moment, t, self._tol)
+        return compiled_look(self.state, self._model, moment, t, self._tol)
 
     def whole(self, x: Array) -> Array:
         """The state of all tokens, where the moving ones are at `x`."""
@@ -99,13 +92,6 @@ class Rest:
         leaders, counts = np.empty(total, dtype=np.int64), np.zeros((total, padded(m)))
         rest_state.set_followers(self.state, number, leaders, counts)
         return leaders, counts
-
-    def members(self) -> list[NDArray[np.int64]]:
-        """The tokens at the place of each moving one, itself included."""
-        leader = self.state.leader
-        order = np.argsort(leader, kind="stable")
-        ends = np.searchsorted(leader[order], self.moving, side="right")
-        return np.split(order, ends[:-1])
 
 
 def _known(work: Any) -> Known:

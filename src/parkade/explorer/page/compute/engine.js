@@ -37,7 +37,7 @@ export class Engine extends Memory {
    *
    * The problem of a transformer has a `field` instead, with the fields of a Field; arrays are
    * { shape, values }. Its tokens have `columns`: d, or one more for ln r. With noise it has `noise`:
-   * { scale, common, root, key, wanted, step }.
+   * { scale, common, root, key, wanted, step }, and no token rests.
    *
    * Several models one after the other are `pieces`, each a problem, in anything that can be iterated.
    * The `times` of a piece are what its clock shows at first, and when it begins and ends; its tokens
@@ -134,18 +134,18 @@ export class Engine extends Memory {
 
   /** The same for a transformer. */
   beginField(problem) {
-    const { tokens, d, columns = d, field, noise } = problem;
-    const noisy = noise ? [
+    const { tokens, d, columns = d, field, noise, rests } = problem;
+    const last = noise ? [
       slot(noise.scale), BigInt(noise.common), slot(noise.root),
       ...this.place(new Float64Array(BigUint64Array.from(noise.key, BigInt).buffer), 2),
       ...this.place(noise.wanted, noise.wanted.length), slot(noise.step),
-    ] : [];
+    ] : [BigInt(Boolean(rests))];
     this.enter(
       this.place(tokens, tokens.length / columns, columns),
       this.times(problem),
       [BigInt(ROOM)],
       ...this.shared.engine.field.map((name) => this.part(name, field[name])),
-      noisy,
+      last,
     );
     this.call('begin_field', null);
     return this.arraysAt(this.shared.engine.field_output, 1, 2, 1, 3, 4, 2);

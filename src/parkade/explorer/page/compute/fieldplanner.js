@@ -223,6 +223,7 @@ export class FieldPlanner extends Planner {
         tol,
         times: [late, begin, end],
         t_end: until,
+        rests: Boolean(attracts),
         ...(heat > 0 ? {
           noise: { scale, common: false, root, key: [low, high], wanted: [duration], step },
         } : null),
