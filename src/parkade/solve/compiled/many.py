@@ -23,7 +23,7 @@ _SHORT = 3.0  # an implicit step below this costs more than explicit ones; in un
 _LONG = 1.2  # explicit steps above this may be limited by stability, in the same units
 _FIRST = 0.25  # the first explicit step, in the same units
 _MANY = 500  # below this number of moving tokens a step takes no time worth saving
-_TOGETHER, _MOST = 16, 128  # explicit steps until an implicit one is tried: if long, and if not
+_TOGETHER, _MOST = 8, 128  # explicit steps until an implicit one is tried: if long, and if not
 _LATEST = 1e12  # explicit steps need a clock that tells them apart
 
 
@@ -113,6 +113,8 @@ class ManyStepper(HeadStepper):
                 if rest.look(x, None, self._work, self.time):
                     self._rearrange(rest)
                     break
+            if self._may_end_explicit():
+                break
         times, tokens, dense = (part[:count] for part in room)
         times -= self._origin
         return TakenSteps(times, self._leave(tokens), self._leave(dense), resting)
