@@ -39,17 +39,19 @@ class ManyStepper(HeadStepper):
         self._rate = max(problem.model.rate, 1e-300)
         self._explicit: ExplicitWork | None = None
         self._since = 0  # explicit steps since an implicit one was tried
-        self._trying = False
+        self._trying = False  # whether the next implicit step is looked at by itself
+        self._looked = (
+            False  # whether tokens were looked at after the last step; calls end anywhere
+        )
 
     def advance(self, most: int) -> TakenSteps | None:
         """Take at most `most` steps of one kind; None if they became too short."""
-        if self._explicit is None and self._is_short():
+        if self._explicit is None and self._looked and self._is_short():
             self._begin_explicit(_FIRST / self._rate)
             self._since = 0
         if self._explicit is None:
-            taken = super().advance(most)
-            self._trying = False
-            return taken
+            self._looked = False
+            return super().advance(most)
         taken = self._advance_explicitly(min(most, _TOGETHER))
         if self._explicit is not None and self._may_end_explicit():
             self._end_explicit()
@@ -68,9 +70,11 @@ class ManyStepper(HeadStepper):
         return bool(many and begun and now[clock.STEP] * self._rate < _SHORT)
 
     def _steps_until_look(self, most: int) -> int:
-        return 1 if self._trying else super()._steps_until_look(most)
+        trying, self._trying = self._trying, False
+        return 1 if trying else super()._steps_until_look(most)
 
     def _must_end(self) -> bool:
+        self._looked = True
         return self._is_short()
 
     def _begin_explicit(self, step: float) -> None:
@@ -121,6 +125,7 @@ class ManyStepper(HeadStepper):
 
     def _rearrange(self, rest: Rest) -> None:
         super()._rearrange(rest)
+        self._looked = True
         if self._explicit is None:
             return
         if self._system.table is None or len(self._x) < _MANY:
