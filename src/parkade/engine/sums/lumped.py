@@ -59,7 +59,7 @@ def find_lumps(
 def begin(
     system: System, x: Array, first: NDArray[np.int64], number: NDArray[np.int64]
 ) -> LumpSums:
-    """Sums over frozen tokens; `first` are the places of lumps, and `number` is that of `LumpSums`."""
+    """Sums over frozen tokens; `first` has the places of lumps, for `number` see `LumpSums`."""
     count, d, frozen = number.size, x.shape[1], system.frozen_weights.size
     some = number.max() + 1
     weights, held, query = np.empty((count, some)), np.empty((frozen, some)), np.empty(d)
