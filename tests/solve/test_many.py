@@ -70,6 +70,29 @@ def test_bits_depend_neither_on_what_is_saved_nor_on_threads(switching):
     assert last.trusted_until == run.trusted_until
 
 
+@pytest.mark.parametrize("most", [1, 7])
+def test_bits_do_not_depend_on_how_many_steps_a_call_takes(monkeypatch, switching, most):
+    """The clock decides how many, and it may end a call between two looks at resting tokens."""
+    run, *_ = switching
+    advance = ManyStepper.advance
+    monkeypatch.setattr(ManyStepper, "advance", lambda self, _: advance(self, most))
+    other = pk.simulate(MODEL, X, END, times="final")
+    assert np.array_equal(other.final, run.final)
+    assert (other.stats.steps, other.stats.woken) == (run.stats.steps, run.stats.woken)
+
+
+def test_runs_of_some_hundred_units_of_time_gather_too():
+    """Explicit to the end, they would take steps as long as tokens need to return."""
+    run, whole = (
+        pk.simulate(MODEL, X, 400.0, times="final", **options)
+        for options in ({}, {"method": "explicit"})
+    )
+    assert run.stats.reason == "long causal run, explicit while tokens gather"
+    assert run.stats.rested > 0
+    assert run.stats.steps < 0.7 * whole.stats.steps
+    assert worst(run.tokens, whole.tokens) < 1e-5
+
+
 @pytest.mark.parametrize("options", [{"method": "implicit"}, {"times": "steps"}, {"rest": False}])
 def test_other_runs_take_steps_of_one_kind(monkeypatch, options):
     monkeypatch.setattr(ManyStepper, "__init__", None)

@@ -179,13 +179,15 @@ class CompiledStepper(ABC):
             if taken < 0:
                 break  # the next call ends the run
             count += taken
-            if rest is not None:
-                rest.count(taken)
-                previous = room.tokens[count - 2] if count > 1 else previous
-                due = taken >= asked or self._has_ended()
-                if due and rest.look(x, previous, self._work, self.time):
-                    self._rearrange(rest)
-                    break
+            if rest is None:
+                continue
+            rest.count(taken)
+            previous = room.tokens[count - 2] if count > 1 else previous
+            if not (taken >= asked or self._has_ended()):
+                continue
+            if rest.look(x, previous, self._work, self.time):
+                self._rearrange(rest)
+                break
             if self._must_end():
                 break
         times, tokens, dense = (part[:count] for part in room)
@@ -202,7 +204,7 @@ class CompiledStepper(ABC):
         return has_ended(self._x, work.audited, work.clock, self._goal.t_end)
 
     def _must_end(self) -> bool:
-        """Whether steps of another kind are to follow."""
+        """Whether steps of another kind are to follow, now that tokens have been looked at."""
         return False
 
     def _take(self, room: Room) -> int:

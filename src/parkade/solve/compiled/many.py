@@ -19,10 +19,11 @@ from parkade.solve.planning.plan import Plan
 from parkade.solve.steps import TakenSteps
 from parkade.solve.warmup import Kind, warm_up
 
-_SHORT = 1.0  # an implicit step below this costs more than explicit ones; in units of 1/|V|
+_SHORT = 3.0  # an implicit step below this costs more than explicit ones; in units of 1/|V|
+_LONG = 1.2  # explicit steps above this may be limited by stability, in the same units
 _FIRST = 0.25  # the first explicit step, in the same units
 _MANY = 500  # below this number of moving tokens a step takes no time worth saving
-_TOGETHER = 16  # explicit steps until an implicit one is tried again
+_TOGETHER, _MOST = 8, 128  # explicit steps until an implicit one is tried: if long, and if not
 _LATEST = 1e12  # explicit steps need a clock that tells them apart
 
 
@@ -37,22 +38,29 @@ class ManyStepper(HeadStepper):
         super().__init__(plan, problem, x0, alone=alone)
         self._rate = max(problem.model.rate, 1e-300)
         self._explicit: ExplicitWork | None = None
-        self._left = 0  # explicit steps until an implicit one is tried
-        self._trying = False
+        self._since = 0  # explicit steps since an implicit one was tried
+        self._trying = False  # whether the next implicit step is looked at by itself
+        self._looked = (
+            False  # whether tokens were looked at after the last step; calls end anywhere
+        )
 
     def advance(self, most: int) -> TakenSteps | None:
         """Take at most `most` steps of one kind; None if they became too short."""
-        if self._explicit is None and self._is_short():
+        if self._explicit is None and self._looked and self._is_short():
             self._begin_explicit(_FIRST / self._rate)
-            self._left = _TOGETHER
+            self._since = 0
         if self._explicit is None:
-            taken = super().advance(most)
-            self._trying = False
-            return taken
-        taken = self._advance_explicitly(min(most, self._left))
-        if self._explicit is not None and self._left <= 0:
+            self._looked = False
+            return super().advance(most)
+        taken = self._advance_explicitly(min(most, _TOGETHER))
+        if self._explicit is not None and self._may_end_explicit():
             self._end_explicit()
         return taken
+
+    def _may_end_explicit(self) -> bool:
+        """Whether to try an implicit step; where errors limit explicit ones it is no longer."""
+        long = self._work.clock[clock.STEP] * self._rate > _LONG
+        return self._since >= (_TOGETHER if long else _MOST)
 
     def _is_short(self) -> bool:
         """Whether explicit steps are cheaper than the next implicit one."""
@@ -62,9 +70,11 @@ class ManyStepper(HeadStepper):
         return bool(many and begun and now[clock.STEP] * self._rate < _SHORT)
 
     def _steps_until_look(self, most: int) -> int:
-        return 1 if self._trying else super()._steps_until_look(most)
+        trying, self._trying = self._trying, False
+        return 1 if trying else super()._steps_until_look(most)
 
     def _must_end(self) -> bool:
+        self._looked = True
         return self._is_short()
 
     def _begin_explicit(self, step: float) -> None:
@@ -101,18 +111,21 @@ class ManyStepper(HeadStepper):
                     return None
                 break
             count += 1
-            self._left -= 1
+            self._since += 1
             if rest is not None:
                 rest.count(1)
                 if rest.look(x, None, self._work, self.time):
                     self._rearrange(rest)
                     break
+            if self._may_end_explicit():
+                break
         times, tokens, dense = (part[:count] for part in room)
         times -= self._origin
         return TakenSteps(times, self._leave(tokens), self._leave(dense), resting)
 
     def _rearrange(self, rest: Rest) -> None:
         super()._rearrange(rest)
+        self._looked = True
         if self._explicit is None:
             return
         if self._system.table is None or len(self._x) < _MANY:

@@ -104,22 +104,32 @@ def _gathering(plan: Plan, problem: Problem, n: int) -> Plan:
 
     Not if every step is saved: dense output needs one integrator.
     """
-    options, frame = problem.options, plan.frame
-    until = rules.GATHERING / max(problem.model.rate, 1e-300)
-    if plan.method != "implicit" or plan.sums.name != "harmonic" or n < rules.VERY_MANY:
+    if plan.method != "implicit" or plan.sums.name != "harmonic":
         return plan
-    steady = frame.attracts and not (frame.spin.any() or frame.turning or frame.drifts)
-    every = isinstance(options.times, str) and options.times == "steps"
-    if options.method != "auto" or not options.rest or not steady or every:
+    if not _gathers(problem, plan.frame, n):
         return plan
-    if options.t_end <= 2 * until:
-        return plan
+    options, until = problem.options, _gathered_by(problem)
     first = replace(options, method="explicit", times="final", t_end=until)
     then = replace(options, method="implicit", times="final", t_end=options.t_end - until)
     rest = replace(problem, options=then, start=until, switches=True)
     pieces = replace(problem, options=first), rest
     reason = f"{plan.reason}, explicit while tokens gather"
     return replace(plan, reason=reason, pieces=pieces, ends=(until, options.t_end))
+
+
+def _gathered_by(problem: Problem) -> float:
+    """The time until which very many tokens take explicit steps."""
+    return rules.GATHERING / max(problem.model.rate, 1e-300)
+
+
+def _gathers(problem: Problem, frame: Frame, n: int) -> bool:
+    """Whether a run of causal attention may change from explicit to implicit steps."""
+    options = problem.options
+    steady = frame.attracts and not (frame.spin.any() or frame.turning or frame.drifts)
+    every = isinstance(options.times, str) and options.times == "steps"
+    if n < rules.VERY_MANY or options.method != "auto" or not options.rest or not steady or every:
+        return False
+    return options.t_end > 2 * _gathered_by(problem)
 
 
 def _kernel(problem: Problem) -> Kernel:
@@ -154,7 +164,9 @@ def _long_method(
     """The integrator for a long run in this frame, and the reason for it."""
     model, plain = problem.model, kernel == "head"
     small = can_be_implicit(model, n)
-    if plain and _explicit_is_cheaper(problem, frame, n):
+    harmonic = model.triangular and model.d == 2 and problem.options.sums != "direct"
+    soon = plain and harmonic and _gathers(problem, frame, n)
+    if plain and not soon and _explicit_is_cheaper(problem, frame, n):
         return rules.VERDICTS[rules.CHEAPER]
     if not plain and not model.triangular:
         return "explicit", NOT_CAUSAL if kernel == "field" else "not known to be causal"
