@@ -47,11 +47,16 @@ class Planner:
     def run(self, report: Callable[[float], None]) -> None:
         """Until one cluster is left, the time is over, or nothing more can be proved."""
         while len(self.life.groups) > 1 and not self._is_over():
-            merge = self._next_merge()
+            merges = self._merges()
+            merge = merges[0] if merges else self._nearest()
             if merge is None:
                 self.why = self.why or "no further merge is expected from a simulation"
                 return
             report(float(self.life.time[0]))
+            if self.overlap:
+                # An earlier token does not depend on later ones: the better clock.
+                merge = min((one for one in merges if one[0] < APART * merge[0]), default=merge,
+                            key=lambda one: one[1])  # fmt: skip
             t, s, u, way = merge
             if t > _PATIENT * float(self.life.time[1]):
                 self._settle()
@@ -90,15 +95,15 @@ class Planner:
         self.steps.append(step)
         return True
 
-    def _next_merge(self, but: int = 0) -> tuple[float, int, int, float] | None:
-        """The next merge that is expected: its time, the leaders, and the way between them."""
-        merges = (one for one in self.expected if one[1] != but and one[1] in self.life.groups)
-        for t, s, into in merges:
+    def _merges(self) -> list[tuple[float, int, int, float]]:
+        """The merges that are expected: their times, the leaders, and the ways between them."""
+        merges = []
+        for t, s, into in self.expected:
             u = next(v for v, group in self.life.groups.items() if into in group)
-            gap = float((self.life.place[u] - self.life.place[s]).mid())
-            if u < s:
-                return t, s, u, float(np.angle(np.exp(1j * gap)))
-        return None if but else self._nearest()
+            if s in self.life.groups and u < s:
+                gap = float((self.life.place[u] - self.life.place[s]).mid())
+                merges.append((t, s, u, float(np.angle(np.exp(1j * gap)))))
+        return merges
 
     def _nearest(self) -> tuple[float, int, int, float] | None:
         """A merge after the end, whose leader shows how the time passes: the fastest one."""
@@ -131,39 +136,67 @@ class Planner:
 
     def _merge(self, s: int, u: int, way: float) -> bool:
         """Follow the next merge: the clock, then both clusters as one."""
-        start, sign = float(self.life.place[s].mid()), float(np.sign(way))
-        done, whole, share = max(4 * float(self.life.place[s].rad()), 1e-9), abs(way), 1.0
-        self._try(clock=s, to=(start + sign * done).hex())
-        near, far = (whole - x / np.sqrt(self.beta) for x in (_NEAR, _FAR))
+        sign, share = float(np.sign(way)), 1.0
+        near, far = (x / np.sqrt(self.beta) for x in (_NEAR, _FAR))
         alone = self._state()
-        while done < near and not self._is_over():
-            self._begin_another(s, _VAGUE)
-            left = min(whole - done, np.pi / 2)
-            stride = _STRIDE / (self.beta * max(np.sin(left), 0.1))
-            then = min(near, done + share * min(stride, self._careful(s)))
-            if self._try(clock=s, to=float(start + sign * then).hex()):
-                done, share, alone = then, min(1.0, 1.5 * share), self._state()
+        while (left := self._left(s, u, sign)) > near + 1e-12 and not self._is_over():
+            self._begin_others(s)
+            place = self.life.place[s]
+            here, width = float(place.mid()), float(place.rad())
+            # From a place that is known exactly, the time of a passage is known best.
+            first = here + sign * max(4 * width, 1e-9)
+            if width > 0 and self._try(clock=s, to=first.hex()):
+                here = first
+            stride = _STRIDE / (self.beta * max(np.sin(min(left, np.pi / 2)), 0.1))
+            stride = share * min(stride, self._careful(s))
+            if self._try(clock=s, to=float(here + sign * min(left - near, stride)).hex()):
+                share, alone = min(1.0, 1.5 * share), self._state()
             elif share > _LEAST:
                 share /= 2
             elif not self._begin_another(s):
                 self._restore(alone)
                 break
-        if done < far and not self.overlap and not self._is_over():
+        if self._is_over():
+            return True
+        if left > far and not self.overlap:
             return False
         alone, why = self._state(), self.why
-        if self._is_over() or (self._join(s, u) and self._meet()):
+        if self._join(s, u) and self._meet():
             return True
         self._restore(alone)
-        self.why = why if done < near else self.why
+        self.why = why if left > near + 1e-12 else self.why
         return False
 
-    def _begin_another(self, but: int = 0, vague: float = 0.0) -> bool:
-        """Let another merge that may overlap begin, if its leader's place is as vague as this."""
-        other = self._next_merge(but)
-        if not self.overlap or other is None or other[0] > APART * float(self.life.time[1]):
-            return False
-        _, s, u, _ = other
-        return self.beta * float(self.life.place[s].rad()) >= vague and self._join(s, u)
+    def _left(self, s: int, u: int, sign: float) -> float:
+        """How far a leader is from another one, in the direction in which it moves."""
+        way = sign * float((self.life.place[u] - self.life.place[s]).mid())
+        return float((way + 1e-6) % (2 * np.pi) - 1e-6)
+
+    def _begin_others(self, clock: int) -> None:
+        """Let merges begin that may overlap with that of the clock, once it is time for them."""
+        for t, s, u, way in self._merges():
+            near = abs(way) * np.sqrt(self.beta) < _NEAR
+            if self.overlap and s != clock and self._is_soon(t) and (near or self._is_vague(s)):
+                self._join(s, u)
+                alone = self._state()
+                while u in self.meeting and self._closer(u):
+                    pass
+                if self._is_vague(clock) or u in self.meeting:
+                    self._restore(alone)
+                return
+
+    def _is_vague(self, s: int) -> bool:
+        return self.beta * float(self.life.place[s].rad()) > _VAGUE
+
+    def _begin_another(self, clock: int = 0) -> bool:
+        """Let another merge that may overlap begin: from now on both its clusters are one."""
+        merges = (one for one in self._merges() if one[1] != clock)
+        other = next(merges, None)
+        soon = self.overlap and other is not None and self._is_soon(other[0])
+        return other is not None and soon and self._join(other[1], other[2])
+
+    def _is_soon(self, t: float) -> bool:
+        return t < APART * float(self.life.time[1])
 
     def _join(self, s: int, u: int) -> bool:
         """Take two clusters as one, whose tokens from s on have to come together."""

@@ -45,7 +45,7 @@ class Life:
         home = {k: u for u, group in self.groups.items() for k in group}
         return [place[home[k]] + self.trap([k]) for k in range(self.tokens.n)]
 
-    def gaps(self, k: int, u: int, at: arb, place: dict[int, arb]) -> list[tuple[int, arb]]:
+    def gaps(self, k: int, u: int, at: Any, place: dict[int, Any]) -> list[tuple[int, Any]]:
         """Tokens before k in other clusters than that of u: their number, and their gap from k.
 
         Those that may be farther than the radius from their leader are apart from the others.
@@ -68,11 +68,10 @@ class Life:
             pull, weight = pull + count * h, weight + count * w
         return pull, weight
 
-    def speed(self, u: int, place: dict[int, arb]) -> arb:
+    def speed(self, u: int, place: dict[int, Any]) -> Any:
         """F_u of a leader."""
         pull, weight = self.sums(self.gaps(u, u, place[u], place))
-        speed: arb = pull / (1 + weight)
-        return speed
+        return pull / (1 + weight)
 
     def inwards(self, low: arb, high: arb) -> tuple[arb, arb]:
         """Bounds from `low` to `high`, of h from below and of w from above.
@@ -121,10 +120,17 @@ class Life:
 
     def wait(self, hull: dict[int, arb], least: arb, most: arb, fixed: dict[int, arb]) -> None:
         """Let a time between `least` and `most` pass, and note who leads meanwhile."""
-        start = self.time[1]
+        start, ctx.cap = self.time[1], 2
         spent = between(least.lower(), most.upper())
-        moved = {u: self.place[u] + self.speed(u, hull) * spent for u in self.groups}
-        self.place = moved | fixed
+        speeds = {u: self.speed(u, hull) for u in self.groups}
+        paths = {u: arb_series([hull[u], speeds[u]]) for u in self.groups}
+        moved = dict(fixed)
+        for u in self.groups.keys() - fixed.keys():
+            change = arb_series([0]) + self.speed(u, paths)
+            require(change.prec > 1, "another thread has cut the series")
+            now, later = self.speed(u, self.place) * spent, change[1] * spent**2 / 2
+            moved[u] = self.place[u] + (speeds[u] * spent).intersection(now + later)
+        self.place = moved
         self.time = arb((self.time[0] + least).lower()), arb((self.time[1] + most).upper())
         self.note(start, self.time[0], hull)
 
