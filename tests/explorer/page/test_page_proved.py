@@ -67,5 +67,6 @@ def test_an_exported_page_carries_a_checked_file(from_disk, run, certificate, tm
     done = invoke("export", tmp_path / "run.npz", *options)
     assert done.exit_code == 0, done.output
     reader = from_disk(tmp_path / "page.html")
-    assert reader.get("parkade.scene.proved.until") == certificate.until
+    until = reader.get("parkade.scene.proved.until")
+    assert until == pytest.approx(certificate.until)
     assert np.all(amounts(reader))
