@@ -50,14 +50,13 @@ class Life:
 
         Those that may be farther than the radius from their leader are apart from the others.
         """
-        result = []
+        result, radius = [], self.tokens.radius
         for v, group in self.groups.items():
             before = [j for j in group if j < k and v != u]
-            near = [bool(self.low[j].max(self.high[j]) < self.tokens.radius) for j in before]
-            for kind in (True, False):
-                bunch = [j for j, is_near in zip(before, near, strict=True) if is_near is kind]
-                if bunch:
-                    result.append((len(bunch), place[v] + self.trap(bunch) - at))
+            far = [j for j in before if not (self.low[j] < radius and self.high[j] < radius)]
+            near = [j for j in before if j not in far] if far else before
+            result += [(len(bunch), place[v] + self.trap(bunch) - at)
+                       for bunch in (near, far) if bunch]  # fmt: skip
         return result
 
     def sums(self, gaps: list[tuple[int, Any]]) -> tuple[Any, Any]:
