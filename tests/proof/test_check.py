@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import mpmath
@@ -70,8 +71,17 @@ def damages(data):
                 one[name][i][key] *= factor
 
             yield f"{name} {i} {key} times {factor}", move
-    for i in range(0, len(data["life"]), max(1, len(data["life"]) // 15)):
-        yield f"life without {i}", lambda one, i=i: one["life"].pop(i)
+    # Without a clock's step the next one may prove the same; in another order none does.
+    for i, (step, then) in enumerate(pairwise(data["life"])):
+        if "join" in step:
+            yield f"life without {i}", lambda one, i=i: one["life"].pop(i)
+            yield f"life without {i + 1}", lambda one, i=i: one["life"].pop(i + 1)
+        elif "clock" in step and step["clock"] == then.get("clock") and i % 5 == 0:
+
+            def exchange(one, i=i):
+                one["life"][i], one["life"][i + 1] = one["life"][i + 1], one["life"][i]
+
+            yield f"life {i} and {i + 1} exchanged", exchange
     for i in range(0, len(data["gathering"]), max(1, len(data["gathering"]) // 10)):
         yield f"gathering without {i}", lambda one, i=i: one["gathering"].pop(i)
         yield (

@@ -139,7 +139,7 @@ class Planner:
         sign, share = float(np.sign(way)), 1.0
         near, far = (x / np.sqrt(self.beta) for x in (_NEAR, _FAR))
         alone = self._state()
-        while (left := self._left(s, u, sign)) > near + 1e-12 and not self._is_over():
+        while (left := self._left(s, u, sign)) > 1.001 * near and not self._is_over():
             self._begin_others(s)
             place = self.life.place[s]
             here, width = float(place.mid()), float(place.rad())
@@ -164,7 +164,7 @@ class Planner:
         if self._join(s, u) and self._meet():
             return True
         self._restore(alone)
-        self.why = why if left > near + 1e-12 else self.why
+        self.why = why if left > 1.001 * near else self.why
         return False
 
     def _left(self, s: int, u: int, sign: float) -> float:
