@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -100,14 +101,86 @@ def test_the_end_may_come_before_the_last_merge():
     checked(certificate.data)
 
 
-def test_what_cannot_be_proved_is_named():
-    """Token 2 is on the watershed between two others, where no error is small enough."""
-    x0 = pk.sphere.from_angles([-1.0, 1.0, 1e-11])
-    certificate = pk.certify(x0, beta=16.0, t_end=1e6)
+@pytest.mark.parametrize(
+    ("angles", "why"),
+    [
+        ([-1.0, 1.0, 1e-11], "token 2 is near the watershed between the clusters of 0 and 1, "),
+        ([0.0, 1.0, -1.01, 3.1415926], "token 3 is near the place opposite to the cluster of 0"),
+    ],
+)
+def test_a_token_on_a_watershed_is_named(angles, why):
+    """No error is small enough to tell where it goes."""
+    certificate = pk.certify(pk.sphere.from_angles(angles), beta=16.0, t_end=1e6)
     assert certificate.until < 1e6
-    assert "token 2" in certificate.why or "narrow" in certificate.why
+    assert certificate.why.startswith(why)
     assert certificate.why in str(certificate)
     checked(certificate.data)
+
+
+OVERLAPS = {
+    "apart": (5564, 8, 16.0),
+    "apart, within a hundredth": (3536, 7, 24.0),
+    "both sides of a leader": (8639, 7, 16.0),
+    "both sides of a leader, within a hundredth": (3481, 6, 24.0),
+    "a chain": (10097, 10, 24.0),
+}
+"""Seeds, n and β of starts where a forecast has two merges within 5 %; found among 21,901."""
+
+
+SEEN = 1e-8
+"""The relative error of merge times of runs with tol = 1e-10."""
+
+
+def seen(x0, beta, certificate):
+    """Merge times of a run with a small tolerance, by token."""
+    run = pk.simulate(pk.Attention(2, beta), x0, certificate.t_end, tol=1e-10)
+    tree = run.merge_tree(radius=certificate.radius)
+    return {one.absorbed: one.time for one in tree.events}
+
+
+@pytest.mark.parametrize("name", OVERLAPS)
+def test_merges_that_overlap_are_certified(name):
+    seed, n, beta = OVERLAPS[name]
+    x0 = pk.sphere.uniform(n, 2, seed=seed)
+    certificate = pk.certify(x0, beta)
+    assert certificate.why == ""
+    assert certificate.until == pytest.approx(1e60)
+    times = seen(x0, beta, certificate)
+    late = [merge for merge in certificate.merges if times[merge.absorbed] > 1e3]
+    pairs = pairwise(sorted(times[merge.absorbed] for merge in late))
+    assert min(b / a for a, b in pairs) < 1.5
+    for merge in certificate.merges:
+        time = times[merge.absorbed]
+        assert merge.earliest <= time * (1 + SEEN)
+        assert time * (1 - SEEN) <= merge.latest
+    checked(certificate.data)
+
+
+@pytest.mark.parametrize("beta", [16.0, 32.0])
+def test_merges_at_the_same_time_are_one_event(beta):
+    """Two tokens come to the first one from both sides, with followers of their own."""
+    angles = [0.0, 1.5, -1.5 - 1e-9, 0.1, 1.4, -1.4, -0.1, 1.6, -1.61]
+    x0 = pk.sphere.from_angles(angles)
+    certificate = pk.certify(x0, beta)
+    assert certificate.why == ""
+    times = seen(x0, beta, certificate)
+    assert times[1] == pytest.approx(times[2], rel=1e-3)
+    event = certificate.events[-1]
+    assert {(merge.absorbed, merge.into) for merge in event} == {(1, 0), (2, 0)}
+    for merge in event:
+        time = times[merge.absorbed]
+        assert merge.earliest * (1 - SEEN) <= time <= merge.latest * (1 + SEEN)
+        assert merge.latest < 1.01 * merge.earliest
+    # Token 1 sees only token 0, so its time is an integral.
+    (first,) = (merge for merge in event if merge.absorbed == 1)
+    y, x = (float.fromhex(c) for c in certificate.data["tokens"][1][::-1])
+    time = meeting(mpmath.atan2(y, x), mpmath.mpf(certificate.radius), beta)
+    assert first.earliest <= time <= first.latest
+    row = next(line for line in str(certificate).splitlines() if "0, 0" in line)
+    assert float(row.split()[-1]) == pytest.approx(max(one.latest for one in event), rel=1e-5)
+    assert [merge for event in certificate.events for merge in event] == sorted(
+        certificate.merges, key=lambda merge: merge.earliest
+    )
 
 
 def test_files_hold_the_proof(six, tmp_path):
@@ -122,7 +195,7 @@ def test_files_hold_the_proof(six, tmp_path):
 def test_the_text_says_what_is_proved(six):
     lines = str(six).splitlines()
     assert lines[0] == "Proved for 6 tokens with β = 16, from t = 0 to 1e+60"
-    assert len(lines) == 5 + len(six.plateaus) + len(six.merges)
+    assert len(lines) == 5 + len(six.plateaus) + len(six.events)
     assert max(map(len, lines)) <= 80
 
 
@@ -151,7 +224,7 @@ def test_progress_is_reported():
 def test_the_figure_shows_plateaus_and_merges(six):
     ax = pk.plots.proved(six)
     assert ax.get_xscale() == "log"
-    assert len(ax.patches) == len(six.merges)
+    assert len(ax.patches) == len(six.events)
     run = pk.simulate(pk.Attention(2, 16.0), pk.sphere.uniform(6, 2, seed=1), 1e60)
     labels = [text.get_text() for text in pk.plots.proved(six, run=run).get_legend().get_texts()]
     assert labels == ["proved", "simulated"]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import copy
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import mpmath
 import numpy as np
 import pytest
 from flint import arb
+from scipy.optimize import brentq
 from support.marks import many
 
 import parkade as pk
@@ -19,7 +21,7 @@ from parkade.proof.check import balls
 from parkade.proof.check.balls import Directions, RefusedError
 from parkade.proof.check.gathering import Gathering
 from parkade.proof.check.life import Life
-from parkade.proof.check.verdict import check
+from parkade.proof.check.verdict import check, follow
 from parkade.proof.taylor import polynomials
 
 STANDARD = {"__future__", "collections", "itertools", "math", "typing", "flint"}
@@ -69,8 +71,17 @@ def damages(data):
                 one[name][i][key] *= factor
 
             yield f"{name} {i} {key} times {factor}", move
-    for i in range(0, len(data["life"]), max(1, len(data["life"]) // 15)):
-        yield f"life without {i}", lambda one, i=i: one["life"].pop(i)
+    # Without a clock's step the next one may prove the same; in another order none does.
+    for i, (step, then) in enumerate(pairwise(data["life"])):
+        if "join" in step:
+            yield f"life without {i}", lambda one, i=i: one["life"].pop(i)
+            yield f"life without {i + 1}", lambda one, i=i: one["life"].pop(i + 1)
+        elif "clock" in step and step["clock"] == then.get("clock") and i % 5 == 0:
+
+            def exchange(one, i=i):
+                one["life"][i], one["life"][i + 1] = one["life"][i + 1], one["life"][i]
+
+            yield f"life {i} and {i + 1} exchanged", exchange
     for i in range(0, len(data["gathering"]), max(1, len(data["gathering"]) // 10)):
         yield f"gathering without {i}", lambda one, i=i: one["gathering"].pop(i)
         yield (
@@ -161,7 +172,9 @@ def test_balls_contain_what_they_stand_for():
             assert inside(balls.above(pull), abs(h)) or balls.above(pull) >= float(abs(h))
             life = object.__new__(Life)
             life.tokens = tokens
-            assert exactly(life.inwards(arb(low), arb(high))) <= h
+            least, most = life.inwards(arb(low), arb(high))
+            assert exactly(least) <= h
+            assert w <= exactly(most)
             turns = draw.randint(-5, 5)
             moved = balls.turned(ball + 2 * turns * arb.pi())
             assert inside(moved, x) or inside(moved + 2 * arb.pi(), x)
@@ -203,3 +216,31 @@ def test_errors_of_a_gathering_bound_those_of_the_polynomials(data):
         gap = np.arctan2(final[:, 1], final[:, 0]) - np.array([float(e) for e in gathering.ends])
         error = np.abs(np.angle(np.exp(1j * gap)))
         assert (error <= np.array([float(e) for e in gathering.errors]) + 3e-11).all()
+
+
+def test_leaders_are_where_a_run_has_them():
+    """Two leaders come to a third: whenever the clock is at its mark, all are in their balls."""
+    angles, beta = [0.0, 1.3, -1.4, 2.6, 0.05, 1.25, -1.45], 16.0
+    x0 = pk.sphere.from_angles(angles)
+    data = pk.certify(x0, beta, 1e4).data
+    run = pk.simulate(pk.Attention(2, beta), x0, 2e4, tol=1e-13)
+    gathering = Gathering(Directions(data), data["bits"])
+    for step in data["gathering"]:
+        gathering.take(step)
+    life, compared = Life(gathering, {group[0]: list(group) for group in data["clusters"]}), 0
+
+    def behind(t, k, place):
+        x, y = run.at([t])[0, k]
+        return np.angle(np.exp(1j * (np.arctan2(y, x) - place)))
+
+    for step in data["life"]:
+        follow(life, step)
+        start, end = float(life.time[0]) * (1 - 1e-9), float(life.time[1]) * (1 + 1e-9)
+        if "clock" not in step or end > 1e4:
+            continue
+        mark = float.fromhex(step["to"])
+        t = brentq(behind, start, end, args=(step["clock"], mark), xtol=1e-9, rtol=1e-14)
+        for u, ball in life.place.items():
+            assert abs(behind(t, u, float(ball.mid()))) <= float(ball.rad()) + 1e-8
+            compared += 1
+    assert compared > 100

@@ -14,6 +14,7 @@ EXAMPLES = (
     "parkade export run.npz -o page.html --view 't=1e13&token=5'",
     "parkade export run.npz --live",
     "parkade export run.npz --embed",
+    "parkade export run.npz --certificate proof.json",
     "parkade export --tour -o tour.html",
 )
 
@@ -36,6 +37,12 @@ def export(
     live: Annotated[
         bool, typer.Option("--live", help="Add controls; the page computes by itself, offline.")
     ] = False,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--certificate", metavar="FILE", help="Check this proof; show its bounds as well."
+        ),
+    ] = None,
     tour: Annotated[
         bool, typer.Option("--tour", help="Write the tour of the explorer instead of a run.")
     ] = False,
@@ -54,10 +61,13 @@ def export(
             )
         if tour and live:
             raise InputError("the tour has recorded scenes only; omit --live")
+        if tour and certificate is not None:
+            raise InputError("the tour has recorded scenes only; omit --certificate")
         target = output or (file or Path("tour")).with_suffix(".html")
         files.writable(target)
         if file is not None:
-            text = pk.load(file).show(view=view, embed=embed, live=live).text
+            run = pk.load(file)
+            text = run.show(view=view, embed=embed, live=live, certificate=certificate).text
         else:
             from parkade.explorer.standalone import export as pages
 

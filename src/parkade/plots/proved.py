@@ -52,8 +52,9 @@ def proved(certificate: Certificate, ax: Axes | None = None, *, run: Path | None
         ax.fill_between(
             [state.start, state.end], state.clusters, color=style.BLUE, alpha=0.12, lw=0
         )
-    for merge in certificate.merges:
-        ax.axvspan(merge.earliest, merge.latest, color=style.VERMILLION, alpha=0.5, lw=0)
+    for event in certificate.events:
+        start, end = min(one.earliest for one in event), max(one.latest for one in event)
+        ax.axvspan(start, end, color=style.VERMILLION, alpha=0.5, lw=0)
     if run is not None:
         tree = tree_of(run, "proved")
         start = states[0].start if states else tree.start

@@ -77,6 +77,7 @@ class Certificate:
     Attributes
     ----------
     merges : tuple of ProvedMerge
+        By their `latest` times.
     plateaus : tuple of ProvedPlateau
         Those that last at least twice as long as it took to reach them.
     until : float
@@ -136,6 +137,17 @@ class Certificate:
         """The angle within which tokens are merged."""
         return float.fromhex(self.data["radius"])
 
+    @property
+    def events(self) -> tuple[tuple[ProvedMerge, ...], ...]:
+        """The merges in order; those whose bounds overlap, so that it is unknown, are one event."""
+        events: list[tuple[ProvedMerge, ...]] = []
+        for merge in sorted(self.merges, key=lambda merge: merge.earliest):
+            if events and merge.earliest < max(one.latest for one in events[-1]):
+                events[-1] += (merge,)
+            else:
+                events.append((merge,))
+        return tuple(events)
+
     def agrees(self, run: Path) -> bool:
         """Whether a run has all proved merges within their bounds, up to the error of the run.
 
@@ -170,10 +182,25 @@ class Certificate:
         for state in self.plateaus:
             leaders = ", ".join(map(str, state.leaders))
             lines.append(f"{state.clusters:8d}  {state.start:10.4g}  {state.end:10.4g}  {leaders}")
-        lines += ["", f"{'cluster':>8}  {'joins':>10}  {'not before':>12}  {'by':>12}"]
-        for merge in self.merges:
-            times = f"{merge.earliest:12.6g}  {merge.latest:12.6g}"
-            lines.append(f"{merge.absorbed:8d}  {merge.into:10d}  {times}")
+        rows = [
+            (
+                ", ".join(str(merge.absorbed) for merge in event),
+                ", ".join(str(merge.into) for merge in event),
+                f"{min(merge.earliest for merge in event):12.6g}",
+                f"{max(merge.latest for merge in event):12.6g}",
+            )
+            for event in self.events
+        ]
+        widths = [max([least, *(len(row[i]) for row in rows)]) for i, least in ((0, 8), (1, 10))]
+        lines.append("")
+        lines += [
+            f"{cluster:>{widths[0]}}  {into:>{widths[1]}}  {earliest}  {latest}"
+            for cluster, into, earliest, latest in [
+                ("cluster", "joins", f"{'not before':>12}", f"{'by':>12}"), *rows
+            ]
+        ]  # fmt: skip
+        if any(len(event) > 1 for event in self.events):
+            lines += ["", "Clusters in one line merge at about the same time, in any order."]
         if self.why:
             lines += ["", f"Nothing is proved after that: {self.why}."]
         return "\n".join(lines)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import xarray
 
     from parkade.explorer.standalone.export import Page
+    from parkade.proof.certificate import Certificate
     from parkade.theory.merge_tree import MergeTree
 
 
@@ -193,7 +194,14 @@ class Path:
         """Merges, plateaus and lifetimes of clusters: see `parkade.clusters.merge_tree`."""
         return cast("MergeTree", late.call("merge_tree", self, radius, persistence))
 
-    def show(self, *, view: str = "", embed: bool = False, live: bool = False) -> Page:
+    def show(
+        self,
+        *,
+        view: str = "",
+        embed: bool = False,
+        live: bool = False,
+        certificate: Certificate | str | os.PathLike[str] | None = None,
+    ) -> Page:
         """The path as an interactive page: notebooks display it, `Page.text` is its HTML.
 
         It is the page of the explorer, and needs no server and no network.
@@ -207,8 +215,12 @@ class Path:
         live : bool
             Whether the page has controls and computes new runs by itself: of models with a single
             head and d = 2 or 3, from `sphere.uniform` with a seed below 1000.
+        certificate : Certificate or path, optional
+            What `certify` has proved for the same tokens: its bounds are on the time line. A file
+            is checked step by step.
         """
-        return cast("Page", late.call("show", self, view=view, embed=embed, live=live))
+        options = {"view": view, "embed": embed, "live": live, "certificate": certificate}
+        return cast("Page", late.call("show", self, **options))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one .npz file, atomically."""

@@ -4,7 +4,7 @@
 // Where the unit of time is a layer, equal steps do.
 //
 // Always there: n, d, times, frames, labels, clusters. The rest may be null or missing:
-// a path need not have a model (mask, A or heads, V), lengths, centres, merges, a prediction, a forecast or statistics.
+// a path need not have a model (mask, A or heads, V), lengths, centres, merges, a prediction, a forecast, a proof or statistics.
 //
 // Whatever the page says of clusters it takes from labelsAt: the leader of each token at a moment.
 

@@ -19,12 +19,14 @@ from parkade.explorer.scenes import describe
 from parkade.explorer.scenes.forecast import forecast
 from parkade.explorer.scenes.frames import frame_times
 from parkade.explorer.scenes.groups import groups
+from parkade.explorer.scenes.proved import proved
 from parkade.explorer.scenes.theory_line import theory_line
 from parkade.explorer.scenes.words import Words
 from parkade.explorer.settings.equation import equation
 from parkade.explorer.settings.settings import Settings
 from parkade.model.model import Model
 from parkade.model.scheduled import Scheduled
+from parkade.proof.certificate import Certificate
 from parkade.runs.path import Path
 from parkade.runs.trajectory import Trajectory
 from parkade.theory import paper
@@ -40,6 +42,7 @@ def build(
     settings: Settings | None = None,
     *,
     words: Words | None = None,
+    certificate: Certificate | None = None,
     checkpoint: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """The scene of a run.
@@ -51,6 +54,8 @@ def build(
         Those the run was made with, if it was made by the explorer.
     words : Words, optional
         Words and attention of a text, whose layers are the times of the path.
+    certificate : Certificate, optional
+        What is proved of the run, on its time line.
     checkpoint : function
         Called now and then; what it raises ends the computation.
 
@@ -107,6 +112,7 @@ def build(
         "trusted_until": finite(run.trusted_until),
         "phase_known_until": finite(run.phase_known_until),
         **({} if words is None else words.to_scene(shown)),
+        **({} if certificate is None else {"proved": proved(certificate)}),
     }
 
 

@@ -11,7 +11,7 @@ from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.explorer.settings.settings import FIELDS
 
-TOGGLES = "trails", "renyi", "strong", "caps", "names", "notes", "forecast", "group"
+TOGGLES = "trails", "renyi", "strong", "caps", "names", "notes", "forecast", "proved", "group"
 """What `show` of a view may name: those of `page/controls/link.js`."""
 STEPS = 7
 """The number of steps of the tour: those of `page/tour/steps.js`."""

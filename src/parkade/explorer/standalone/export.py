@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import html
 import json
+import os
 import re
 from functools import cache
 from typing import Any
@@ -17,11 +18,13 @@ from typing import Any
 from parkade.base.errors import ParkadeError
 from parkade.explorer.scenes import recorded
 from parkade.explorer.scenes.build import build
+from parkade.explorer.scenes.proved import certificate_of
 from parkade.explorer.scenes.words import Words
 from parkade.explorer.settings.rules import DIMENSIONS, has_parts
 from parkade.explorer.settings.view import checked
 from parkade.explorer.standalone import contents
 from parkade.explorer.standalone.bundle import PAGE, bundle
+from parkade.proof.certificate import Certificate
 from parkade.runs.path import Path as Run
 
 _STYLE = re.compile(r'<link rel="stylesheet" href="/static/([\w.-]+)">')
@@ -68,11 +71,14 @@ def show(
     view: str = "",
     embed: bool = False,
     live: bool = False,
+    certificate: Certificate | str | os.PathLike[str] | None = None,
 ) -> Page:
-    """A run as a page; with `words`, the path of a text through the layers of a model."""
+    """A run as a page, with what is proved of it; with `words`, the path of a text."""
     view = checked(view, run.tokens.shape[1], live=live)
     settings = contents.settings_of(run) if live else None
-    text = page(build(run, settings, words=words), view=view, embed=embed, live=live)
+    proof = None if certificate is None else certificate_of(run, certificate)
+    scene = build(run, settings, words=words, certificate=proof)
+    text = page(scene, view=view, embed=embed, live=live)
     return Page(text, 480 if live else 420) if embed else Page(text)
 
 

@@ -14,14 +14,14 @@ which contain what they stand for.
 1. *Gathering.* Until some time, polynomials p_k(t) are near the tokens: if |F_k(p) − p_k'| ≤ δ_k,
    the distance e_k obeys  e_k' ≤ μ_k e_k + Σ_{j<k} L_kj e_j + δ_k,  with μ_k and L_kj bounds of
    ∂F_k/∂φ_k and |∂F_k/∂φ_j| within tubes of radius r_j, as long as e_j ≤ r_j; which follows.
-2. *Traps.* Token k of the cluster of u stays within ρ_k of it if F_k − F_u points inwards wherever
-   k is at this distance, and earlier tokens are anywhere in their own traps.
+2. *Traps.* Token k of the cluster of u stays between −a_k and b_k from it if F_k − F_u points
+   inwards wherever k is there, and earlier tokens are anywhere in their own traps. Traps may be
+   wide: those of clusters that come together are one arc around u, which nobody leaves.
 3. *Drift.* A leader moves by F_u dt; F_u is bounded where it and all others may be meanwhile.
 4. *Clock.* While leader s passes from a to b, the time ∫ dx / |F_s| passes. The next leader to
    merge is the clock, so that time is known where the place is.
-5. *Edges.* When s is near its partner u, tokens of both clusters are in one arc around u. Tokens
-   of u before s stay where they are, since they see none of the others. The outermost other
-   token moves inwards at least as fast as these pull it. So does an arc of one cluster shrink.
+5. *Edges.* After the first tokens of a cluster, the outermost of the next ones moves inwards at
+   least as fast as the first ones pull it. So does an arc shrink, of one cluster or of several.
 
 Trusted: python-flint (Arb), Python's integers and JSON, and the files of this folder.
 """

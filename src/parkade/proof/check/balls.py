@@ -70,3 +70,4 @@ class Piece(NamedTuple):
     alone: list[bool]  # whether no earlier token is within `radius`
     joined: list[bool]  # whether one is
     ranges: list[arb]  # where the tokens are
+    traps: dict[int, tuple[int, arb]]  # the leaders of some, and how far these are from them

@@ -46,7 +46,7 @@ class Gathering:
         self.ends = [sum(row, arb(0)) for row in rows]
         start, self.time = self.time, self.time + length
         known = list(self.alone), list(self.joined)
-        self.pieces.append(Piece(start, self.time, *known, self.ranges))
+        self.pieces.append(Piece(start, self.time, *known, self.ranges, {}))
 
     def _bounds(
         self, k: int, places: tuple[list[Any], list[Any]], length: arb, degree: int,

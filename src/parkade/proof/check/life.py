@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from flint import arb, arb_series, ctx
 
 from parkade.proof.check.balls import Piece, RefusedError, above, around, between, require, turned
 from parkade.proof.check.gathering import Gathering
 
-WIDEST = 0.25  # the widest trap
 MOST = 40  # attempts to find a hull
 TERMS = 6  # of Taylor's formula for the time of a passage
 NARROWER = 0.03  # by how much an arc shrinks at once
-
-
-class Edge(NamedTuple):
-    """What pulls a token at one edge of an arc."""
-
-    fixed: list[int]  # tokens that pull it inwards,
-    side: list[arb]  # how far they are from the leader at most, towards the edge,
-    other: list[arb]  # and away from it
-    pull: arb  # of other clusters at most
-    weight: arb  # of all tokens but the fixed ones at most, its own included
 
 
 class Life:
@@ -41,7 +30,7 @@ class Life:
             for k in group[1:]:
                 self.enclose(k, around(turned(ends[k] - ends[u]), errors[k] + errors[u]))
         self.time = gathering.time, gathering.time
-        self.pieces: list[Piece] = []
+        self.pieces = list(gathering.pieces)
 
     def enclose(self, k: int, gap: arb) -> None:
         """Note how far token k is from its leader at most, on both sides."""
@@ -56,13 +45,18 @@ class Life:
         home = {k: u for u, group in self.groups.items() for k in group}
         return [place[home[k]] + self.trap([k]) for k in range(self.tokens.n)]
 
-    def gaps(self, k: int, u: int, at: arb, place: dict[int, arb]) -> list[tuple[int, arb]]:
-        """Tokens before k in other clusters than that of u: their number, and their gap from k."""
-        result = []
+    def gaps(self, k: int, u: int, at: Any, place: dict[int, Any]) -> list[tuple[int, Any]]:
+        """Tokens before k in other clusters than that of u: their number, and their gap from k.
+
+        Those that may be farther than the radius from their leader are apart from the others.
+        """
+        result, radius = [], self.tokens.radius
         for v, group in self.groups.items():
-            before = [j for j in group if j < k]
-            if v != u and before:
-                result.append((len(before), place[v] + self.trap(before) - at))
+            before = [j for j in group if j < k and v != u]
+            far = [j for j in before if not (self.low[j] < radius and self.high[j] < radius)]
+            near = [j for j in before if j not in far] if far else before
+            result += [(len(bunch), place[v] + self.trap(bunch) - at)
+                       for bunch in (near, far) if bunch]  # fmt: skip
         return result
 
     def sums(self, gaps: list[tuple[int, Any]]) -> tuple[Any, Any]:
@@ -73,41 +67,44 @@ class Life:
             pull, weight = pull + count * h, weight + count * w
         return pull, weight
 
-    def speed(self, u: int, place: dict[int, arb]) -> arb:
+    def speed(self, u: int, place: dict[int, Any]) -> Any:
         """F_u of a leader."""
         pull, weight = self.sums(self.gaps(u, u, place[u], place))
-        speed: arb = pull / (1 + weight)
-        return speed
+        return pull / (1 + weight)
 
-    def inwards(self, low: arb, high: arb) -> arb:
-        """A lower bound of h from `low` to `high`; h rises, then falls; h(x) ≥ x if x < 0."""
+    def inwards(self, low: arb, high: arb) -> tuple[arb, arb]:
+        """Bounds from `low` to `high`, of h from below and of w from above.
+
+        For h rises, then falls; h(x) ≥ x if x < 0; and w falls, and is 1 at most.
+        """
         require(high < arb.pi(), "a cluster is as wide as half of the circle")
-        ends = [low if not low > 0 else self.tokens.weights(low)[1], self.tokens.weights(high)[1]]
-        return arb(ends[0].min(ends[1]).lower())
+        weight, pull = self.tokens.weights(low) if low > 0 else (arb(1), low)
+        return arb(pull.min(self.tokens.weights(high)[1]).lower()), above(weight)
 
-    def hold(self, u: int, place: dict[int, arb], free: set[int]) -> None:
-        """Lemma 2: widen the traps around u until they hold, but for those of tokens in `free`."""
+    def hold(self, u: int, place: dict[int, arb]) -> None:
+        """Lemma 2: widen the traps around u until they hold."""
         drift, group = above(self.speed(u, place)), self.groups[u]
         for i, k in enumerate(group[1:], start=1):
             for side, other, sign in ((self.low, self.high, -1), (self.high, self.low, 1)):
-                while k not in free:
+                while True:
                     rim = side[k]
+                    require(rim < 3, f"token {k} may leave the cluster of {u}")
                     pull, weight = self.sums(self.gaps(k, u, place[u] + sign * rim, place))
-                    inside = [self.inwards(rim - side[j], rim + other[j]) for j in group[:i]]
-                    if sum(inside, -above(pull)) > drift * (1 + i + above(weight)):
+                    own = [self.inwards(rim - side[j], rim + other[j]) for j in group[:i]]
+                    total = 1 + above(weight) + sum(w for _, w in own)
+                    if sum((h for h, _ in own), -above(pull)) > drift * total:
                         break
                     side[k] = above(rim * 1.2 + 2 * drift + arb(2) ** -60)
-                    require(side[k] < WIDEST, f"token {k} may leave the cluster of {u}")
 
     def meanwhile(
-        self, longest: Callable[[dict[int, arb]], arb], fixed: dict[int, arb], free: set[int]
+        self, longest: Callable[[dict[int, arb]], arb], fixed: dict[int, arb]
     ) -> dict[int, arb]:
         """Lemma 3: where leaders are for a time, which depends on that; traps hold there."""
         hull = self.place | fixed
         for _ in range(MOST):
             before = [*self.low, *self.high]
             for u in self.groups:
-                self.hold(u, hull, free)
+                self.hold(u, hull)
             wait = between(0, longest(hull))
             reached = {u: self.place[u].union(self.place[u] + self.speed(u, hull) * wait)
                        for u in self.groups if u not in fixed}  # fmt: skip
@@ -122,22 +119,30 @@ class Life:
 
     def wait(self, hull: dict[int, arb], least: arb, most: arb, fixed: dict[int, arb]) -> None:
         """Let a time between `least` and `most` pass, and note who leads meanwhile."""
-        start = self.time[1]
+        start, ctx.cap = self.time[1], 2
         spent = between(least.lower(), most.upper())
-        moved = {u: self.place[u] + self.speed(u, hull) * spent for u in self.groups}
-        self.place = moved | fixed
+        speeds = {u: self.speed(u, hull) for u in self.groups}
+        paths = {u: arb_series([hull[u], speeds[u]]) for u in self.groups}
+        moved = dict(fixed)
+        for u in self.groups.keys() - fixed.keys():
+            change = arb_series([0]) + self.speed(u, paths)
+            require(change.prec > 1, "another thread has cut the series")
+            now, later = self.speed(u, self.place) * spent, change[1] * spent**2 / 2
+            moved[u] = self.place[u] + (speeds[u] * spent).intersection(now + later)
+        self.place = moved
         self.time = arb((self.time[0] + least).lower()), arb((self.time[1] + most).upper())
         self.note(start, self.time[0], hull)
 
     def note(self, start: arb, end: arb, hull: dict[int, arb]) -> None:
         """Note what is known of all tokens from `start` to `end`, with leaders at these places."""
-        alone, joined = [False] * self.tokens.n, [False] * self.tokens.n
+        alone, joined, traps = [False] * self.tokens.n, [False] * self.tokens.n, {}
         for u, group in self.groups.items():
             gaps = self.gaps(u, u, hull[u], hull)
             alone[u] = all(gap.cos() < self.tokens.rim for _, gap in gaps)
             for k in group[1:]:
                 joined[k] = bool(self.low[k].max(self.high[k]) < self.tokens.radius)
-        self.pieces.append(Piece(start, end, alone, joined, self.ranges(hull)))
+                traps[k] = u, self.trap([k])
+        self.pieces.append(Piece(start, end, alone, joined, self.ranges(hull), traps))
 
     def clock(self, s: int, target: arb) -> None:
         """Lemma 4: leader s moves to a place."""
@@ -151,7 +156,7 @@ class Life:
             require(pace > 0, f"leader {s} may turn around")
             return above(ahead) / arb(pace.lower())
 
-        hull = self.meanwhile(longest, {s: span}, set())
+        hull = self.meanwhile(longest, {s: span})
         least = arb(ahead.abs_lower()) / above(self.speed(s, hull))
         most = longest(hull)
         if here.is_exact():
@@ -180,51 +185,50 @@ class Life:
         return arb(total.abs_lower()).union(above(total))
 
     def shrink(self, u: int, count: int, more: int, end: arb) -> None:
-        """Lemma 5: after the first `count` tokens of a cluster, the next ones come within `end`.
-
-        All others stay in the arc around u in which they are.
-        """
+        """Lemma 5: after the first `count` tokens of a cluster, the next ones come within `end`."""
         group = self.groups[u]
-        fixed, free = group[:count], group[count:]
-        require(fixed and len(free) >= more > 0, "a cluster has too few tokens")
+        moving = group[count : count + more]
+        require(count > 0 and len(moving) == more > 0, "a cluster has too few tokens")
         require(end > 0, "a cluster is to shrink to nothing")
-        arc = self.trap(free).union(between(-end, end))
-        require(arc.upper() - arc.lower() < arb.pi(), "a cluster is as wide as half of the circle")
-        for k in free:
-            self.enclose(k, arc)
+        for k in moving:
+            self.enclose(k, self.trap([k]).union(between(-end, end)))
 
         def longest(hull: dict[int, arb]) -> arb:
-            gaps = self.gaps(self.tokens.n, u, hull[u] + arc, hull)
+            arc = hull[u] + self.trap(moving)
+            gaps = self.gaps(moving[-1], u, arc, hull)
             pull = sum((above(self.sums([one])[0]) for one in gaps), arb(0))
-            weight, times = above(self.sums(gaps)[1]), []
+            outside = pull, above(self.sums(gaps)[1]) + more, above(self.speed(u, hull))
+            times = []
             for side, other in ((self.low, self.high), (self.high, self.low)):
-                start = side[free[0]]
-                room = Edge(fixed, side, other, pull, weight + len(free))
-                self.closing(u, room, (start, start), hull)
-                room = room._replace(weight=weight + more)
-                times.append(self.closing(u, room, (start, end), hull))
+                rims = [(side[j], other[j]) for j in group[:count]]
+                times.append(self.closing(max(side[k] for k in moving), end, rims, outside))
             return max(times)
 
-        hull = self.meanwhile(longest, {}, set(free))
+        hull = self.meanwhile(longest, {})
         time = longest(hull)
         self.wait(hull, time, time, {})
-        for k in free[:more]:
+        for k in moving:
             self.low[k] = self.high[k] = end
 
-    def closing(self, u: int, edge: Edge, way: tuple[arb, arb], hull: dict[int, arb]) -> arb:
-        """The longest time in which the edge of an arc around u moves inwards so far."""
-        drift, total, x = above(self.speed(u, hull)), arb(0), way[0]
+    def closing(
+        self, start: arb, end: arb, rims: list[tuple[arb, arb]], outside: tuple[arb, arb, arb]
+    ) -> arb:
+        """The longest time in which the edge of an arc moves inwards from `start` to `end`.
+
+        `rims` says how far tokens that pull it inwards are from their leader at most, towards the
+        edge and away from it; `outside` bounds the pull of other clusters, the weight of all other
+        tokens, and the speed of the leader.
+        """
+        pull, weight, drift = outside
+        total, x = arb(0), start
         while True:
-            low = arb((x * (1 - NARROWER)).lower()).max(way[1])
-            inside, own = -edge.pull, arb(0)
-            for j in edge.fixed:
-                gap = low - edge.side[j], x + edge.other[j]
-                inside += self.inwards(*gap)
-                own += above(self.tokens.weights(gap[0] if gap[0] > 0 else arb(0))[0])
-            pace = inside / (edge.weight + own) - drift
-            require(pace > 0, f"tokens may not come closer to token {u}")
+            low = arb((x * (1 - NARROWER)).lower()).max(end)
+            own = [self.inwards(low - side, x + other) for side, other in rims]
+            inside = sum((h for h, _ in own), -pull)
+            pace = inside / sum((w for _, w in own), weight) - drift
+            require(inside > 0 and pace > 0, "the tokens of a cluster may not come closer")
             total, x = above(total + (x - low) / pace), low
-            if x <= way[1]:
+            if x <= end:
                 return total
 
     def join(self, s: int, u: int) -> None:
@@ -235,3 +239,7 @@ class Life:
             self.enclose(k, way + self.trap([k]))
         self.groups[u] = sorted(self.groups[u] + self.groups.pop(s))
         del self.place[s]
+        # Tokens may follow earlier ones to where these may be.
+        group = self.groups[u]
+        for i in range(group.index(s), len(group)):
+            self.enclose(group[i], self.trap(group[: i + 1]))

@@ -46,7 +46,7 @@ def prove(data: dict[str, Any], report: Callable[[float], None]) -> list[Piece]:
     for i, step in enumerate(data["life"]):
         follow(life, step)
         report((len(data["gathering"]) + i) / count)
-    return finish(gathering, life, arb(float.fromhex(data["t_end"])))
+    return finish(life, arb(float.fromhex(data["t_end"])))
 
 
 def follow(life: Life, step: dict[str, Any]) -> None:
@@ -60,14 +60,13 @@ def follow(life: Life, step: dict[str, Any]) -> None:
         life.shrink(int(step["shrink"]), int(step["fixed"]), int(step["moving"]), end)
 
 
-def finish(gathering: Gathering, life: Life, end: arb) -> list[Piece]:
+def finish(life: Life, end: arb) -> list[Piece]:
     """All pieces until the end; a single cluster stays as it is."""
     if len(life.groups) == 1:
         hull = dict(life.place)
-        life.hold(0, hull, set())
+        life.hold(0, hull)
         life.note(life.time[1], end, hull)
-    pieces = [*gathering.pieces, *life.pieces]
-    return [piece._replace(end=piece.end.min(end)) for piece in pieces if piece.start < end]
+    return [one._replace(end=one.end.min(end)) for one in life.pieces if one.start < end]
 
 
 def conclude(pieces: list[Piece], forming: float) -> dict[str, Any]:
@@ -91,20 +90,23 @@ def conclude(pieces: list[Piece], forming: float) -> dict[str, Any]:
     # Before a token leads that did not before, clusters are still forming.
     again = [i for i, (a, b) in enumerate(pairwise(plateaus)) if not _subset(b, a)]
     plateaus = plateaus[again[-1] + 1 :] if again else plateaus
-    merges = []
-    for now, then in pairwise(plateaus):
-        merges += [
-            {"absorbed": s, "into": _partner(s, then)} | _when(s, now, then, pieces)
-            for s in now["leaders"]
-            if s not in then["leaders"]
-        ]
+    merges: list[dict[str, Any]] = []
+    reported = plateaus[:1]
+    for then in plateaus[1:]:
+        now = reported[-1]
+        gone = {s: _partner(s, then) for s in now["leaders"] if s not in then["leaders"]}
+        if None not in gone.values():
+            reported.append(then)
+            merges += [
+                {"absorbed": s, "into": u} | _when(s, now, then, pieces) for s, u in gone.items()
+            ]
     return {
         "plateaus": [
             {"clusters": len(one["leaders"])} | {k: one[k] for k in ("leaders", "start", "end")}
-            for one in plateaus
+            for one in reported
         ],
         "merges": sorted(merges, key=lambda merge: merge["latest"]),
-        "until": max((one["end"] for one in plateaus), default=0.0),
+        "until": max((one["end"] for one in reported), default=0.0),
     }
 
 
@@ -126,14 +128,13 @@ def _when(
     return {"earliest": _down(earliest), "latest": _up(latest)}
 
 
-def _partner(s: int, plateau: dict[str, Any]) -> int:
-    """The leader that token s is nearest to at the end of a plateau."""
-    ranges = plateau["last"].ranges
-    near = {u: (ranges[s] - ranges[u]).cos() for u in plateau["leaders"]}
+def _partner(s: int, plateau: dict[str, Any]) -> int | None:
+    """The leader that token s is nearest to at the end of a plateau; None if that is not known."""
+    ranges, traps = plateau["last"].ranges, plateau["last"].traps
+    leader, gap = traps.get(s, (s, arb(0)))
+    near = {u: (gap if u == leader else ranges[s] - ranges[u]).cos() for u in plateau["leaders"]}
     best = max(near, key=lambda u: near[u].mid())
-    sure = all(near[best] > near[u] for u in near if u != best)
-    require(sure, f"it is not known which cluster token {s} joins")
-    return int(best)
+    return best if all(near[best] > near[u] for u in near if u != best) else None
 
 
 def _down(time: arb) -> float:

@@ -1,6 +1,6 @@
 // Keyboard shortcuts. A field that has the focus keeps its keys.
 
-const TOGGLE_KEYS = { t: 'trails', r: 'renyi', s: 'strong', p: 'caps', n: 'names', a: 'notes', f: 'forecast', g: 'group' };
+const TOGGLE_KEYS = { t: 'trails', r: 'renyi', s: 'strong', p: 'caps', n: 'names', a: 'notes', f: 'forecast', v: 'proved', g: 'group' };
 
 const typing = (element) =>
   element.closest('input:not([type="range"]):not([type="radio"]), select, textarea, dialog[open]') !== null;

@@ -5,7 +5,7 @@
 
 import { plain } from '../format.js';
 
-export const TOGGLES = { trails: true, renyi: true, strong: true, caps: true, names: true, notes: true, forecast: true, group: false };
+export const TOGGLES = { trails: true, renyi: true, strong: true, caps: true, names: true, notes: true, forecast: true, proved: true, group: false };
 
 /** Whether an address has no settings of its own: it names nothing, or a step of the tour. */
 export const opens = (hash) => hash.length < 2 || new URLSearchParams(hash.slice(1)).has('tour');

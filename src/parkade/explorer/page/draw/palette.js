@@ -20,7 +20,7 @@ export function mixed(a, b, share) {
 export function themeColors(dark) {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue(`--${name}`).trim();
-  const names = ['paper', 'panel', 'ink', 'soft', 'faint', 'line', 'accent', 'strong', 'forecast', 'ball', 'rim'];
+  const names = ['paper', 'panel', 'ink', 'soft', 'faint', 'line', 'accent', 'strong', 'good', 'forecast', 'ball', 'rim'];
   return { dark, ...Object.fromEntries(names.map((name) => [name, read(name)])) };
 }
 

@@ -1,6 +1,7 @@
 // The staircase of clusters over log time, which is the time line.
 
 import { forecastSentence } from '../panels/forecast.js';
+import { drawProved, drawProvedKey } from './provedbars.js';
 import { SANS, disc, faded, line, rimmedText, setStroke, setText } from './marks.js';
 import { drawKey, drawNow, drawTimeAxis, placeOf, timeSpan } from './timeaxis.js';
 import { counted, short } from '../format.js';
@@ -67,6 +68,8 @@ export function drawStaircase(pen, box, scene, view, theme, others = { lines: []
     pen.fillStyle = theme.accent;
     faded(pen, i % 2 ? 0.1 : 0.19, () => pen.fillRect(a, height(clusters), b - a, base - height(clusters)));
   });
+  const isProved = view.proved && scene.proved;
+  if (isProved) drawProved(pen, box, scene, { height, base }, theme);
   const taken = drawUntrusted(pen, box, top, base, scene, theme); // places of words
   drawCountAxis(pen, left, scene.n, height, theme);
   drawTimeAxis(pen, box, base, scene, theme);
@@ -83,19 +86,21 @@ export function drawStaircase(pen, box, scene, view, theme, others = { lines: []
   pen.lineWidth = forecast ? 3.2 : 1.8; // a dashed line on top must not hide it
   strokeStairs(pen, box, steps, height);
   taken.push(...others.drawKeys(pen, box, theme));
+  // Where the staircase leaves room for sentences.
+  const [room] = steps.find(([, count]) => height(count) > top + 16) ?? [1];
+  const free = placeOf(box, room);
   if (forecast) {
     drawMergeTicks(pen, box, base - TICK, scene, scene.forecastArrivals, theme.forecast);
     setStroke(pen, theme.forecast, 1.7);
     pen.setLineDash(DASH);
     strokeStairs(pen, box, stairs(scene, scene.forecastArrivals), height);
     pen.setLineDash([]);
-    // A sentence where the staircase leaves room for it.
-    const [free] = steps.find(([, count]) => height(count) > top + 16) ?? [1];
     pen.font = `11px ${SANS}`;
     const sentence = forecastSentence(scene.forecast);
-    const fits = pen.measureText(sentence).width + 40 < right - placeOf(box, free);
+    const fits = pen.measureText(sentence).width + 40 < right - free;
     taken.push(drawKey(pen, box, top + 4, fits ? sentence : 'forecast', theme.forecast, DASH, theme));
   }
+  if (isProved) taken.push(drawProvedKey(pen, box, scene, free, taken, theme));
   const names = nameStairs(pen, box, plateaus, scene, height, theme, taken);
   const x = placeOf(box, view.u);
   drawNow(pen, x, top - 4, base, theme);

@@ -3,6 +3,7 @@
 import { byId, make } from '../dom.js';
 import { showEquation } from './equation.js';
 import { forecastSentence } from './forecast.js';
+import { provedSentence } from './proved.js';
 import { counted, percent, short, typeset } from '../format.js';
 import { TRAILS } from '../draw/look.js';
 import { showStory, storyOf } from './story.js';
@@ -11,7 +12,7 @@ import { showStory, storyOf } from './story.js';
 export function showScene(scene) {
   const known = {
     attention: scene.hasAttention, centers: scene.centers, caps: scene.hasCaps,
-    consumption: scene.consumption, theory: scene.theory, forecast: scene.forecast,
+    consumption: scene.consumption, theory: scene.theory, forecast: scene.forecast, proved: scene.proved,
     words: scene.words, flow: !scene.words, law: scene.hasAttention && !scene.words, story: storyOf(scene),
     merges: scene.merges && scene.plateaus, meeting: scene.merges, parting: !scene.merges,
   };
@@ -23,6 +24,7 @@ export function showScene(scene) {
   byId('show-caps').title = scene.d > 3 ? 'Caps cannot be drawn along principal axes' : '';
   byId('show-trails').title = scene.n > TRAILS ? `Trails of every ${Math.ceil(scene.n / TRAILS)}th token` : '';
   byId('show-forecast').title = scene.forecast ? `${forecastSentence(scene.forecast)} (F)` : '';
+  byId('show-proved').title = scene.proved ? `${provedSentence(scene.proved)} (V)` : '';
   byId('axes-note').hidden = !scene.axes;
   if (scene.axes) {
     const share = scene.axes.variance.reduce((a, b) => a + b, 0);
