@@ -26,8 +26,7 @@ FEATURES = ("simd128", "bulk-memory", "bulk-memory-opt", "nontrapping-fptoint", 
 """Features that a browser must support: all browsers do since 2023."""
 
 _SELDOM = re.compile(
-    r"_ZN(4runs(5heads|7resting|4room|12transformers)|7parkade6engine"
-    r"(4sums6lumped|5steps(5looks|5lumps|8measures|4rest|10rest_state|10field_rest)))"
+    r"_ZN(4runs(5heads|7resting|4room|12transformers)|7parkade6engine(4sums6lumped|4rest))"
 )
 """Functions that are called between steps, or less often: their code is to be small."""
 

@@ -12,10 +12,10 @@ from support.marks import many
 from support.resting import TOL, both, calm_times, differences, merges, model_of, random_case
 
 import parkade as pk
-from parkade.engine.steps import looks
+from parkade.engine.rest import looks
+from parkade.engine.rest.looks import FEWEST, Moment, audit, must_audit, settle
+from parkade.engine.rest.rest_state import AUDITED_BY
 from parkade.engine.steps.clock import STEP, new_clock
-from parkade.engine.steps.looks import FEWEST, Moment, audit, must_audit, settle
-from parkade.engine.steps.rest_state import AUDITED_BY
 from parkade.solve import integrate
 from parkade.solve.compiled.resting import Rest
 

@@ -27,10 +27,10 @@ from slots import begin_part, count, end_part, floats, integers, reader, write
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.jacobian.linearization import padded
-from parkade.engine.steps import rest_state
+from parkade.engine.rest import rest_state
+from parkade.engine.rest.rest_state import MOVING, RestState
 from parkade.engine.steps.integrator import Goal, Integrator, Steps
 from parkade.engine.steps.methods import METHODS
-from parkade.engine.steps.rest_state import MOVING, RestState
 from parkade.engine.sums import pairwise
 from parkade.engine.sums.series import SERIES
 from parkade.engine.system import System, unrolled

@@ -1,4 +1,4 @@
-"""Runs in which tokens may rest, by `engine.steps.looks`: steps of some, and results of all.
+"""Runs in which tokens may rest, by `engine.rest.looks`: steps of some, and results of all.
 
 The run of the tokens that move is a NamedTuple in the table, like that of all tokens at first. Its
 arrays are made anew, in the same memory, whenever tokens come to rest or wake.
@@ -18,12 +18,12 @@ from slots import begin_part, end_part, flags, floats, integers
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
-from parkade.engine.steps import rest_state
+from parkade.engine.rest import rest_state
+from parkade.engine.rest.looks import FEWEST, Moment, compiled_look
+from parkade.engine.rest.measures import have_lengths, lengthen
+from parkade.engine.rest.rest_state import Known, RestState, spread
 from parkade.engine.steps.clock import TIME
 from parkade.engine.steps.integrator import Goal, Steps
-from parkade.engine.steps.looks import FEWEST, Moment, compiled_look
-from parkade.engine.steps.measures import have_lengths, lengthen
-from parkade.engine.steps.rest_state import Known, RestState, spread
 from parkade.engine.system import LOG2E, Dims
 from parkade.engine.vectors import copy
 

@@ -25,10 +25,10 @@ from slots import count, floats, reader, write
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.field.field import EVERYTHING, Field
-from parkade.engine.steps import rest_state
-from parkade.engine.steps.field_rest import FieldTokens, may_rest, set_factors
+from parkade.engine.rest import rest_state
+from parkade.engine.rest.field_rest import FieldTokens, may_rest, set_factors
+from parkade.engine.rest.rest_state import MOVING, RestState
 from parkade.engine.steps.integrator import Integrator, Steps
-from parkade.engine.steps.rest_state import MOVING, RestState
 from parkade.engine.system import SMALL_D, unrolled
 from parkade.engine.vectors import copy
 from parkade.explorer.standalone.shared import FIELD_REST, FIELD_STATE

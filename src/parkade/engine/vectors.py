@@ -146,3 +146,16 @@ def fast_dot(left: Array, right: Array) -> float:
     for j in range(left.size):
         total += left[j] * right[j]
     return total
+
+
+@njit()
+def has_moved(x: Array, start: Array, reach: float) -> bool:
+    """Whether a token is farther than `reach` from where it was at first, if `reach` is not 0."""
+    if reach > 0.0:
+        for k in range(start.shape[0]):
+            square = 0.0
+            for c in range(start.shape[1]):
+                square += (x[k, c] - start[k, c]) ** 2
+            if square > reach * reach:
+                return True
+    return False

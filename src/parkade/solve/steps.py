@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parkade.base.types import Array
-from parkade.engine.steps.measures import lengthen
 
 
 class Resting(NamedTuple):
@@ -93,6 +92,8 @@ class TakenSteps(NamedTuple):
         np.take(self.tokens, rows, axis=1, out=tokens, mode="clip")
         np.take(self.dense, rows, axis=2, out=dense, mode="clip")
         if tokens.shape[-1] > d:
+            from parkade.engine.rest.measures import lengthen
+
             lengthen(tokens, dense, longer)
 
     def state(self, i: int, d: int) -> Array:

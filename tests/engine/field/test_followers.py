@@ -12,7 +12,7 @@ from support.transformers import NORMS, random_state, random_transformer
 
 import parkade as pk
 from parkade.engine.field.field import EVERYTHING
-from parkade.engine.steps.field_rest import set_factors
+from parkade.engine.rest.field_rest import set_factors
 from parkade.solve.lowering.frame import transformer_frame
 from parkade.solve.lowering.lower import prepare_field
 

@@ -15,8 +15,8 @@ import pytest
 from support.builder import BUILDER, leaves
 
 import parkade as pk
+from parkade.engine.rest.rest_state import Known, new_state
 from parkade.engine.steps.methods import METHODS
-from parkade.engine.steps.rest_state import Known, new_state
 from parkade.engine.system import LOG2E
 
 

@@ -39,7 +39,6 @@ from parkade.engine.steps.chart import combine
 from parkade.engine.steps.clock import ERROR, LIMIT, OLD_STEP, REJECTED, STARTED, STEP, TIME
 from parkade.engine.steps.integrator import Goal, Integrator, Steps
 from parkade.engine.steps.lost_forces import doubt, find_noise, note
-from parkade.engine.steps.rest import has_moved
 from parkade.engine.steps.stages import STAGES, ImplicitWork, stages, workspace
 from parkade.engine.steps.tableau import RODAS4P
 from parkade.engine.steps.trust import ROUNDING
@@ -48,6 +47,7 @@ from parkade.engine.vectors import (
     REACH,
     copy,
     frobenius,
+    has_moved,
     normalize,
 )
 

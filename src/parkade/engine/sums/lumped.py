@@ -1,4 +1,4 @@
-"""Sums over tokens that are in a few lumps; `steps.lumps` says what they are good for.
+"""Sums over tokens that are in a few lumps; `rest.lumps` says what they are good for.
 
 Tokens within a small radius form a lump. A token of lump j has the weight E_gj for all tokens in
 lump g, whose first one is at z_g. The sums over the tokens before the present one,

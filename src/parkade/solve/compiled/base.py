@@ -15,13 +15,13 @@ from parkade.engine.compile import threads
 from parkade.engine.compile.jit import made_with
 from parkade.engine.field.field import Field
 from parkade.engine.flow.velocity import PARALLEL_SECONDS
+from parkade.engine.rest.field_rest import FieldTokens
+from parkade.engine.rest.looks import FEWEST
+from parkade.engine.rest.rest_state import has_ended
 from parkade.engine.steps import clock
-from parkade.engine.steps.field_rest import FieldTokens
 from parkade.engine.steps.integrator import Goal, Integrator
 from parkade.engine.steps.integrator import Steps as Room
-from parkade.engine.steps.looks import FEWEST
 from parkade.engine.steps.methods import METHODS
-from parkade.engine.steps.rest_state import has_ended
 from parkade.engine.steps.stages import BLOCK
 from parkade.engine.system import LOG2E, Dims, System
 from parkade.engine.vectors import frobenius, noise_speed

@@ -8,8 +8,8 @@ import numpy as np
 
 from parkade.base.types import Array
 from parkade.engine.field.field import EVERYTHING, Field
+from parkade.engine.rest.field_rest import FieldTokens, may_rest, set_factors
 from parkade.engine.steps.clock import STEP
-from parkade.engine.steps.field_rest import FieldTokens, may_rest, set_factors
 from parkade.engine.system import SMALL_D, Dims, unrolled
 from parkade.model.transformer import Transformer
 from parkade.solve.compiled.base import CompiledStepper

@@ -1,4 +1,4 @@
-"""`Rest`: which tokens of a run rest on others, as Python sees them; see `engine.steps.looks`."""
+"""`Rest`: which tokens of a run rest on others, as Python sees them; see `engine.rest.looks`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from parkade.base.types import Array
 from parkade.engine.jacobian.linearization import padded
-from parkade.engine.steps import rest_state
-from parkade.engine.steps.field_rest import FieldTokens
-from parkade.engine.steps.looks import Moment, compiled_look
-from parkade.engine.steps.rest_state import FIRST, MOVING, SKIPPED, WOKEN, Known
+from parkade.engine.rest import rest_state
+from parkade.engine.rest.field_rest import FieldTokens
+from parkade.engine.rest.looks import Moment, compiled_look
+from parkade.engine.rest.rest_state import FIRST, MOVING, SKIPPED, WOKEN, Known
 from parkade.engine.system import System
 from parkade.solve.steps import Resting, RestRecord, TakenSteps
 

@@ -13,7 +13,7 @@ from parkade.engine.compile.jit import njit
 from parkade.engine.compile.simd import exp2
 from parkade.engine.field.field import EVERYTHING, Field
 from parkade.engine.field.linear import Linear, linearize
-from parkade.engine.steps import rest
+from parkade.engine.rest import leaders
 from parkade.engine.steps.clock import TIME
 
 _SMALLEST = 900.0  # 2 to the power of minus this is a weight that still counts
@@ -45,7 +45,7 @@ def set_lags(model: FieldTokens, x: Array, leader: NDArray[np.int64], lag: Array
     field.now[0] = field.origin + model.clock[TIME]
     linearize(field, x, lin)
     scales = field.value[0, 0] * lin.factors[:, 0]
-    rest.set_lags(x, lin.velocity, lin.blocks, scales, field.own_value.shape[0], leader, lag)
+    leaders.set_lags(x, lin.velocity, lin.blocks, scales, field.own_value.shape[0], leader, lag)
 
 
 @njit()

@@ -9,8 +9,8 @@ from support.crowds import Crowd
 from support.steps import implicit_step
 
 import parkade as pk
-from parkade.engine.steps import lumps, rest
-from parkade.engine.steps.lumps import Tokens
+from parkade.engine.rest import leaders, lumps
+from parkade.engine.rest.lumps import Tokens
 from parkade.engine.system import LOG2E
 from parkade.solve.lowering.lower import prepare
 
@@ -39,7 +39,7 @@ def exact(system, x, leader):
     lin, lag = implicit_step(system, x, 1.0).lin, np.empty(len(x))
     scale = np.linalg.norm(system.value) / np.sqrt(len(system.value))
     scales = np.full(len(x), scale)
-    rest.set_lags(x, lin.velocity, lin.blocks, scales, x.shape[1], np.asarray(leader), lag)
+    leaders.set_lags(x, lin.velocity, lin.blocks, scales, x.shape[1], np.asarray(leader), lag)
     return lag
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
 from parkade.engine.jacobian.tangent import axis, matrix_to_tangent
-from parkade.engine.steps.rest import return_rate
+from parkade.engine.rest.leaders import return_rate
 from parkade.engine.sums import lumped
 from parkade.engine.sums.lumped import LumpSums
 from parkade.engine.system import LOG2E, System
@@ -57,7 +57,7 @@ def set_lags(
     sharpness: float,
     lag: Array,
 ) -> bool:
-    """Set how far each of n tokens is from its leader, or would be; see `rest.set_lags`.
+    """Set how far each of n tokens is from its leader, or would be; see `leaders.set_lags`.
 
     `sharpness` is the norm of βKᵀQ. Returns False if there are too many lumps to know.
     """

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
+from parkade.engine.rest.leaders import count_followers
 from parkade.engine.steps.clock import LIMIT, TIME
-from parkade.engine.steps.rest import count_followers, has_moved
 from parkade.engine.steps.trust import LEAST
+from parkade.engine.vectors import has_moved
 
 FIRST = 0  # when the first token came to rest; NaN if none has
 DISTURBED = 1  # since when a resting token would move; NaN if none would

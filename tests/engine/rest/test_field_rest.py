@@ -9,9 +9,9 @@ from support.transformers import random_state
 
 import parkade as pk
 from parkade.engine.compile.jit import njit
-from parkade.engine.steps import measures
+from parkade.engine.rest import measures
+from parkade.engine.rest.field_rest import FieldTokens
 from parkade.engine.steps.clock import new_clock
-from parkade.engine.steps.field_rest import FieldTokens
 from parkade.engine.steps.field_stages import workspace
 from parkade.solve.lowering.frame import transformer_frame
 from parkade.solve.lowering.lower import prepare_field

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import is_bundle, njit
-from parkade.engine.steps import field_rest, lumps
-from parkade.engine.steps.field_rest import FieldTokens
-from parkade.engine.steps.lumps import Tokens
-from parkade.engine.steps.rest_state import MOVING, RestState, spread
+from parkade.engine.rest import field_rest, lumps
+from parkade.engine.rest.field_rest import FieldTokens
+from parkade.engine.rest.lumps import Tokens
+from parkade.engine.rest.rest_state import MOVING, RestState, spread
 from parkade.engine.system import System
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import parkade as pk
-from parkade.engine.steps.rest import count_followers, find_leaders, has_moved, set_lags
+from parkade.engine.rest.leaders import count_followers, find_leaders, set_lags
+from parkade.engine.vectors import has_moved
 
 SLOWEST = 0.05  # no rate below this counts, in units of that of the model
 

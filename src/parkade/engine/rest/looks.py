@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from parkade.base.types import Array
 from parkade.engine.compile.jit import njit
-from parkade.engine.steps.clock import STEP
-from parkade.engine.steps.measures import have_lengths, measure, whole
-from parkade.engine.steps.rest import CLOSE, find_leaders, has_moved
-from parkade.engine.steps.rest_state import (
+from parkade.engine.rest.leaders import CLOSE, find_leaders
+from parkade.engine.rest.measures import have_lengths, measure, whole
+from parkade.engine.rest.rest_state import (
     AUDITED_BY,
     DISTURBED,
     EVERY,
@@ -33,6 +32,8 @@ from parkade.engine.steps.rest_state import (
     RestState,
     arm,
 )
+from parkade.engine.steps.clock import STEP
+from parkade.engine.vectors import has_moved
 
 FEWEST = 10
 """The least number of tokens of which some may rest: with fewer, looks cost more than they save."""

@@ -181,16 +181,3 @@ def count_followers(
                 counts[i, row] = total[i]
         else:
             total[number[row]] += 1.0
-
-
-@njit()
-def has_moved(x: Array, start: Array, reach: float) -> bool:
-    """Whether a token is farther than `reach` from where it was at first, if `reach` is not 0."""
-    if reach > 0.0:
-        for k in range(start.shape[0]):
-            square = 0.0
-            for c in range(start.shape[1]):
-                square += (x[k, c] - start[k, c]) ** 2
-            if square > reach * reach:
-                return True
-    return False

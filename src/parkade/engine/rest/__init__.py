@@ -1,0 +1,1 @@
+"""Tokens that rest on leaders: who may, how far they are from them, and when they wake."""
