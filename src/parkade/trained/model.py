@@ -192,16 +192,16 @@ class Trained:
 
     def context(
         self,
-        texts: Sequence[str] | None = None,
+        texts: Sequence[str | ArrayLike] | None = None,
         lengths: Sequence[int] | None = None,
         *,
         progress: bool = False,
     ) -> xarray.Dataset:
         """How the attention of each head changes with the length of a text; measured.
 
-        See `parkade.trained.study.context.context`.
+        See `parkade.trained.context.context`.
         """
-        from parkade.trained.study import context
+        from parkade.trained import context
 
         return context.context(self, texts, lengths, progress=progress)
 

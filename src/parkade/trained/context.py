@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from parkade.base import progress as bars
 from parkade.base.errors import InputError
@@ -41,7 +42,7 @@ NAMES = ("entropy", "sink", "older", "criticality")
 
 def context(
     model: Trained,
-    texts: Sequence[str] | None = None,
+    texts: Sequence[str | ArrayLike] | None = None,
     lengths: Sequence[int] | None = None,
     *,
     progress: bool = False,
@@ -139,17 +140,23 @@ def slopes(entropy: Array, lengths: Sequence[int]) -> Array:
     return result
 
 
-def _ids(model: Trained, texts: Sequence[str] | None) -> list[list[int]]:
+def _ids(model: Trained, texts: Sequence[str | ArrayLike] | None) -> list[NDArray[np.int64]]:
     """The ids of the texts; by default those of parkade, joined in several orders."""
     if texts is not None:
         listed = [texts] if isinstance(texts, str) else list(texts)
         if not listed:
             raise InputError("context needs at least one text, got none")
-        return [model.encode(text)[: model.shape.longest] for text in listed]
+        return [_first(model, text) for text in listed]
     ours = shipped("prose")
     step = len(ours) // STARTS
     joined = ("\n\n".join(ours[i * step :] + ours[: i * step]) for i in range(STARTS))
-    return [model.encode(text)[: model.shape.longest] for text in joined]
+    return [_first(model, text) for text in joined]
+
+
+def _first(model: Trained, text: str | ArrayLike) -> NDArray[np.int64]:
+    """The ids of a text, as many as the model reads."""
+    ids = np.asarray(model.encode(text) if isinstance(text, str) else text)
+    return ids[: model.shape.longest]
 
 
 def _lengths(lengths: Sequence[int] | None, longest: int) -> list[int]:
