@@ -112,6 +112,8 @@ def meaning(
         number of heads; and the share of random directions in the head's own range.
     word : str, (layer, head, axis, side, rank)
         The words at both ends of lines with holm < 0.05, farthest first; others are empty.
+    cosine : float, (layer, head, axis, side, rank)
+        Of each of these words with the axis.
     spoke, angle, radius : (layer, head, axis, place)
         The words around planes with holm < 0.05.
     random : (null, size, draw)
@@ -180,7 +182,7 @@ def _dataset(
     p = np.array([[row["p"] for row in line] for line in rows])
     corrected = _corrected(p)
     bases = np.zeros((*shape, 2, model.d))
-    word = np.zeros((*shape, 2, ENDS), dtype=object)
+    word, cosine = np.zeros((*shape, 2, ENDS), dtype=object), np.zeros((*shape, 2, ENDS))
     spoke, angle, radius = np.zeros((*shape, SPOKES), dtype=object), *np.zeros((2, *shape, SPOKES))
     word[:], spoke[:] = "", ""
     for place in np.ndindex(shape):
@@ -192,7 +194,8 @@ def _dataset(
         sides = rows_of(known, AXES[k])
         if len(basis) == 1:
             for side, listed in enumerate(ends(sides, known.words, basis)):
-                word[place][side, : len(listed)] = listed
+                word[place][side, : len(listed)] = list(listed)
+                cosine[place][side, : len(listed)] = list(listed.values())
         else:
             for at, one in enumerate(wheel(sides, known.words, basis)):
                 spoke[(*place, at)] = one.word
@@ -213,6 +216,7 @@ def _dataset(
         "holm": (each, corrected),
         "own_p": (each, np.array([[row["own"] for row in line] for line in rows])),
         "word": ((*each, "side", "rank"), word),
+        "cosine": ((*each, "side", "rank"), cosine),
         "spoke": ((*each, "place"), spoke),
         "angle": ((*each, "place"), angle),
         "radius": ((*each, "place"), radius),

@@ -38,14 +38,15 @@ class Spoke:
     radius: float
 
 
-Ends: TypeAlias = tuple[list[str], list[str]]
+Ends: TypeAlias = tuple[dict[str, float], dict[str, float]]
+"""Words and their cosines, at both ends of a line."""
 
 
 def ends(rows: Floats, words: Sequence[str], axis: Array, count: int = ENDS) -> Ends:
-    """The words farthest along a line (1, d) and against it; each word once."""
+    """The words farthest along a line (1, d) and against it, with cosines; each word once."""
     places = rows @ axis[0].astype(rows.dtype)
     order = np.argsort(-places, kind="stable")
-    return _different(words, order, count), _different(words, order[::-1], count)
+    return _different(words, order, places, count), _different(words, order[::-1], places, count)
 
 
 def wheel(rows: Floats, words: Sequence[str], plane: Array, count: int = SPOKES) -> list[Spoke]:
@@ -84,10 +85,12 @@ def shown(word: str) -> str:
     )
 
 
-def _different(words: Sequence[str], order: NDArray[np.intp], count: int) -> list[str]:
-    chosen: dict[str, None] = {}
+def _different(
+    words: Sequence[str], order: NDArray[np.intp], places: Floats, count: int
+) -> dict[str, float]:
+    chosen: dict[str, float] = {}
     for i in order:
-        chosen.setdefault(shown(words[int(i)]))
+        chosen.setdefault(shown(words[int(i)]), float(places[i]))
         if len(chosen) == count:
             break
-    return list(chosen)
+    return chosen
