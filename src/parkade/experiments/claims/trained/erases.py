@@ -1,8 +1,8 @@
 """Whether the flow of a single head erases what its axis says of a text: the first token decides.
 
 Head 4 of layer 5 of stories15M has she and he at its ends. As a flow with its own V, Q and K it
-sends every token to one of them. By the theory of causal attention all follow the first token, which goes
-to the end that ⟨η, x⟩ has the sign of, whatever the others said.
+sends every token to one of them. By the theory of causal attention all follow the first token,
+which goes to the end that ⟨η, x⟩ has the sign of, whatever the others said.
 """
 
 from __future__ import annotations

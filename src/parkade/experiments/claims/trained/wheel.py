@@ -31,9 +31,12 @@ PLANES = 200
 
 
 def circular(a: Array, b: Array) -> float:
-    """The circular correlation of angles (Jammalamadaka and SenGupta, Topics in Circular
-    Statistics, 2001)."""  # noqa: D205, D209
-    x, y = (np.sin(z - np.angle(np.exp(1j * z).mean())) for z in (a, b))
+    """The circular correlation of angles by Fisher and Lee (Biometrika 70, 1983).
+
+    It compares the turns between all pairs, so it needs no mean direction, which angles all around
+    a circle do not have.
+    """
+    x, y = (np.sin(z[:, None] - z[None]) for z in (a, b))
     return float(np.sum(x * y) / np.sqrt(np.sum(x * x) * np.sum(y * y)))
 
 
