@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parkade.base.numbers import counted
 from parkade.trained.meaning.axes import ALL
 from parkade.trained.meaning.table import LEVEL
 
@@ -194,5 +195,5 @@ def summary(data: xarray.Dataset, listed: Sequence[HeadWords]) -> list[str]:
         f"{data.attrs['draws']} random directions of each kind is {beyond:.1f}.",
         f"Beyond them (Holm, 5%): {counts[0]} of {len(lines)} heads with a real leading λ and "
         f"{counts[1]} of {len(planes)} with a complex one. Kurtosis above {STABLE:g}: "
-        f"{len(strong)} heads, {late} of them in the last third of the layers.",
+        f"{counted(len(strong), 'head')}, {late} in the last third of the layers.",
     ]
