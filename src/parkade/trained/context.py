@@ -64,14 +64,16 @@ def context(
     criticality : float
         Standard deviation of the scores over √(2 ln n): for independent normal scores, attention
         condenses on few keys above 1 and spreads over many below (Derrida, Phys. Rev. B 24, 1981).
+    beta : float, (layer, head)
+        The effective β of the head, from its weights alone; see `Trained.heads`.
     slope : float, (text, layer, head)
         Growth of the entropy per ln n, by least squares; 1 if all keys have the same weight.
     kind : str, (layer, head)
         By the mean slope: "sharp" (below 0.2), "diluting" (above 0.8) or "between".
 
-    Which heads dilute is measured; no theorem of ours predicts it. The effective β of a head, which
-    comes from its weights alone, does not. That scores should grow like ln n is the critical
-    scaling of arXiv:2510.05554, where n tokens have one common cosine.
+    Which heads dilute is measured; no theorem of ours predicts it. If the effective β did, heads
+    with a larger one would stay sharper. That scores should grow like ln n is the critical scaling
+    of arXiv:2510.05554, where n tokens have one common cosine.
     """
     import xarray
 
@@ -104,6 +106,7 @@ def context(
             **{name: (grid, values[i]) for i, name in enumerate(NAMES)},
             "slope": (grid[:3], slope),
             "kind": (grid[1:3], kind),
+            "beta": (grid[1:3], model.heads(draws=1)["beta"].values),
         },
         {"length": sizes, "layer": range(model.layers), "head": range(model.head_count)},
         {"model": model.name, "texts": len(read), "asking": ASKING},

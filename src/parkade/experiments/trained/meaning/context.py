@@ -49,15 +49,16 @@ def heads_table(data: xarray.Dataset) -> list[list[str]]:
 
 
 def correlations(data: xarray.Dataset) -> dict[str, float]:
-    """Rank correlations of the slopes of heads with what is seen at the second length."""
+    """Rank correlations of the slopes of heads with β and what is seen at the second length."""
     from scipy.stats import spearmanr
 
     slope = data["slope"].mean("text").values.ravel()
     early = data.isel(length=min(1, data.sizes["length"] - 1)).mean("text")
+    seen = {**{name: early[name].values for name in NAMES}, "effective β": data["beta"].values}
     return {
-        name: float(spearmanr(early[name].values.ravel(), slope).statistic)
-        for name in NAMES
-        if np.ptp(early[name].values) > 0
+        name: float(spearmanr(values.ravel(), slope).statistic)
+        for name, values in seen.items()
+        if np.ptp(values) > 0
     }
 
 
@@ -73,9 +74,9 @@ def summary(data: xarray.Dataset) -> list[str]:
         f"{data.attrs['texts']} texts; 10%: {low:.2f}, 90%: {high:.2f}; equal weights: 1). "
         f"{counts['sharp']} heads stay sharp (below {SHARP:g}), {counts['diluting']} dilute (above "
         f"{EVEN:g}).",
-        f"Rank correlation of this slope with what is seen at n = {n}: "
+        f"Rank correlation of this slope with β, and with what is seen at n = {n}: "
         + ", ".join(f"{name} {value:+.2f}" for name, value in known.items())
         + ".",
-        "Measured, not proved: neither the effective β of a head, which its weights give, nor any "
-        "theorem of ours says which heads dilute.",
+        "Measured, not proved: no theorem of ours says which heads dilute. If their effective β did, "
+        "its correlation would be negative: a larger β makes attention sharper.",
     ]
