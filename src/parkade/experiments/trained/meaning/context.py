@@ -77,6 +77,6 @@ def summary(data: xarray.Dataset) -> list[str]:
         f"Rank correlation of this slope with β, and with what is seen at n = {n}: "
         + ", ".join(f"{name} {value:+.2f}" for name, value in known.items())
         + ".",
-        "Measured, not proved: no theorem of ours says which heads dilute. If their effective β did, "
-        "its correlation would be negative: a larger β makes attention sharper.",
+        "Measured, not proved: no theorem of ours says which heads dilute. If their effective β "
+        "did, its correlation would be negative: a larger β makes attention sharper.",
     ]
