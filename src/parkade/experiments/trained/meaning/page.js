@@ -56,8 +56,9 @@ function line(axis, wanted) {
 }
 
 // Labels of a side of the wheel are moved apart, so that none lies on another.
-function apart(labels, least, top, bottom) {
+function apart(labels, top, bottom) {
   labels.sort((a, b) => a.y - b.y);
+  const least = Math.min(11, (bottom - top) / Math.max(1, labels.length - 1));
   let last = top - least;
   for (const one of labels) last = one.y = Math.max(one.y, last + least);
   let next = bottom + least;
@@ -79,7 +80,7 @@ function wheel(axis, wanted) {
     return { word, x, px: r * x, py: r * y, y: 78 * y, right: x >= 0 };
   });
   for (const right of [true, false]) {
-    apart(labels.filter((one) => one.right === right), 11, -92, 92);
+    apart(labels.filter((one) => one.right === right), -92, 92);
   }
   for (const one of labels) {
     const end = one.right ? 72 : -72;
