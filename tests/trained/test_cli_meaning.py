@@ -84,7 +84,8 @@ def test_context_fits_80_columns(tmp_path, monkeypatch):
     assert max(map(len, result.stdout.splitlines())) <= 80
     for word in ("n = 32", "n = 64", "entropy of equal weights", "Measured, not proved"):
         assert word in result.stdout
-    data = json.loads(commands.invoke(*args, "--json").stdout)
+    data = json.loads(commands.invoke(*args, "--json", "-o", tmp_path).stdout)
+    assert json.loads((tmp_path / "context.json").read_text(encoding="utf-8")) == data
     assert np.shape(data["data_vars"]["entropy"]["data"]) == (1, 1, 2, 2)
 
 

@@ -80,7 +80,7 @@ def test_a_wheel_is_drawn_as_one(show):
     boxes = wheel.locator("text").evaluate_all(
         "texts => texts.map(t => { const b = t.getBBox(); return [b.x, b.y, b.height]; })"
     )
-    assert all(-100 <= y and y + height <= 100 for _, y, height in boxes)  # inside the picture
+    assert all(y >= -100 and y + height <= 100 for _, y, height in boxes)  # inside the picture
     for left in (True, False):
         tops = sorted(y for x, y, _ in boxes if (x < 0) == left)
         assert all(b - a > 8 for a, b in pairwise(tops))  # none on another

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "parkade context SmolLM2-135M",
     "parkade context stories15M --text book.txt --length 64 --length 256",
-    "parkade context stories15M --json > context.json",
+    "parkade context stories15M -o folder",
 )
 
 
@@ -43,23 +43,29 @@ def context(
             "--length", metavar="N", help="A length; may be repeated.  [default: 64 to 1024]"
         ),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIRECTORY", help="Write context.json."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Measure which heads of a trained model dilute in long texts: entropy, locality, sink."""
-    with interruptible("nothing was measured"):
-        from parkade.base.files import reading
+    with interruptible("nothing was written"):
+        from parkade.base.files import directory, reading
+        from parkade.experiments.output import write
         from parkade.trained import load
 
+        folder = None if output is None else directory(output)
         read: list[str] = []
         for path in texts or ():
             with reading(path, "a text in UTF-8", prefix="--text: "):
                 read.append(path.read_text(encoding="utf-8"))
         loaded = load(model)
         data = loaded.context(read or None, lengths or None, progress=sys.stderr.isatty())
-    if as_json:
-        print(json.dumps(data.to_dict(), allow_nan=False))
-    else:
-        print(_text(data))
+        numbers = json.dumps(data.to_dict(), allow_nan=False)
+        if folder is not None:
+            write(folder / "context.json", numbers)
+    print(numbers if as_json else _text(data))
 
 
 def _text(data: xarray.Dataset) -> str:

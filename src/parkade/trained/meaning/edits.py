@@ -53,7 +53,18 @@ def with_axis(model: Trained, layer: int, head: int, change: AxisChange) -> Trai
 def along(
     model: Trained, layer: int, directions: ArrayLike, factor: float, note: str = "direction"
 ) -> Trained:
-    """The model with the tokens before a layer scaled along the span of directions (k, d)."""
+    """The model with the tokens before a layer scaled along the span of directions (k, d).
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> from parkade.trained.meaning import along
+    >>> model = pk.trained.load("ALBERT-rxn", download=True)
+    >>> direction = model.read("CCO").hidden[0][1]
+    >>> flipped = along(model, 0, direction, -1)
+    >>> flipped.read("CCO")
+    Reading(5 tokens by ALBERT-rxn (direction), 12 layers)
+    """
     layer = model.number(layer)
     vectors = check.array("directions", directions).reshape(-1, np.shape(directions)[-1])
     if vectors.shape[1] != model.d or not vectors.any(axis=1).all():

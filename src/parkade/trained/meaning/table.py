@@ -118,6 +118,14 @@ def meaning(
         The words around planes with holm < 0.05.
     random : (null, size, draw)
         The kurtosis of random lines and planes, for writing.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> model = pk.trained.load("ALBERT-rxn", download=True)
+    >>> data = model.meaning(draws=99).sel(axis="writes")  # all layers share their weights
+    >>> data["kurtosis"].shape, bool((data["p"] >= 0.01).all())
+    ((1, 9), True)
     """
     with bars.bar(f"meaning in {model.name}", show=progress, remind=True) as report:
         chosen = _chosen(model, layers)

@@ -47,6 +47,14 @@ class KnownWords:
     decoded : "logits" or "embedding"
         What the writing rows are made of: the map to logits with the gain of the last norm, or the
         embedding, where that map is missing or not linear.
+
+    Examples
+    --------
+    >>> import parkade as pk
+    >>> from parkade.trained.meaning import known_words
+    >>> known = known_words(pk.trained.load("ALBERT-rxn", download=True))
+    >>> known.words[:3], known.writing.shape == (len(known), 256), known.decoded
+    (['c', 'C', '('], True, 'embedding')
     """
 
     ids: NDArray[np.int64]
@@ -56,7 +64,7 @@ class KnownWords:
     decoded: str
 
     def __len__(self) -> int:
-        """Number of words."""
+        """Number of words that the model knows."""
         return len(self.ids)
 
 

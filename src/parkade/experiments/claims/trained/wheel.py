@@ -99,7 +99,7 @@ def measure(models: list[Trained], setup: Setup, layer: int = LAYER, head: int =
     turned = np.unwrap(rim)
     return Evidence(
         verdict=judge(after, off, null),
-        measured=f"correlation {before:.2f} before, {after:.2f} after; error {off:.0f}° of 90°",
+        measured=f"{before:.2f} before, {after:.2f} after (random ≤ {null.max():.2f}); {off:.0f}°",
         false_alarm=0.0,  # these texts and weights decide; random planes are a null
         numbers={
             "codes": len(lines), "points": len(points),
@@ -110,7 +110,10 @@ def measure(models: list[Trained], setup: Setup, layer: int = LAYER, head: int =
             "in_order": float(max(np.mean(np.diff(turned) > 0), np.mean(np.diff(turned) < 0))),
             "before": before, "after": after, "error": off,
             "error_before": error(angles(points[:, 0], plane), angles(targets, plane)),
-            "random": {"median": float(np.median(null)), "max": float(null.max())},
+            "random": {
+                "median": float(np.median(null)), "max": float(null.max()),
+                "as_far": int(np.sum(null >= after)), "planes": len(null),
+            },
             "wanted": angles(targets, plane).tolist(),
             "angles": angles(points[:, 1], plane).tolist(), "indentation": sizes,
         },
