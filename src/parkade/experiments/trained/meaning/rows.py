@@ -196,4 +196,23 @@ def summary(data: xarray.Dataset, listed: Sequence[HeadWords]) -> list[str]:
         f"Beyond them (Holm, 5%): {counts[0]} of {len(lines)} heads with a real leading λ and "
         f"{counts[1]} of {len(planes)} with a complex one. Kurtosis above {STABLE:g}: "
         f"{counted(len(strong), 'head')}, {late} in the last third of the layers.",
+        _others(heads),
     ]
+
+
+def _others(heads: Sequence[HeadWords]) -> str:
+    """How many other axes of heads stand out, and whether eigenvectors do more."""
+    counts = {
+        name: sum(row.axes[name].significant for row in heads)
+        for name in ("reads", "negative", "singular writes")
+    }
+    either = [
+        row for row in heads if row.writes.significant or row.axes["singular writes"].significant
+    ]
+    more = sum(row.writes.kurtosis > row.axes["singular writes"].kurtosis for row in either)
+    return (
+        f"The same for what they read: {counts['reads']}, for their most negative ends: "
+        f"{counts['negative']}, for what the first singular pair writes: "
+        f"{counts['singular writes']}; the eigenvector has the larger kurtosis in {more} of the "
+        f"{len(either)} heads where it or that one is."
+    )
