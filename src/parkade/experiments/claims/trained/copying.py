@@ -48,15 +48,16 @@ def judge(correlation: float, heads: int, models: int) -> Judgement:
     return "agrees" if low > LEAST else "contradicts" if high < LEAST else "undecided"
 
 
-def rises(x: Array, V: Array, out: Array, words: Array, own: NDArray[np.int64]) -> Array:
-    """How far a head raises the logit of one word for each token x, in standard deviations.
+def rises(values: Array, images: Array, own: NDArray[np.int64]) -> Array:
+    """How far a head raises the logit of one word for each token, in standard deviations.
 
-    `own` is the row of that word for each token.
+    The logits are values · imagesᵀ, for the values V x of the tokens, (n, m), and the images Oᵀw of
+    all words, (w, m). `own` is the row of that word for each token.
     """
-    logits = (x @ V.T) @ (out.T @ words.T)
-    raised = logits[np.arange(len(x)), own] - logits.mean(axis=1)
-    result: Array = raised / logits.std(axis=1)
-    return result
+    free = images - images.mean(axis=0)  # minus the mean logit of all words
+    spread = np.einsum("ni,ij,nj->n", values, free.T @ free / len(free), values)
+    raised: Array = np.einsum("ni,ni->n", values, free[own]) / np.sqrt(spread)
+    return raised
 
 
 def measure(models: list[Trained], setup: Setup) -> Evidence:
@@ -118,12 +119,13 @@ def table(
             own, after = (np.array([place[ids[j + k]] for j in inside]) for k in (0, 1))
             attended.append((x, own, after, weights))
         for h in range(model.head_count):
-            z = [rises(x, V[h], out[h], words, own) for x, own, _, _ in attended]
-            following = [rises(x, V[h], out[h], words, after) for x, _, after, _ in attended]
+            images = words @ out[h]
+            z = [rises(x @ V[h].T, images, own) for x, own, _, _ in attended]
+            following = [rises(x @ V[h].T, images, after) for x, _, after, _ in attended]
             weight = np.concatenate([w[h] for *_, w in attended])
             result[:, layer, h] = (
                 float(balance(spectrum(V[h] @ out[h]))),
-                np.median(rises(bare_x, V[h], out[h], words, chosen)),
+                np.median(rises(bare_x @ V[h].T, images, chosen)),
                 np.average(np.concatenate(z), weights=weight),
                 np.average(np.concatenate(following), weights=weight),
             )

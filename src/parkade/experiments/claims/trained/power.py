@@ -120,7 +120,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
         ax.axhline(0, color=style.PALE, linewidth=0.6, zorder=0)
         ax.set(title=name, xlabel="layer")
     axes[0].set_ylabel("growth of the share, cos²")
-    axes[0].legend()
+    axes[0].legend(loc="lower right")
 
 
 CLAIM = Claim(
