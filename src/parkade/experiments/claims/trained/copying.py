@@ -145,7 +145,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
         ax.scatter(row["score"], row[what], s=6, color=style.BLUE, linewidths=0)
         ax.axhline(0, color=style.PALE, linewidth=0.6, zorder=0)
         kind = "bare" if what == "bare" else "in texts"
-        ax.set(xlabel="copying score", title=f"{name}, {kind}: {row['correlation'][kind]:+.2f}")
+        ax.set(xlabel="copying score", title=f"{name}\n{kind}: {row['correlation'][kind]:+.2f}")
     axes[0].set_ylabel("rise of a token's own logit, sd")
 
 

@@ -73,13 +73,11 @@ def stability(model: Trained, data: xarray.Dataset, known: KnownWords, seed: int
     other = noisy(model, np.random.default_rng(seed))
     rows = []
     for layer in data["layer"].values:
-        for head in data["head"].values:
-            V, out = matrices(model, int(layer), int(head))
+        for head in range(model.head_count):
             before, after = (
-                axes_of(V, out).writes,
-                axes_of(*matrices(other, int(layer), int(head))).writes,
+                axes_of(*matrices(one, int(layer), head)).writes for one in (model, other)
             )
-            if head == SUM or len(before) + len(after) > 2:
+            if len(before) + len(after) > 2:
                 continue
             after = after * np.sign(np.sum(before * after))
             words: list[set[str]] = []
