@@ -33,6 +33,9 @@ SHARE = 0.1
 STRONG = 4.0
 """Heads above this kurtosis must be late."""
 
+TICKS = (2, 3, 5, 10, 20, 50, 100)
+"""Of the kurtosis, in the figure."""
+
 BLOCK, STEPS = 32, 15
 """Weights are moved as by rounding to 16 levels in blocks of 32."""
 
@@ -144,7 +147,11 @@ def draw(evidence: Evidence, figure: Figure) -> None:
             ax.scatter(np.array(row["depth"])[chosen], np.array(row["kurtosis"])[chosen], s=8,
                        color=color, label=label, linewidths=0)  # fmt: skip
         ax.axhline(row["random"], color=style.VERMILLION, linewidth=0.8, linestyle=":")
-        ax.set(yscale="log", xlabel="depth", title=f"{name}, by {row['decoded']}")
+        ax.set(
+            yscale="log", xlabel="depth", xlim=(-0.05, 1.05), title=f"{name}\nby {row['decoded']}"
+        )
+        ax.set_yticks(TICKS, map(str, TICKS))
+        ax.minorticks_off()
     axes[0].set_ylabel("kurtosis of the words")
     axes[0].legend(loc="upper left", handletextpad=0.1)
 
