@@ -171,6 +171,11 @@ def test_circular_correlation_sees_turns_and_not_chance():
     assert wheel.error(a, b) == pytest.approx(90, abs=13)
 
 
+def test_order_counts_turns_and_steps_in_one_sense():
+    assert wheel.order(np.radians([10, 100, 190, 280, 350, 370 - 360])) == pytest.approx((1, 1))
+    assert wheel.order(-np.radians([10, 100, 90, 180])) == pytest.approx((170 / 360, 2 / 3))
+
+
 def test_verdicts_on_the_wheel():
     null = np.array([-0.5, 0.3])
     assert wheel.judge(0.9, 20.0, null) == "agrees"

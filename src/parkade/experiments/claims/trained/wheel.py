@@ -58,6 +58,13 @@ def angles(points: Array, plane: Array) -> Array:
     return turned
 
 
+def order(rim: Array) -> tuple[float, float]:
+    """Turns from the first to the last of several angles, and the share of steps in one sense."""
+    steps = np.diff(np.unwrap(rim))
+    share = max(float(np.mean(steps > 0)), float(np.mean(steps < 0)))
+    return float(abs(steps.sum()) / (2 * np.pi)), share
+
+
 def newlines(model: Trained) -> dict[int, int]:
     """The ids of "line end and k blanks" that are one token, by k."""
     ids = {k: model.encode("\n" + " " * k) for k in range(1, 17)}
@@ -91,12 +98,12 @@ def measure(models: list[Trained], setup: Setup, layer: int = LAYER, head: int =
             wanted.append(coming)
             sizes.append(k)
     points, targets = np.array(states), rows[wanted]
-    null = np.array([_correlation(points[:, 1], targets, p) for p in _planes(out, setup)])
+    planes = _planes(out, setup)
+    null = np.array([_correlation(points[:, 1], targets, p) for p in planes])
     after = _correlation(points[:, 1], targets, plane)
     off = error(angles(points[:, 1], plane), angles(targets, plane))
     before = _correlation(points[:, 0], targets, plane)
     rim = angles(rows[list(tokens.values())], plane)
-    turned = np.unwrap(rim)
     return Evidence(
         verdict=judge(after, off, null),
         measured=f"{before:.2f} before, {after:.2f} after (random ≤ {null.max():.2f}); {off:.0f}°",
@@ -106,13 +113,13 @@ def measure(models: list[Trained], setup: Setup, layer: int = LAYER, head: int =
             "tokens": {str(k): float(a) for k, a in zip(tokens, rim, strict=True)},
             "radius": (np.linalg.norm(rows[list(tokens.values())] @ plane.T, axis=1)
                        / np.linalg.norm(rows[list(tokens.values())], axis=1)).tolist(),
-            "turns": float(abs(turned[-1] - turned[0]) / (2 * np.pi)),
-            "in_order": float(max(np.mean(np.diff(turned) > 0), np.mean(np.diff(turned) < 0))),
+            "turns": order(rim)[0], "in_order": order(rim)[1],
             "before": before, "after": after, "error": off,
             "error_before": error(angles(points[:, 0], plane), angles(targets, plane)),
             "random": {
                 "median": float(np.median(null)), "max": float(null.max()),
                 "as_far": int(np.sum(null >= after)), "planes": len(null),
+                "in_order": max(order(angles(rows[list(tokens.values())], p))[1] for p in planes),
             },
             "wanted": angles(targets, plane).tolist(),
             "angles": angles(points[:, 1], plane).tolist(), "indentation": sizes,
