@@ -96,6 +96,7 @@ CLAIMS: dict[str, Claim] = by_name(
         orbits.CLAIM,
         kurtosis.CLAIM,
         flips.CLAIM,
+        flips.ELSEWHERE,
         wheel.CLAIM,
         copying.CLAIM,
         power.CLAIM,
