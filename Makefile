@@ -53,6 +53,10 @@ trained: $(VENV)/models ## measure four trained models (300 MB to fetch) into re
 	  $(BIN)/parkade trained --get $$model && $(BIN)/parkade trained $$model --iterate 400 \
 	    --ablate no-mlp --ablate random-mlp --ablate random-values -o results/trained/$$model || exit 1; \
 	done
+	for model in stories15M SmolLM2-135M; do \
+	  $(BIN)/parkade meaning $$model -o results/trained/$$model && \
+	  $(BIN)/parkade context $$model -o results/trained/$$model || exit 1; \
+	done
 	$(BIN)/parkade trained --get ALBERT-rxn
 	$(BIN)/parkade trained ALBERT-rxn --iterate 3000 --ablate no-mlp --ablate random-mlp \
 	  --ablate random-values -o results/trained/ALBERT-rxn

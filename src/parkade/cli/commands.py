@@ -14,9 +14,9 @@ import typer
 
 COMMANDS = (
     "simulate", "timeline", "certify", "explore", "export", "sweep", "reproduce", "verify",
-    "trained", "bench", "warmup",
+    "trained", "heads.meaning", "heads.context", "bench", "warmup",
 )  # fmt: skip
-"""The names of the commands and of their modules, in the order of the help."""
+"""The modules of the commands, whose last names are theirs, in the order of the help."""
 
 _TITLE = "Why tokens cluster in transformers: causal self-attention on a sphere."
 
@@ -37,9 +37,9 @@ def _help(text: str | None, examples: Sequence[str], file: str = "") -> str:
     return "\n\n".join(parts)
 
 
-for name in COMMANDS:
-    module = import_module(f"parkade.cli.{name}")
-    command = getattr(module, name)
+for place in COMMANDS:
+    module = import_module(f"parkade.cli.{place}")
+    command = getattr(module, place.rpartition(".")[2])
     text = _help(command.__doc__, module.EXAMPLES, getattr(module, "FILE", ""))
     app.command(cls=getattr(module, "COMMAND", None), help=text)(command)
 

@@ -112,11 +112,15 @@ class MLPWeights:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One layer; `norms` are those of the attention and of the MLP."""
+    """One layer; `norms` are those of the attention and of the MLP.
+
+    `before`, a (d, d) array, is applied to tokens first: changed models have one.
+    """
 
     attention: AttentionWeights | None
     mlp: MLPWeights | None
     norms: tuple[NormWeights, NormWeights]
+    before: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)

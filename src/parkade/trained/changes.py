@@ -22,7 +22,7 @@ _NETWORK = ("up", "down", "gate")
 def without(model: Trained, what: str) -> Trained:
     """The model without its MLPs, or without its attention."""
     kind = check.choice("what", what, ("mlp", "attention"))
-    return _changed(
+    return changed(
         model,
         f"without {kind}",
         lambda i: replace(model.block_of(i), **{kind: None}),  # type: ignore[arg-type]
@@ -73,12 +73,13 @@ def _remade(
     def block(i: int) -> Block:
         rng, old = np.random.default_rng([root, i]), model.block_of(i)
         attention, mlp = remake(old.attention, chosen[0], rng), remake(old.mlp, chosen[1], rng)
-        return Block(attention, mlp, old.norms)
+        return replace(old, attention=attention, mlp=mlp)
 
-    return _changed(model, note, block)
+    return changed(model, note, block)
 
 
-def _changed(model: Trained, note: str, block: Callable[[int], Block]) -> Trained:
+def changed(model: Trained, note: str, block: Callable[[int], Block]) -> Trained:
+    """The model with other blocks, and a note behind its name."""
     return type(model)(
         f"{model.name} ({note})",
         model.shape,

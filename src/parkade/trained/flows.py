@@ -44,6 +44,8 @@ def layer(model: Trained, number: int, attention: bool, mlp: bool) -> Transforme
     if not attention and not mlp:
         raise InputError("a layer needs attention=True, mlp=True, or both")
     d, block, post = model.d, model.block(number), model.shape.order == "post"
+    if block.before is not None:
+        raise InputError(f"{model.name} changes tokens before layer {number}, which no flow does")
     scale = 1.0 if post else math.sqrt(d)
     heads: list[Head] = []
     others: list[Part] = []

@@ -43,6 +43,7 @@ def embed(ends: Ends, ids: NDArray[np.int64]) -> Floats:
 @_QUIET
 def layer(block: Block, shape: Shape, x: Floats) -> tuple[Floats, Floats]:
     """The tokens after the attention of a layer, and after the layer."""
+    x = entering(block, x)
     first, second = block.norms
     if shape.order == "post":
         middle = first(_plus(x, _attend(block.attention, shape, x)))
@@ -52,6 +53,11 @@ def layer(block: Block, shape: Shape, x: Floats) -> tuple[Floats, Floats]:
         return middle, middle
     seen = x if shape.order == "parallel" else middle
     return middle, _plus(middle, _network(block.mlp, shape, second(seen)))
+
+
+def entering(block: Block, x: Floats) -> Floats:
+    """The tokens that a layer sees: those before it, changed if the model was."""
+    return x if block.before is None else x @ block.before.T
 
 
 def _plus(x: Floats, force: Floats | None) -> Floats:

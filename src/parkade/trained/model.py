@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from parkade.base import check, progress
 from parkade.base.errors import InputError
 from parkade.base.types import Array, Seed
 from parkade.model.transformer import Transformer
 from parkade.runs.path import Path
-from parkade.trained import changes, flows, forward
+from parkade.trained import changes, flows, reading
 from parkade.trained.block import Block, Ends, Floats, Shape
 from parkade.trained.reading import Reading
 from parkade.trained.tokens import Tokenizer
@@ -134,17 +134,7 @@ class Trained:
         """The text of ids."""
         if self.tokenizer is None:
             raise InputError(f"{self.name} has no tokenizer, so ids have no text")
-        return self.tokenizer.decode(self._checked(ids).tolist())
-
-    def _checked(self, ids: Any) -> NDArray[np.int64]:
-        numbers = np.asarray(ids)
-        top = self.shape.vocabulary - 1
-        if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iu":
-            raise InputError(f"ids must be a list of whole numbers, got {check.brief(ids)}")
-        if numbers.min() < 0 or numbers.max() > top:
-            wrong = numbers[(numbers < 0) | (numbers > top)][0]
-            raise InputError(f"ids must lie in 0 … {top}, got {wrong}")
-        return numbers.astype(np.int64)
+        return self.tokenizer.decode(reading.checked_ids(self, ids).tolist())
 
     def read(
         self, text: str | ArrayLike, *, attention: bool = False, progress: bool = False
@@ -160,30 +150,9 @@ class Trained:
         progress : bool
             Whether to show a bar.
         """
-        ids = self._checked(self.encode(text) if isinstance(text, str) else text)
-        n, shape = len(ids), self.shape
-        if n > shape.longest:
-            raise InputError(
-                f"{self.name} reads at most {shape.longest} tokens, got {n}; shorten the text"
-            )
-        size = self.dtype.itemsize
-        states = (2.0 * shape.layers + 1) * n * shape.d
-        weights = float(shape.layers * shape.heads) * n * n if attention else 0.0
-        remedy = "use attention=False, or a shorter text" if attention else "use a shorter text"
-        check.fits_in_memory(size * (states + weights), f"{n} tokens in all layers", remedy)
-        hidden = np.empty((shape.layers + 1, n, shape.d), self.dtype)
-        middle = np.empty((shape.layers, n, shape.d), self.dtype)
-        hidden[0] = forward.embed(self.ends, ids)
-        maps = np.empty((shape.layers, shape.heads, n, n), self.dtype) if attention else None
-        with forward.cores(shape, n), _bar(f"reading with {self.name}", progress) as report:
-            for i in range(shape.layers):
-                middle[i], hidden[i + 1] = forward.layer(self.block(i), shape, hidden[i])
-                if maps is not None:
-                    maps[i] = self.attention_at(i, hidden[i])
-                report((i + 1) / shape.layers)
-        if not np.isfinite(hidden[-1]).all():
-            raise InputError(f"numbers overflow in {self.name}; load it with dtype='float64'")
-        return Reading(self, ids, hidden, middle, maps)
+        ids = reading.checked_ids(self, self.encode(text) if isinstance(text, str) else text)
+        with _bar(f"reading with {self.name}", progress) as report:
+            return reading.read(self, ids, attention, report)
 
     def read_many(
         self, texts: Iterable[str | ArrayLike], *, progress: bool = False
@@ -191,22 +160,15 @@ class Trained:
         """`read` for each of several texts."""
         listed = list(texts)
         with _bar(f"reading {len(listed)} texts with {self.name}", progress) as report:
-            readings = []
+            read = []
             for i, text in enumerate(listed):
-                readings.append(self.read(text))
+                read.append(self.read(text))
                 report((i + 1) / len(listed))
-        return readings
+        return read
 
     def attention_at(self, layer: int, states: Floats) -> Floats:
         """The weights of all heads of a layer, (heads, n, n), at the tokens before it."""
-        block = self.block(layer)
-        if block.attention is None:
-            raise InputError(f"{self.name} has no attention")
-        n = len(states)
-        size = float(self.dtype.itemsize) * self.head_count * n * n
-        check.fits_in_memory(size, f"the weights of {n} tokens", "use a shorter text")
-        seen = states if self.shape.order == "post" else block.norms[0](states)
-        return forward.attention_matrix(block.attention, self.shape, seen)
+        return reading.attention_at(self, layer, states)
 
     def heads(
         self, *, draws: int | None = None, seed: Seed = 0, progress: bool = False
@@ -219,24 +181,39 @@ class Trained:
 
         return heads.table(self, draws, seed, progress)
 
+    def meaning(self, layers: Sequence[int] | int | None = None, **options: Any) -> xarray.Dataset:
+        """What each head writes and reads, in words, with nulls.
+
+        See `parkade.trained.meaning.table.meaning`, which has the options.
+        """
+        from parkade.trained.meaning import table
+
+        return table.meaning(self, layers, **options)
+
+    def context(
+        self,
+        texts: Sequence[str | ArrayLike] | None = None,
+        lengths: Sequence[int] | None = None,
+        *,
+        progress: bool = False,
+    ) -> xarray.Dataset:
+        """How the attention of each head changes with the length of a text; measured.
+
+        See `parkade.trained.context.context`.
+        """
+        from parkade.trained import context
+
+        return context.context(self, texts, lengths, progress=progress)
+
     def layer(self, layer: int, *, attention: bool = True, mlp: bool = True) -> Transformer:
         """A layer as a parkade model of unit tokens; see `parkade.trained.flows`."""
         return flows.layer(self, self.number(layer), attention, mlp)
 
     def tied(self, layer: int | None = None, *, mlp: bool = False) -> Transformer:
         """A layer as a flow on the sphere that goes on for ever; see `parkade.trained.flows`."""
-        return flows.tied(self, self.number(self.repeated(layer)), mlp)
+        from parkade.trained import repeat
 
-    def repeated(self, layer: int | None) -> int:
-        """The layer to repeat: the one asked for, or the only one."""
-        if layer is None:
-            if self.shape.distinct == 1 or self.layers == 1:
-                return self.layers - 1
-            raise InputError(
-                f"{self.name} has {self.layers} different layers; say which one to repeat, layer=0 "
-                f"to {self.layers - 1}"
-            )
-        return layer
+        return flows.tied(self, repeat.which(self, layer), mlp)
 
     def directions(self, states: ArrayLike) -> Array:
         """The unit vectors that the model's norm makes of states, (..., d), before its gain."""
@@ -268,6 +245,28 @@ class Trained:
         `what` is "all", "mlp", or "values": the matrices V and O of attention.
         """
         return changes.redrawn(self, seed, what)
+
+    def with_axis(
+        self, layer: int, head: int, change: Literal["remove", "flip"] | float
+    ) -> Trained:
+        """The model with the component of tokens along what a head writes scaled, before its layer.
+
+        "remove" is the factor 0, "flip" −1. See `parkade.trained.meaning.edits`.
+        """
+        from parkade.trained.meaning import edits
+
+        return edits.with_axis(self, layer, head, change)
+
+    def with_spectrum(
+        self, layer: int, head: int, *, positive: float = 1.0, negative: float = 1.0
+    ) -> Trained:
+        """The model with the eigenvalues of V of a head multiplied, by the sign of their real part.
+
+        See `parkade.trained.meaning.edits`.
+        """
+        from parkade.trained.meaning import edits
+
+        return edits.with_spectrum(self, layer, head, positive, negative)
 
     def iterate(self, start: str | ArrayLike, layer: int | None = None, times: int = 400) -> Path:
         """A layer applied again and again, as trained.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from parkade.base import check
 from parkade.base.errors import InputError
+from parkade.base.progress import Report
 from parkade.base.types import Array
 from parkade.runs.path import Path
 from parkade.trained import forward
@@ -144,3 +145,55 @@ class Reading:
             )
         ticks = rates / np.median(self.radii[:-1], axis=1)
         return np.concatenate([[0.0], np.cumsum(ticks)])
+
+
+def checked_ids(model: Trained, ids: ArrayLike) -> NDArray[np.int64]:
+    """The ids of tokens, which must be in the vocabulary of the model."""
+    numbers = np.asarray(ids)
+    top = model.shape.vocabulary - 1
+    if numbers.ndim != 1 or not numbers.size or numbers.dtype.kind not in "iu":
+        raise InputError(f"ids must be a list of whole numbers, got {check.brief(ids)}")
+    if numbers.min() < 0 or numbers.max() > top:
+        wrong = numbers[(numbers < 0) | (numbers > top)][0]
+        raise InputError(f"ids must lie in 0 … {top}, got {wrong}")
+    return numbers.astype(np.int64)
+
+
+def read(model: Trained, ids: NDArray[np.int64], attention: bool, report: Report) -> Reading:
+    """Pass tokens through a model and store them after every layer; see `Trained.read`."""
+    n, shape = len(ids), model.shape
+    if n > shape.longest:
+        raise InputError(
+            f"{model.name} reads at most {shape.longest} tokens, got {n}; shorten the text"
+        )
+    size = model.dtype.itemsize
+    states = (2.0 * shape.layers + 1) * n * shape.d
+    weights = float(shape.layers * shape.heads) * n * n if attention else 0.0
+    remedy = "use attention=False, or a shorter text" if attention else "use a shorter text"
+    check.fits_in_memory(size * (states + weights), f"{n} tokens in all layers", remedy)
+    hidden = np.empty((shape.layers + 1, n, shape.d), model.dtype)
+    middle = np.empty((shape.layers, n, shape.d), model.dtype)
+    hidden[0] = forward.embed(model.ends, ids)
+    maps = np.empty((shape.layers, shape.heads, n, n), model.dtype) if attention else None
+    with forward.cores(shape, n):
+        for i in range(shape.layers):
+            middle[i], hidden[i + 1] = forward.layer(model.block(i), shape, hidden[i])
+            if maps is not None:
+                maps[i] = attention_at(model, i, hidden[i])
+            report((i + 1) / shape.layers)
+    if not np.isfinite(hidden[-1]).all():
+        raise InputError(f"numbers overflow in {model.name}; load it with dtype='float64'")
+    return Reading(model, ids, hidden, middle, maps)
+
+
+def attention_at(model: Trained, layer: int, states: Floats) -> Floats:
+    """The weights of all heads of a layer at the tokens before it; see `Trained.attention_at`."""
+    block = model.block(layer)
+    if block.attention is None:
+        raise InputError(f"{model.name} has no attention")
+    n = len(states)
+    size = float(model.dtype.itemsize) * model.head_count * n * n
+    check.fits_in_memory(size, f"the weights of {n} tokens", "use a shorter text")
+    x = forward.entering(block, states)
+    seen = x if model.shape.order == "post" else block.norms[0](x)
+    return forward.attention_matrix(block.attention, model.shape, seen)

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 
 def texts(kind: str = "prose") -> tuple[str, ...]:
-    """Twelve short texts in plain English ("prose"), or sixteen reactions as SMILES ("reactions").
+    """Short texts: twelve in plain English ("prose"), twelve of all kinds ("mixed"), or reactions.
 
     Examples
     --------
@@ -15,7 +15,8 @@ def texts(kind: str = "prose") -> tuple[str, ...]:
     (12, 'CC(=O)O.OCc1ccccc1>>CC(=O)OCc1ccccc1')
     """
     source = files("parkade.trained").joinpath("data", f"{kind}.txt")
-    return tuple(source.read_text(encoding="utf-8").strip().split("\n\n"))
+    whole = source.read_text(encoding="utf-8").strip()
+    return tuple(whole.split("\n----\n" if "\n----\n" in whole else "\n\n"))
 
 
 def kind_for(pieces: int) -> str:

@@ -42,7 +42,19 @@ from parkade.experiments.claims.ours import (
     lifetime,
     noise_threshold,
 )
-from parkade.experiments.claims.trained import ends, leaders, mlp, orbits, spectra
+from parkade.experiments.claims.trained import (
+    copying,
+    ends,
+    erases,
+    flips,
+    kurtosis,
+    leaders,
+    mlp,
+    orbits,
+    power,
+    spectra,
+    wheel,
+)
 from parkade.experiments.experiment import by_name
 
 CLAIMS: dict[str, Claim] = by_name(
@@ -82,6 +94,13 @@ CLAIMS: dict[str, Claim] = by_name(
         leaders.CLAIM,
         mlp.CLAIM,
         orbits.CLAIM,
+        kurtosis.CLAIM,
+        flips.CLAIM,
+        flips.ELSEWHERE,
+        wheel.CLAIM,
+        copying.CLAIM,
+        power.CLAIM,
+        erases.CLAIM,
         forecast.CLAIM,
         lifetime.CLAIM,
         drift.CLAIM,

@@ -20,10 +20,11 @@ def albert():
     return pk.trained.load("ALBERT-rxn", download=True, dtype="float64")
 
 
-def test_there_are_six():
+def test_there_are_thirteen():
     assert [claim.name for claim in OURS] == [
         "spectra-negative", "spectra-real", "ends-of-trained-heads", "leaders", "mlp-holds-off",
-        "iterated-clusters",
+        "iterated-clusters", "meaning-kurtosis", "meaning-causal", "meaning-causal-smol",
+        "indentation-wheel", "copying", "power-method", "flow-erases",
     ]  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Commands that list the heads of a trained model."""

@@ -1,0 +1,1 @@
+"""What heads write and read, as tables, pages and pictures."""
