@@ -1,0 +1,237 @@
+"""Theorems 1 and 2 of docs/theorem.md at finite β: how soon the limit is reached.
+
+For a fixed start and β → ∞ token s joins the partner p(s) of the growing cars, at a time T with
+
+    ln T/β → 1 − cos d_s,   ln T = β(1 − cos d_s) − ln(m_s β sin²d_s) + 2 cos d_s/(β sin²d_s) + …
+
+where m_s is the number of tokens before s whose leader is p(s) when s arrives. Both are proved,
+with no useful bound of how large β must be. So what is tested is that the limit describes runs with
+β = 20 … 320: bars for the share of right partners and for what the next order leaves of ln T,
+which must go like 1/β. They were set by the theorem and by other starts. The prediction
+has no parameter that could be fitted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parkade import theory
+from parkade.analysis.merging import merge_tree
+from parkade.base.types import Array
+from parkade.experiments.claim import Claim, Evidence, Judgement
+from parkade.experiments.claims.common import lives
+from parkade.experiments.claims.common.lives import SINCE
+from parkade.experiments.experiment import OURS, Figure, Setup
+from parkade.experiments.statistics import LEVEL, median_interval, worst
+from parkade.model import sphere
+from parkade.model.attention import Attention
+from parkade.solve.simulate import simulate_many
+
+N = 12
+BETAS = (20.0, 40.0, 80.0, 160.0, 320.0)
+DIMENSIONS = (2, 3)
+TOL = 1e-8
+
+SHARES = (0.85, 0.9, 0.95, 0.95, 0.95)
+"""The required share of right partners for each β."""
+
+REST = 8.0
+"""The median of what the next order leaves of ln T is to be below this, over β."""
+
+_TESTS = 2 * len(BETAS) * len(DIMENSIONS)
+
+
+class Cars(NamedTuple):
+    """What the theorem says of each token: its length d, its partner p, and the mass m there."""
+
+    length: Array
+    partner: NDArray[np.int64]
+    mass: NDArray[np.int64]
+
+
+def cars(start: Array) -> Cars:
+    """The growing cars of a start, with partners and masses; −1 and 0 for the first token."""
+    length = theory.growing_cars(start)
+    partner, mass = np.full(len(start), -1), np.zeros(len(start), dtype=np.int64)
+    for s in range(1, len(start)):
+        angle = sphere.distance(start[:s], start[s])
+        partner[s] = np.where(length[:s] > angle, angle, np.inf).argmin()
+        leaders = [_leader(j, length[s], length, partner) for j in range(s)]
+        mass[s] = leaders.count(int(partner[s]))
+    return Cars(length, partner, mass)
+
+
+def _leader(token: int, delta: float, length: Array, partner: NDArray[np.int64]) -> int:
+    """The first token of a chain of partners whose car is longer than δ."""
+    while not length[token] > delta:
+        token = int(partner[token])
+    return token
+
+
+def log_time(beta: float, length: Array, mass: Array) -> Array:
+    """The logarithm of the time of a merge, up to the next order."""
+    result: Array = beta * (1 - np.cos(length)) - np.log(mass * beta * np.sin(length) ** 2)
+    return result
+
+
+@dataclass(frozen=True)
+class Merges:
+    """The late merges of some starts with one β in one dimension, and what the theorem says."""
+
+    d: int
+    beta: float
+    right: NDArray[np.bool_]
+    log_time: Array
+    length: Array
+    mass: Array
+
+    @property
+    def label(self) -> str:
+        """As it is written in figures."""
+        return f"{'circle' if self.d == 2 else 'S²'}, β = {self.beta:g}"
+
+    @property
+    def leading(self) -> Array:
+        """What 1 − cos d leaves of ln T/β, for right partners."""
+        result: Array = (self.log_time / self.beta - (1 - np.cos(self.length)))[self.right]
+        return result
+
+    @property
+    def rest(self) -> Array:
+        """What the next order leaves of ln T, for right partners."""
+        law = log_time(self.beta, self.length, self.mass)
+        result: Array = (self.log_time - law)[self.right]
+        return result
+
+    @property
+    def exact(self) -> Array:
+        """What the whole integral of Theorem 2 leaves of ln T, for right partners."""
+        law = lives.log_times(self.length, self.mass, self.beta)
+        result: Array = (self.log_time - law)[self.right]
+        return result
+
+
+def measure(setup: Setup) -> Evidence:
+    """Simulate starts for each β, and compare every late merge with the theorem."""
+    count = setup.choose(6, 15)
+    starts = {
+        d: [sphere.uniform(N, d, setup.generator(2, d, s)) for s in range(count)]
+        for d in DIMENSIONS
+    }
+    cases = [(d, beta) for d in DIMENSIONS for beta in BETAS]
+    merges = [follow(d, beta, starts[d]) for d, beta in setup.each(cases)]
+    last = [one for one in merges if one.beta == BETAS[-1]]
+    right, total = (sum(int(f(one.right)) for one in last) for f in (np.sum, np.size))
+    rest = max(float(np.median(np.abs(one.rest))) for one in last if one.right.any())
+    return Evidence(
+        verdict=worst(judge(one) for one in merges),
+        measured=f"{right}/{total} right at β = {BETAS[-1]:g}; rest {rest:.3f}",
+        false_alarm=LEVEL,  # if merges are independent
+        numbers={"since": SINCE, "starts": count, "series": [_row(one) for one in merges]},
+        data={"merges": merges},
+    )
+
+
+def follow(d: int, beta: float, starts: Sequence[Array]) -> Merges:
+    """Simulate some starts until all has merged, or nearly so."""
+    end = math.exp(min(2.02 * beta, 688.0))
+    runs = simulate_many(Attention(d=d, beta=beta), starts, end, times="steps", tol=TOL)
+    rows = []
+    for run, start in zip(runs, starts, strict=True):
+        law = cars(start)
+        rows += [
+            (law.partner[e.absorbed] == e.into, math.log(e.time), law.length[e.absorbed],
+             law.mass[e.absorbed])
+            for e in merge_tree(run).events
+            if e.time > SINCE
+        ]  # fmt: skip
+    right, times, length, mass = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    return Merges(d, beta, right.astype(bool), times, length, mass)
+
+
+def judge(merges: Merges) -> Judgement:
+    """The verdict on one series: the share of right partners, and the median of the rest.
+
+    It contradicts if so few right partners are improbable where each is right with the
+    probability of the bar, or if all of an interval for the median is beyond its bar.
+    """
+    from scipy.stats import binom
+
+    level = LEVEL / _TESTS
+    right, share = merges.right, SHARES[BETAS.index(merges.beta)]
+    bar, rest = REST / merges.beta, np.abs(merges.rest)
+    if binom.cdf(right.sum(), right.size, share) <= level:
+        return "contradicts"
+    if not rest.size:
+        return "undecided"
+    if median_interval(rest, 2 * level)[0] > bar:  # one-sided
+        return "contradicts"
+    return "agrees" if right.mean() >= share and np.median(rest) <= bar else "undecided"
+
+
+def _row(merges: Merges) -> dict[str, Any]:
+    rest, exact = np.abs(merges.rest), np.abs(merges.exact)
+    wrong = merges.log_time[~merges.right]
+    return {
+        "series": merges.label,
+        "merges": merges.right.size,
+        "right": int(merges.right.sum()),
+        "latest_wrong": float(np.exp(wrong.max())) if wrong.size else None,
+        "leading": {
+            "mean": float(merges.leading.mean()),
+            "over ln β/β": float(merges.leading.mean() * merges.beta / math.log(merges.beta)),
+        },
+        "rest": {"median": float(np.median(rest)), "largest": float(rest.max())},
+        "rest times β": float(np.median(rest) * merges.beta),
+        "exact": {"median": float(np.median(exact)), "largest": float(exact.max())},
+    }
+
+
+def draw(evidence: Evidence, figure: Figure) -> None:
+    """Draw shares of right partners, and what the limit and the next order leave, against β."""
+    from parkade.plots import style
+
+    share, left, after = figure.subplots(1, 3)
+    betas = np.array(BETAS)
+    for d, color, marker in ((2, style.BLUE, "o"), (3, style.VERMILLION, "^")):
+        some = [one for one in evidence.data["merges"] if one.d == d]
+        name = "circle" if d == 2 else "S²"
+        line: dict[str, Any] = {"color": color, "marker": marker, "markersize": 3, "linewidth": 1}
+        share.plot(betas, [one.right.mean() for one in some], label=name, **line)
+        left.plot(betas, [-one.leading.mean() for one in some], label=name, **line)
+        after.plot(betas, [np.median(np.abs(one.rest)) for one in some], label=name, **line)
+        after.plot(
+            betas, [np.median(np.abs(one.exact)) for one in some], linestyle="dotted",
+            **{**line, "label": f"{name}, whole integral"},
+        )  # fmt: skip
+    bar: dict[str, Any] = {"color": style.GREY, "linewidth": 0.8, "zorder": 0}
+    share.plot(betas, SHARES, linestyle="dashed", label="bar", **bar)
+    left.plot(betas, np.log(betas) / betas, label="ln β / β", **bar)
+    after.plot(betas, REST / betas, linestyle="dashed", label=f"bar: {REST:g}/β", **bar)
+    for ax in (share, left, after):
+        ax.set(xscale="log", xlabel="β")
+        ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
+        ax.minorticks_off()
+        ax.legend()
+    for ax in (left, after):
+        ax.set_yscale("log")
+    share.set(ylabel="share of right partners", ylim=(0.8, 1.01))
+    left.set(ylabel="mean of 1 − cos d − ln T/β")
+    after.set(ylabel="median error of ln T, next order")
+
+
+CLAIM = Claim(
+    name="theorem-limit",
+    title="As β grows, partners and merge times become those of growing cars",
+    paper=OURS,
+    status="theorem",
+    prediction="partners ≥ 95% from β = 80 on; next order up to 4/β",
+    measure=measure,
+    draw=draw,
+)
