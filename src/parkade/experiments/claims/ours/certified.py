@@ -241,7 +241,9 @@ def _of_capture(n: int, beta: float, rows: Sequence[Row]) -> Row:
     says = theorem_52(n, beta)
     some = [row for row in _of_cell(n, beta, rows) if len(row["leaders"]) > 1]
     tokens = [Start(n, beta, row["index"], row["seed"]).tokens() for row in some]
-    far = [apart(x, row["leaders"], says["separation"]) for x, row in zip(tokens, some, strict=True)]
+    far = [
+        apart(x, row["leaders"], says["separation"]) for x, row in zip(tokens, some, strict=True)
+    ]
     return {"n": n, "beta": beta, **says, "starts": len(some), "far_enough": sum(far)}
 
 
