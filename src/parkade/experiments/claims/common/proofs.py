@@ -8,8 +8,9 @@ it proved again.
 from __future__ import annotations
 
 import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,8 @@ starts, with n = 20, 50 and 100, were at most 8."""
 _STREAM = 35  # of random numbers; no other experiment uses it
 
 
-class Start(NamedTuple):
+@dataclass(frozen=True)
+class Start:
     """A random start: n tokens on the circle, β, its number, and the seed of the experiment."""
 
     n: int
@@ -99,12 +101,12 @@ def measured(start: Start, data: dict[str, Any]) -> dict[str, Any]:
     try:
         proved, pieces = confirm(data)
     except RefusedError as error:
-        return {**start._asdict(), "refused": str(error)}
+        return {**asdict(start), "refused": str(error)}
     seconds = time.thread_time() - begun
     certificate = Certificate.of(data | proved)
     outside, run = against_run(certificate, x0)
     return {
-        **start._asdict(),
+        **asdict(start),
         "refused": "",
         "until": certificate.until,
         "why": certificate.why,

@@ -144,8 +144,12 @@ def summary(rows: Sequence[Row]) -> Row:
     }
 
 
+def _start(row: Row) -> Start:
+    return Start(row["n"], row["beta"], row["index"], row["seed"])
+
+
 def _name(row: Row) -> str:
-    return Start(row["n"], row["beta"], row["index"], row["seed"]).name
+    return _start(row).name
 
 
 def _cells(rows: Sequence[Row]) -> list[tuple[int, float]]:
@@ -217,27 +221,23 @@ def _promised(eps: str, rows: Sequence[Row]) -> list[list[float]]:
 
 
 def _of_promises(eps: str, rows: Sequence[Row]) -> Row:
-    """Of strong centres with a promise that lasts: the logarithms of both times."""
+    """Of strong centres with a promise that lasts: how both times compare, and who they are."""
     some = _promised(eps, rows)
-    ratios = np.array([proved / promised for _, _, promised, proved in some])
+    promised, proved = np.array(some).reshape(-1, 4)[:, 2:].T
+    with_promise = [(_name(row), one[0]) for row in rows for one in _promised(eps, [row])]
     leaders = {(_name(row), k) for row in rows for k in row["leaders"] if k > 0}
-    strong = {
-        (_name(row), int(one[0]))
-        for row in rows
-        for one in row["promises"][eps]
-        if one[2] > math.log(LASTING)
-    }
     return {
         "centers": len(some),
-        "longer_proved": int(np.sum(ratios > 1)),
-        "ratio_of_logarithms": _quantiles(ratios),
+        "longer_proved": int(np.sum(proved > promised)),
+        "ratio_of_logarithms": _quantiles(np.maximum(proved, 0) / promised),
+        "difference_of_logarithms": _quantiles(np.maximum(proved, 0) - promised),
         "leaders_of_the_first_plateau": len(leaders),
-        "of_them_promised": len(leaders & strong),
+        "of_them_promised": len(leaders & set(with_promise)),
     }
 
 
 def _of_capture(n: int, beta: float, rows: Sequence[Row]) -> Row:
-    """Theorem 5.2 for this n and β, and whether the leaders of the first plateau are so far apart."""
+    """Theorem 5.2 for this n and β, and whether leaders of first plateaus are so far apart."""
     says = theorem_52(n, beta)
     some = [row for row in _of_cell(n, beta, rows) if len(row["leaders"]) > 1]
     tokens = [Start(n, beta, row["index"], row["seed"]).tokens() for row in some]

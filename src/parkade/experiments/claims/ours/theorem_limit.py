@@ -42,8 +42,8 @@ SHARE = 0.95
 """The required share of right partners, for all β together."""
 
 REST = 8.0
-"""The median of what the next order leaves of ln T is to be below this, over β. The theorem has
-2|cos d|/sin²d, which is larger for short cars; with a larger β, shorter ones merge after t = 100."""
+"""The median of what the next order leaves of ln T is to be below this, over β. By the theorem
+it is about 2|cos d|/sin²d: more for short cars, which merge after t = 100 if β is large."""
 
 _LEVEL = LEVEL / (1 + len(BETAS) * len(DIMENSIONS))
 
