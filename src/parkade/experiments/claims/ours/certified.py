@@ -32,7 +32,7 @@ from parkade.sweeps.workers import pool_of
 
 BETAS = (16.0, 32.0, 64.0, 128.0)
 
-FEW = {20: 1}
+FEW = {12: 1}
 MANY = {20: 18, 50: 5, 100: 1, 200: 1}
 """Numbers of starts for each n and each β: few of many tokens, which take minutes each."""
 
@@ -45,9 +45,12 @@ LATE = 100.0
 """Merges after this time are compared with the law of pairs and the forecast."""
 
 LASTING = 10.0
-"""Promises of Lemma 5.1 that last longer than this are compared: clusters have formed by then."""
+"""Promises of Lemma 5.1 that last longer than this are compared: clusters form until then."""
 
 Row = dict[str, Any]
+
+Promises = list[list[float]]
+"""Tokens, radii, and the logarithms of the times promised by Lemma 5.1 and proved."""
 
 
 def measure(setup: Setup) -> Evidence:
@@ -216,23 +219,25 @@ def error(time: float, low: float, high: float) -> float:
     return abs(math.log(max(time, 1e-300) / (low if time < low else high)))
 
 
-def _promised(eps: str, rows: Sequence[Row]) -> list[list[float]]:
-    return [one for row in rows for one in row["promises"][eps] if one[2] > math.log(LASTING)]
+def _promised(eps: str, rows: Sequence[Row], most: float = math.log(proofs.END)) -> Promises:
+    """Promises that last, by default not beyond the end."""
+    least = math.log(LASTING)
+    return [one for row in rows for one in row["promises"][eps] if least < one[2] < most]
 
 
 def _of_promises(eps: str, rows: Sequence[Row]) -> Row:
     """Of strong centres with a promise that lasts: how both times compare, and who they are."""
     some = _promised(eps, rows)
     promised, proved = np.array(some).reshape(-1, 4)[:, 2:].T
-    with_promise = [(_name(row), one[0]) for row in rows for one in _promised(eps, [row])]
     leaders = {(_name(row), k) for row in rows for k in row["leaders"] if k > 0}
+    strong = {(_name(row), k) for row in rows for k, *_ in _promised(eps, [row], math.inf)}
     return {
         "centers": len(some),
         "longer_proved": int(np.sum(proved > promised)),
         "ratio_of_logarithms": _quantiles(np.maximum(proved, 0) / promised),
         "difference_of_logarithms": _quantiles(np.maximum(proved, 0) - promised),
         "leaders_of_the_first_plateau": len(leaders),
-        "of_them_promised": len(leaders & set(with_promise)),
+        "of_them_promised": len(leaders & strong),
     }
 
 
@@ -254,9 +259,8 @@ def lemma_rows(rows: Sequence[Row]) -> list[list[str]]:
         [_name(row), f"{k}", eps, f"{radius:.4g}", f"{promised:.4f}", f"{proved:.4f}"]
         for row in rows
         if not row["refused"]
-        for eps, some in row["promises"].items()
-        for k, radius, promised, proved in some
-        if promised > math.log(LASTING)
+        for eps in row["promises"]
+        for k, radius, promised, proved in _promised(eps, [row])
     ]
 
 

@@ -206,26 +206,27 @@ def draw(evidence: Evidence, figure: Figure) -> None:
         name = "circle" if d == 2 else "S²"
         line: dict[str, Any] = {"color": color, "marker": marker, "markersize": 3, "linewidth": 1}
         share.plot(betas, [one.right.mean() for one in some], label=name, **line)
-        left.plot(betas, [-one.leading.mean() for one in some], label=name, **line)
-        after.plot(betas, [_median(one.rest) for one in some], label=name, **line)
-        after.plot(
-            betas, [_median(one.exact) for one in some], linestyle="dotted",
-            **{**line, "label": f"{name}, whole integral"},
-        )  # fmt: skip
+        left.plot(betas, [-one.leading.mean() for one in some], **line)
+        after.plot(betas, [_median(one.rest) for one in some], **line)
+        after.plot(betas, [_median(one.exact) for one in some], linestyle="dotted", **line)
     bar: dict[str, Any] = {"color": style.GREY, "linewidth": 0.8, "zorder": 0}
     share.axhline(SHARE, linestyle="dashed", label="bar", **bar)
     left.plot(betas, np.log(betas) / betas, label="ln β / β", **bar)
     after.plot(betas, REST / betas, linestyle="dashed", label=f"bar: {REST:g}/β", **bar)
+    after.plot([], [], color=style.BLACK, linewidth=1, label="next order")
+    after.plot([], [], color=style.BLACK, linewidth=1, linestyle="dotted", label="integral (8)")
     for ax in (share, left, after):
         ax.set(xscale="log", xlabel="β")
         ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
-        ax.minorticks_off()
-        ax.legend()
-    for ax in (left, after):
+    for ax, ticks in ((left, (0.02, 0.05, 0.1, 0.2)), (after, 10.0 ** np.arange(-9, 1, 2))):
         ax.set_yscale("log")
+        ax.set_yticks(ticks, [style.number(tick) for tick in ticks])
+    for ax in (share, left, after):
+        ax.minorticks_off()
+        ax.legend(loc="lower left")
     share.set(ylabel="share of right partners", ylim=(0.8, 1.01))
     left.set(ylabel="mean of 1 − cos d − ln T/β")
-    after.set(ylabel="median error of ln T, next order")
+    after.set(ylabel="median error of ln T", ylim=(1e-10, 1))
 
 
 CLAIM = Claim(
