@@ -158,6 +158,20 @@ def test_tokens_stay_as_long_as_proved(folder):
     assert all(best[k] >= promised for k, _, promised, _ in usual)
 
 
+def test_theorem_52_has_a_smallest_separation():
+    says = promises.theorem_52(60, 64.0)
+    c, separation = says["c"], says["separation"]
+    holds = [
+        pk.theory.capture_window(N=60, c=c * factor, eps=promises.USUAL, beta=64.0).holds
+        for factor in (1.0, 0.999)
+    ]
+    assert holds == [True, False]
+    assert (separation, says["radius"]) == (c / 8, 0.0125)
+    x = pk.sphere.from_angles([0.0, 3.0, separation * 0.99, -separation * 1.01])
+    assert promises.apart(x, [0, 1, 3], separation)
+    assert not promises.apart(x, [0, 2, 3], separation)
+
+
 def test_runs_are_compared_at_both_bounds():
     x0 = START.tokens()
     certificate = pk.certify(x0, START.beta)
