@@ -6,7 +6,7 @@ import pytest
 from support.experiments import measured
 
 import parkade as pk
-from parkade.experiments.claims.common import promises, proofs
+from parkade.experiments.claims.common import promises, proof_numbers, proofs
 from parkade.experiments.claims.ours import certified
 from parkade.experiments.experiment import Setup
 
@@ -20,10 +20,12 @@ def test_lives_are_proved(evidence, presentable):
     assert numbers["merges"]["proved"] >= 8
     assert numbers["merges"]["partners_as_simulated"] == numbers["merges"]["proved"]
     for some in numbers["lemma_5.1"].values():
-        assert some["centers"] == some["longer_proved"] > 0
+        assert some["all"]["centers"] == some["all"]["longer_proved"] > 0
+        every = [one["centers"] for name, one in some.items() if name != "all"]
+        assert sum(every) == some["all"]["centers"]
     assert len(presentable(certified.CLAIM, evidence).axes) == 2
     assert len(evidence.tables[0].rows) == 1 + sum(
-        some["centers"] for some in numbers["lemma_5.1"].values()
+        some["all"]["centers"] for some in numbers["lemma_5.1"].values()
     )
 
 
@@ -65,15 +67,15 @@ def test_bars(evidence):
     assert judged(70, 100) == "contradicts"
     assert certified.judge([row] * 99 + [row | {"outside": ["token 1 leads"]}]) == "contradicts"
     assert certified.judge([row] * 99 + [row | {"refused": "no proof"}]) == "contradicts"
-    with_one = certified.summary([row, early])
+    with_one = proof_numbers.summary([row, early])
     assert with_one["to_the_end"] == 1
     assert with_one["not_to_the_end"][0]["why"] == "token 3 may turn around"
 
 
 def test_errors_are_bounded_from_below():
-    assert certified.error(2.0, 1.0, 3.0) == 0
-    assert certified.error(6.0, 1.0, 3.0) == pytest.approx(math.log(2))
-    assert certified.error(0.5, 1.0, 3.0) == pytest.approx(math.log(2))
+    assert proof_numbers.error(2.0, 1.0, 3.0) == 0
+    assert proof_numbers.error(6.0, 1.0, 3.0) == pytest.approx(math.log(2))
+    assert proof_numbers.error(0.5, 1.0, 3.0) == pytest.approx(math.log(2))
 
 
 # --- one start ------------------------------------------------------------------------------
@@ -170,6 +172,7 @@ def test_theorem_52_has_a_smallest_separation():
     x = pk.sphere.from_angles([0.0, 3.0, separation * 0.99, -separation * 1.01])
     assert promises.apart(x, [0, 1, 3], separation)
     assert not promises.apart(x, [0, 2, 3], separation)
+    assert promises.theorem_52(60, 1.0)["separation"] is None  # for no c
 
 
 def test_runs_are_compared_at_both_bounds():

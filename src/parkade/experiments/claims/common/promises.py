@@ -73,9 +73,9 @@ def _log(time: float) -> float:
 
 
 def theorem_52(n: int, beta: float) -> dict[str, Any]:
-    """The smallest separation with which Theorem 5.2 applies, with the usual ε, as an angle."""
+    """The smallest angle between centres for which Theorem 5.2 holds with the usual ε, or None."""
     c = theory.capture_window(N=n, eps=USUAL, beta=beta).c
-    separation = math.inf if c is None else c / math.sqrt(beta)
+    separation = None if c is None else c / math.sqrt(beta)
     return {"c": c, "separation": separation, "radius": USUAL / math.sqrt(beta)}
 
 
