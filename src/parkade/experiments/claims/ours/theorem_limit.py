@@ -214,7 +214,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
     left.plot(betas, np.log(betas) / betas, label="ln β / β", **bar)
     after.plot(betas, REST / betas, linestyle="dashed", label=f"bar: {REST:g}/β", **bar)
     after.plot([], [], color=style.BLACK, linewidth=1, label="next order")
-    after.plot([], [], color=style.BLACK, linewidth=1, linestyle="dotted", label="integral (8)")
+    after.plot([], [], color=style.BLACK, linewidth=1, linestyle="dotted", label="T(d, m)")
     for ax in (share, left, after):
         ax.set(xscale="log", xlabel="β")
         ax.set_xticks(betas, [f"{beta:g}" for beta in betas])
