@@ -130,7 +130,7 @@ def draw(evidence: Evidence, figure: Figure) -> None:
         stays = np.array(promised("usual", some)).reshape(-1, 4).T
         right.scatter(stays[2], stays[3], **dots)
     left.set(xscale="log", yscale="log", xlabel="time of the merge")
-    left.set(ylabel="ln(latest/earliest), proved")
+    left.set(ylabel="ln(latest/earliest), proved", ylim=(1e-12, 2))
     left.legend(loc="lower left")
     end = math.log(proofs.END)
     right.plot([0, end], [0, end], color=style.GREY, linewidth=0.8, zorder=0)
