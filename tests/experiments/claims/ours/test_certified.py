@@ -121,12 +121,17 @@ def test_a_certificate_is_checked_again_but_not_proved(folder, copied, monkeypat
     }
 
 
-def test_another_certificate_is_checked_anew(copied):
+def test_a_certificate_that_is_refused_is_proved_again(copied):
     """What was measured counts only for the certificate that it was measured of."""
     text = copied[0].read_text()
     copied[0].write_text(text.replace('"absorbed": 1', '"absorbed": 2'))
     assert copied[0].read_text() != text
-    assert "not what is proved" in proofs.examine(START, copied[0].parent)["refused"]
+    refused = proofs.measured(START, proofs.read(copied[0]))
+    assert "not what is proved" in refused["refused"]
+    row = proofs.examine(START, copied[0].parent)
+    assert row["refused"] == ""
+    assert [one["absorbed"] for one in row["merges"]].count(1) == 1
+    assert '"absorbed": 1' in copied[0].read_text()
 
 
 def test_files_that_are_wrong_get_a_sentence(copied):

@@ -1,8 +1,8 @@
 """Certificates of random starts, checked, and compared with runs, forecasts and Lemma 5.1.
 
 Each start has two files: its certificate, and what was measured of it after the check. A start
-with both is done, so a campaign that was interrupted goes on. Delete the files of a start to have
-it proved again.
+with both is done, so a campaign that was interrupted goes on. If the certificate or the check has
+changed since, it is checked again; and proved again if the check refuses it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from parkade.experiments.claims.common.promises import promises
 from parkade.experiments.output import write
 from parkade.model import sphere
 from parkade.model.attention import Attention
+from parkade.proof import check
 from parkade.proof.certificate import Certificate, read
 from parkade.proof.certify import certify
 from parkade.runs.trajectory import Trajectory
@@ -66,17 +67,27 @@ def examine(start: Start, folder: Path | None) -> dict[str, Any]:
     if folder is None:
         return measured(start, _certificate(start).data)
     proof, result = (folder / f"{start.name}{end}.json" for end in ("", "-measured"))
-    if not proof.exists():
+    stored = proof.exists()
+    if not stored:
         _certificate(start).save(proof)
-    mark = checksum(proof.read_bytes())
     if result.exists():
         with reading(result, "a measured certificate", "; delete it to measure again"):
             row = from_json(result.read_bytes())
-        if row["certificate"] == mark:
+        if row["of"] == _mark(proof):
             return row
-    row = measured(start, read(proof)) | {"certificate": mark}
+    row = measured(start, read(proof))
+    if stored and row["refused"]:
+        _certificate(start).save(proof)
+        row = measured(start, read(proof))
+    row["of"] = _mark(proof)
     write(result, to_json(row))
     return row
+
+
+def _mark(proof: Path) -> str:
+    """A checksum of a certificate and of the code of the check."""
+    code = sorted(Path(check.__file__).parent.glob("*.py"))
+    return checksum(b"".join(path.read_bytes() for path in (proof, *code)))
 
 
 def _certificate(start: Start) -> Certificate:
