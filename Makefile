@@ -41,7 +41,7 @@ $(VENV)/test: pyproject.toml | $(VENV)/parkade
 reproduce: $(VENV)/parkade ## run the paper's simulations and draw its figures into results/
 	$(BIN)/parkade reproduce all --output results
 
-findings: $(VENV)/parkade ## our own findings in full: 1000 lives for each β, about 15 minutes; resumable
+findings: $(VENV)/parkade ## our own findings in full: 1000 lives for each β, and 100 proved ones, up to an hour; resumable
 	$(BIN)/parkade reproduce findings --runs 1000 --output results
 
 $(VENV)/models: $(VENV)/parkade

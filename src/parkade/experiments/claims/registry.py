@@ -35,12 +35,14 @@ from parkade.experiments.claims.field import (
 )
 from parkade.experiments.claims.ours import (
     causal_ends,
+    certified,
     coarsening,
     drift,
     forecast,
     last_merge,
     lifetime,
     noise_threshold,
+    theorem_limit,
 )
 from parkade.experiments.claims.trained import (
     copying,
@@ -101,6 +103,8 @@ CLAIMS: dict[str, Claim] = by_name(
         copying.CLAIM,
         power.CLAIM,
         erases.CLAIM,
+        theorem_limit.CLAIM,
+        certified.CLAIM,
         forecast.CLAIM,
         lifetime.CLAIM,
         drift.CLAIM,

@@ -23,13 +23,21 @@ def check(
     data: dict[str, Any], report: Callable[[float], None] = lambda fraction: None
 ) -> dict[str, Any]:
     """What is proved; raises `RefusedError` if a certificate claims anything else."""
+    return confirm(data, report)[0]
+
+
+def confirm(
+    data: dict[str, Any], report: Callable[[float], None] = lambda fraction: None
+) -> tuple[dict[str, Any], list[Piece]]:
+    """What is proved as `check` has it, and the pieces of time that it was concluded from."""
     try:
-        proved = conclude(prove(data, report), float.fromhex(data["forming"]))
+        pieces = prove(data, report)
+        proved = conclude(pieces, float.fromhex(data["forming"]))
     except (KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
         raise RefusedError(f"it cannot be read: {type(error).__name__}: {error}") from None
     for name, result in proved.items():
         require(_same(data.get(name), result), f"{name} are not what is proved")
-    return proved
+    return proved, pieces
 
 
 def prove(data: dict[str, Any], report: Callable[[float], None]) -> list[Piece]:
