@@ -81,6 +81,7 @@ def test_followers_are_awake_in_the_middle_of_early_merges(seed):
 def test_without_audits_followers_sleep_through_merges(monkeypatch, seed):
     """Else the tests above would not show whether there are any."""
     monkeypatch.setattr(looks, "must_audit", lambda state, moment, t, tol: False)
+    monkeypatch.setattr("parkade.solve.compiled.resting.compiled_look", looks.look)
     gap, rested = in_meetings(seed)
     assert rested.stats.woken == 0
     assert gap > 1e-3

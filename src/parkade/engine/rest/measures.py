@@ -1,7 +1,6 @@
 """How far tokens are from their leaders: chosen by the model when code is compiled.
 
-As Python runs these functions, a model has `measure` as a method, and states have ln r if they
-have more columns than the tokens.
+States have ln r if they have more columns than the tokens.
 """
 
 from __future__ import annotations
@@ -21,24 +20,29 @@ from parkade.engine.rest.rest_state import MOVING, RestState, spread
 from parkade.engine.system import System
 
 
+def _of_head(model: Any, state: RestState, x: Array, leader: NDArray[np.int64]) -> bool:
+    """Set distances of the tokens of one head, by sums over lumps."""
+    tokens = Tokens(state.moving[: state.counts[MOVING]], state.rows, leader)
+    return lumps.set_lags(model, x, tokens, state.sharpness, state.lag)
+
+
+def _of_field(model: Any, state: RestState, x: Array, leader: NDArray[np.int64]) -> bool:
+    """Set distances of the tokens of a transformer, by its velocities and blocks."""
+    field_rest.set_lags(model, whole(state, model, x), leader, state.lag)
+    return True
+
+
 def measure(model: Any, state: RestState, x: Array, leader: NDArray[np.int64]) -> bool:
     """Set how far tokens are from their leaders, or would be; False if that is not known."""
-    return bool(model.measure(state, x, leader))
+    set_lags = _of_field if isinstance(model, FieldTokens) else _of_head
+    return set_lags(model, state, x, leader)
 
 
 @overload(measure)
 def _choose_measure(model: Any, state: Any, x: Any, leader: Any) -> Any:
-    def of_head(model: Any, state: Any, x: Any, leader: Any) -> Any:
-        tokens = Tokens(state.moving[: state.counts[MOVING]], state.rows, leader)
-        return lumps.set_lags(model, x, tokens, state.sharpness, state.lag)
-
-    def of_field(model: Any, state: Any, x: Any, leader: Any) -> Any:
-        field_rest.set_lags(model, whole(state, model, x), leader, state.lag)
-        return True
-
     if is_bundle(model, FieldTokens):
-        return of_field
-    return of_head if is_bundle(model, System) else None
+        return _of_field
+    return _of_head if is_bundle(model, System) else None
 
 
 def have_lengths(model: Any, x: Array, d: int) -> bool:
