@@ -20,13 +20,13 @@ from parkade.engine.rest.rest_state import MOVING, RestState, spread
 from parkade.engine.system import System
 
 
-def _of_head(model: Any, state: RestState, x: Array, leader: NDArray[np.int64]) -> bool:
+def _of_head(model: Any, state: Any, x: Any, leader: Any) -> bool:
     """Set distances of the tokens of one head, by sums over lumps."""
     tokens = Tokens(state.moving[: state.counts[MOVING]], state.rows, leader)
     return lumps.set_lags(model, x, tokens, state.sharpness, state.lag)
 
 
-def _of_field(model: Any, state: RestState, x: Array, leader: NDArray[np.int64]) -> bool:
+def _of_field(model: Any, state: Any, x: Any, leader: Any) -> bool:
     """Set distances of the tokens of a transformer, by its velocities and blocks."""
     field_rest.set_lags(model, whole(state, model, x), leader, state.lag)
     return True
