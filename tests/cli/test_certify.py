@@ -24,6 +24,15 @@ def test_a_certificate_is_written_drawn_and_checked(here: Path) -> None:
     assert str(claims["n"]) in checked.stdout
 
 
+def test_a_certificate_on_a_sphere_is_written_and_checked(here: Path) -> None:
+    made = invoke("certify", *SMALL, "--d", "3", "-o", "proof.json")
+    assert made.stdout.startswith("Proved for 5 tokens with β = 12, from t = 0 to 1e+60\n")
+    checked = invoke("certify", "--check", "proof.json")
+    assert checked.exit_code == 0
+    claims = json.loads(invoke("certify", "--check", "proof.json", "--json").stdout)
+    assert claims["merges"][-1]["into"] == 0
+
+
 def test_a_damaged_certificate_is_refused(here: Path) -> None:
     invoke("certify", *SMALL, "-o", "proof.json")
     data = json.loads(Path("proof.json").read_text())
@@ -41,7 +50,6 @@ def test_a_damaged_certificate_is_refused(here: Path) -> None:
         (["certify", "--n", "3", "--plot", "proof.txt"], "proof.txt"),
         (["certify", "--check", "a.json", "-o", "b.json"], "to check a certificate, or -o"),
         (["certify", "--beta", "0"], "beta must be > 0"),
-        (["timeline", "--d", "3", "--n", "4", "--proved"], "proofs are for the circle"),
         (["timeline", "--n", "4", "--proved", "--json"], "--proved prints text"),
     ],
 )
@@ -52,7 +60,15 @@ def test_mistakes_get_a_sentence(here: Path, options: list[str], words: str) -> 
     assert list(here.iterdir()) == []
 
 
-def test_a_timeline_shows_what_is_proved(here: Path) -> None:
-    result = invoke("timeline", *SMALL, "--proved")
+@pytest.mark.parametrize("d", ["2", "3"])
+def test_a_timeline_shows_what_is_proved(here: Path, d: str) -> None:
+    result = invoke("timeline", *SMALL, "--d", d, "--proved")
     assert result.exit_code == 0
     assert "Proved for 5 tokens with β = 12" in result.stdout
+
+
+def test_a_file_has_no_start_to_prove(here: Path) -> None:
+    invoke("simulate", "--n", "4", "-o", "run.nc")
+    result = invoke("timeline", "run.nc", "--proved")
+    assert result.exit_code == 2
+    assert "--proved needs a new run; leave out the file" in result.stderr

@@ -202,7 +202,7 @@ def test_the_text_says_what_is_proved(six):
 @pytest.mark.parametrize(
     ("x0", "options", "message"),
     [
-        ([[1.0, 0.0, 0.0]], {}, "x0 must be an .n, 2. array of tokens on the circle, got shape"),
+        ([[1.0], [-1.0]], {}, "x0 must be an .n, d. array of tokens with d ≥ 2, got shape .2, 1."),
         ([[2.0, 0.0]], {}, "unit"),
         ([[1.0, 0.0]], {"beta": 0}, "beta must be > 0, got 0"),
         ([[1.0, 0.0]], {"radius": 2}, "radius must be below 1, got 2"),

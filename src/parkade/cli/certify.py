@@ -16,6 +16,7 @@ from parkade.cli.parse import check_figure
 EXAMPLES = (
     "parkade certify --n 20 --beta 16 --seed 1",
     "parkade certify --n 20 --beta 16 --seed 1 -o proof.json --plot proof.png",
+    "parkade certify --d 3 --n 12 --beta 32",
     "parkade certify --check proof.json",
 )
 
@@ -23,6 +24,7 @@ EXAMPLES = (
 @guarded
 def certify(
     n: Annotated[int, typer.Option("--n", help="Number of tokens.")] = 20,
+    d: Annotated[int, typer.Option("--d", help="Dimension: 2 is the circle.")] = 2,
     beta: Annotated[float, typer.Option("--beta", help="Inverse temperature.")] = 16.0,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the random start.")] = 0,
     t_end: Annotated[float, typer.Option("--t-end", help="Final time.")] = 1e60,
@@ -46,7 +48,7 @@ def certify(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the claims as JSON.")] = False,
 ) -> None:
-    """Prove which clusters of tokens there are on the circle, and when they merge.
+    """Prove which clusters of tokens there are, and when they merge.
 
     All bounds come from interval arithmetic: minutes for 200 tokens. Needs python-flint.
     """
@@ -64,7 +66,7 @@ def certify(
             with bar("check", show=show) as report:
                 proof = certificate.checked(certificate.read(checked), report)
         else:
-            x0 = pk.sphere.uniform(n, 2, seed)
+            x0 = pk.sphere.uniform(n, d, seed)
             proof = pk.certify(x0, beta, t_end, radius=radius, progress=show)
         if output is not None:
             proof.save(output)

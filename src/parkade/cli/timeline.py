@@ -86,7 +86,7 @@ def timeline(
             run = pk.simulate(model, x0, t_end, progress=sys.stderr.isatty())
         proof = None
         if proved:
-            _check_proved(file, d, as_json or newick or csv is not None)
+            _check_proved(file, as_json or newick or csv is not None)
             proof = pk.certify(
                 run.tokens[0], beta, t_end, radius=radius, progress=sys.stderr.isatty()
             )
@@ -109,10 +109,10 @@ def timeline(
             print(f"\n{proof}")
 
 
-def _check_proved(file: Path | None, d: int, other: bool) -> None:
+def _check_proved(file: Path | None, other: bool) -> None:
     """Refuse --proved where nothing can be proved, or shown."""
-    if file is not None or d != 2:
-        raise InputError("--proved needs a new run with --d 2: proofs are for the circle")
+    if file is not None:
+        raise InputError("--proved needs a new run; leave out the file")
     if other:
         raise InputError("--proved prints text; leave out --json, --csv and --newick")
 

@@ -28,7 +28,7 @@ def certify(
     radius: float | None = None,
     progress: bool | Report = False,
 ) -> Certificate:
-    """Prove which clusters there are, and when they merge, for tokens on the circle.
+    """Prove which clusters there are, and when they merge.
 
     The model is causal attention with Q = K = V = I. All bounds hold for the exact solution from
     the directions of the given numbers: they come from interval arithmetic, with Arb. What cannot
@@ -37,8 +37,8 @@ def certify(
 
     Parameters
     ----------
-    x0 : (n, 2) array
-        The initial tokens. Their directions count.
+    x0 : (n, d) array
+        The initial tokens, on the circle or on a sphere. Their directions count.
     beta : float
         Inverse temperature, positive.
     t_end : float
@@ -70,7 +70,7 @@ def certify(
     (1, 0)
     """
     tokens, beta, t_end = _checked(x0), check.positive("beta", beta), check.final_time(t_end)
-    model = Attention(2, beta)
+    model = Attention(tokens.shape[1], beta)
     radius = default_radius(model) if radius is None else check.positive("radius", radius)
     if radius >= 1:
         raise InputError(f"radius must be below 1, got {radius:g}")
@@ -83,13 +83,13 @@ def certify(
 
 
 def _checked(x0: ArrayLike) -> Array:
-    """Tokens on the circle."""
+    """Tokens on the circle, or on a sphere."""
     tokens = check.array("x0", x0)
-    if tokens.ndim != 2 or tokens.shape[1] != 2 or not len(tokens):
+    if tokens.ndim != 2 or tokens.shape[1] < 2 or not len(tokens):
         raise InputError(
-            f"x0 must be an (n, 2) array of tokens on the circle, got shape {tokens.shape}"
+            f"x0 must be an (n, d) array of tokens with d ≥ 2, got shape {tokens.shape}"
         )
-    return check.tokens(tokens, 2, "x0")
+    return check.tokens(tokens, tokens.shape[1], "x0")
 
 
 def _prove(
@@ -99,7 +99,7 @@ def _prove(
     flint()
     from flint import ctx
 
-    from parkade.proof import prover
+    from parkade.proof import prover, sphere_prover
     from parkade.proof.check import balls, verdict
 
     ctx.prec = balls.BITS
@@ -111,12 +111,13 @@ def _prove(
         "radius": float(radius).hex(),
         "t_end": t_end.hex(),
         "forming": forming.hex(),
-        "bits": prover.BITS,
+        "bits": (prover if run.d == 2 else sphere_prover).BITS,
         "gathering": [],
         "clusters": [],
         "life": [],
     }
     events = [(one.time, one.absorbed, one.into) for one in run.merge_tree(radius=radius).events]
-    proof = prover.Proof(data, events, lambda t: done(math.log1p(t) / math.log1p(t_end)))
+    kind = prover.Proof if run.d == 2 else sphere_prover.SphereProof
+    proof = kind(data, events, lambda t: done(math.log1p(t) / math.log1p(t_end)))
     pieces = proof.run()
     return data | verdict.conclude(pieces, forming) | {"why": proof.why}

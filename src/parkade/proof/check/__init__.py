@@ -1,6 +1,7 @@
 """Check a certificate of merges. Nothing else has to be read, or trusted, to believe what it says.
 
-A certificate is about n tokens on the circle with causal attention, Q = K = V = I:
+A certificate is about n tokens on the circle, or on a sphere, with causal attention and
+Q = K = V = I. On the circle:
 
     dφ_k/dt = F_k = Σ_{j<k} h(φ_j − φ_k) / Z_k,   Z_k = 1 + Σ_{j<k} w(φ_j − φ_k),
     w(x) = exp(β (cos x − 1)),  h(x) = w(x) sin x,
@@ -22,6 +23,15 @@ which contain what they stand for.
    merge is the clock, so that time is known where the place is.
 5. *Edges.* After the first tokens of a cluster, the outermost of the next ones moves inwards at
    least as fast as the first ones pull it. So does an arc shrink, of one cluster or of several.
+
+On a sphere of a higher dimension, with d numbers for each token, the model is
+
+    dx_k/dt = F_k = Σ_{j<k} w_kj P_k x_j / Z_k,   Z_k = 1 + Σ_{j<k} w_kj,
+    w_kj = exp(β (⟨x_k, x_j⟩ − 1)),  P_k x = x − ⟨x, x_k⟩ x_k,
+
+and the same five steps are taken with curves for polynomials of angles, boxes of vectors for
+intervals, and geodesic balls for arcs (the files sphere_…, passage and points). There, step 1 may
+be taken again later on, and a clock moves towards a fixed point.
 
 Trusted: python-flint (Arb), Python's integers and JSON, and the files of this folder.
 """

@@ -69,5 +69,5 @@ class Piece(NamedTuple):
     end: arb
     alone: list[bool]  # whether no earlier token is within `radius`
     joined: list[bool]  # whether one is
-    ranges: list[arb]  # where the tokens are
+    ranges: list[Any]  # where the tokens are: angles, or vectors
     traps: dict[int, tuple[int, arb]]  # the leaders of some, and how far these are from them

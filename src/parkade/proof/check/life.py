@@ -243,3 +243,9 @@ class Life:
         group = self.groups[u]
         for i in range(group.index(s), len(group)):
             self.enclose(group[i], self.trap(group[: i + 1]))
+
+    def remain(self, end: arb) -> None:
+        """Lemma 2 for a single cluster, whose leader never moves: its traps hold until the end."""
+        hull = dict(self.place)
+        self.hold(0, hull)
+        self.note(self.time[1], end, hull)

@@ -12,6 +12,9 @@ from flint import arb, ctx
 from parkade.proof.check.balls import BITS, Directions, Piece, RefusedError, require
 from parkade.proof.check.gathering import Gathering
 from parkade.proof.check.life import Life
+from parkade.proof.check.points import Points, lack
+from parkade.proof.check.sphere_gathering import SphereGathering
+from parkade.proof.check.sphere_life import SphereLife
 
 LASTING = 2.0
 """The factor of time for which the same tokens must lead at least, to be called a plateau."""
@@ -43,24 +46,37 @@ def confirm(
 def prove(data: dict[str, Any], report: Callable[[float], None]) -> list[Piece]:
     """Follow all steps of a certificate."""
     ctx.prec = BITS
-    gathering = Gathering(Directions(data), int(data["bits"]))
+    circle, bits = len(data["tokens"][0]) == 2, int(data["bits"])
+    gathering: Any = (
+        Gathering(Directions(data), bits) if circle else SphereGathering(Points(data), bits)
+    )
     count = len(data["gathering"]) + len(data["life"])
     for i, step in enumerate(data["gathering"]):
         gathering.take(step)
         report(i / count)
     if not data["clusters"]:
-        return gathering.pieces
-    life = Life(gathering, {int(group[0]): list(group) for group in data["clusters"]})
+        pieces: list[Piece] = gathering.pieces
+        return pieces
+    life = (Life if circle else SphereLife)(gathering, _groups(data["clusters"]))
     for i, step in enumerate(data["life"]):
         follow(life, step)
         report((len(data["gathering"]) + i) / count)
     return finish(life, arb(float.fromhex(data["t_end"])))
 
 
-def follow(life: Life, step: dict[str, Any]) -> None:
+def _groups(clusters: list[list[int]]) -> dict[int, list[int]]:
+    """The tokens of each leader."""
+    return {int(group[0]): list(group) for group in clusters}
+
+
+def follow(life: Life | SphereLife, step: dict[str, Any]) -> None:
     """Follow a step after the gathering."""
-    if "clock" in step:
-        life.clock(int(step["clock"]), arb(float.fromhex(step["to"])))
+    if "rest" in step and isinstance(life, SphereLife):
+        life.rest(arb(float.fromhex(step["rest"])))
+    elif "gather" in step and isinstance(life, SphereLife):
+        life.gather(step["gather"], _groups(step["clusters"]))
+    elif "clock" in step:
+        life.clock(int(step["clock"]), arb(float.fromhex(step["to"])), *step.get("towards", ()))
     elif "join" in step:
         life.join(int(step["join"]), int(step["into"]))
     else:
@@ -68,13 +84,13 @@ def follow(life: Life, step: dict[str, Any]) -> None:
         life.shrink(int(step["shrink"]), int(step["fixed"]), int(step["moving"]), end)
 
 
-def finish(life: Life, end: arb) -> list[Piece]:
+def finish(life: Life | SphereLife, end: arb) -> list[Piece]:
     """All pieces until the end; a single cluster stays as it is."""
     if len(life.groups) == 1:
-        hull = dict(life.place)
-        life.hold(0, hull)
-        life.note(life.time[1], end, hull)
-    return [one._replace(end=one.end.min(end)) for one in life.pieces if one.start < end]
+        life.remain(end)
+    begun = [arb(0), *(one.end for one in life.pieces)]
+    pairs = zip(begun, life.pieces, strict=False)
+    return [one._replace(end=one.end.min(end)) for start, one in pairs if start < end]
 
 
 def conclude(pieces: list[Piece], forming: float) -> dict[str, Any]:
@@ -140,9 +156,17 @@ def _partner(s: int, plateau: dict[str, Any]) -> int | None:
     """The leader that token s is nearest to at the end of a plateau; None if that is not known."""
     ranges, traps = plateau["last"].ranges, plateau["last"].traps
     leader, gap = traps.get(s, (s, arb(0)))
-    near = {u: (gap if u == leader else ranges[s] - ranges[u]).cos() for u in plateau["leaders"]}
+    near = {
+        u: gap.cos() if u == leader else _cosine(ranges[s], ranges[u]) for u in plateau["leaders"]
+    }
     best = max(near, key=lambda u: near[u].mid())
     return best if all(near[best] > near[u] for u in near if u != best) else None
+
+
+def _cosine(one: Any, other: Any) -> arb:
+    """The cosine of the angle between two tokens."""
+    cosine: arb = (one - other).cos() if isinstance(one, arb) else 1 - lack(one, other)
+    return cosine
 
 
 def _down(time: arb) -> float:
