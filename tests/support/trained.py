@@ -12,7 +12,7 @@ def rounded(rng, *shape):
     return (np.clip(np.rint(26 * rng.standard_normal(shape)), -63, 63) / 64).astype(np.float32)
 
 
-def llama(rng, d=16, heads=4, kv=2, width=24, layers=2, **extra):
+def llama(rng, d=16, heads=4, kv=2, width=24, layers=2, biases=False, **extra):
     inner, m = heads * (d // heads), d // heads
     tensors = {"model.embed_tokens.weight": rounded(rng, VOCABULARY, d)}
     for i in range(layers):
@@ -28,6 +28,10 @@ def llama(rng, d=16, heads=4, kv=2, width=24, layers=2, **extra):
             f"{at}input_layernorm.weight": 1 + rounded(rng, d),
             f"{at}post_attention_layernorm.weight": 1 + rounded(rng, d),
         }
+        for name in ("self_attn.q", "self_attn.k", "self_attn.v", "self_attn.o",
+                     "mlp.gate", "mlp.up", "mlp.down") if biases else ():  # fmt: skip
+            rows = len(tensors[f"{at}{name}_proj.weight"])
+            tensors[f"{at}{name}_proj.bias"] = rounded(rng, rows)
     tensors |= {"model.norm.weight": 1 + rounded(rng, d)}
     config = {
         "model_type": "llama",
@@ -37,7 +41,14 @@ def llama(rng, d=16, heads=4, kv=2, width=24, layers=2, **extra):
         "rope_theta": 10000.0,
         "tie_word_embeddings": True,
     }
+    if biases:
+        config |= {"attention_bias": True, "mlp_bias": True}
     return config | extra, tensors
+
+
+def mistral(rng, **extra):
+    config, tensors = llama(rng)
+    return config | {"model_type": "mistral", "sliding_window": 3} | extra, tensors
 
 
 def gpt2(rng, d=12, heads=3, layers=2):
@@ -94,7 +105,7 @@ def neox(rng, d=16, heads=2, layers=2, **extra):
     return config | extra, tensors
 
 
-def bert(rng, d=12, heads=3, width=20, layers=2):
+def bert(rng, d=12, heads=3, width=20, layers=2, **extra):
     tensors = _embeddings(rng, "bert.embeddings.", d)
     for i in range(layers):
         at = f"bert.encoder.layer.{i}."
@@ -115,10 +126,10 @@ def bert(rng, d=12, heads=3, width=20, layers=2):
         "hidden_act": "gelu",
         "layer_norm_eps": 1e-12,
     }
-    return config, tensors
+    return config | extra, tensors
 
 
-def albert(rng, d=12, heads=3, width=20, layers=4, groups=2, e=8):
+def albert(rng, d=12, heads=3, width=20, layers=4, groups=2, e=8, **extra):
     tensors = _embeddings(rng, "albert.embeddings.", e)
     tensors |= _linear(rng, "albert.encoder.embedding_hidden_mapping_in", d, e)
     for i in range(groups):
@@ -138,10 +149,27 @@ def albert(rng, d=12, heads=3, width=20, layers=4, groups=2, e=8):
         "inner_group_num": 1,
         "hidden_act": "gelu_new",
     }
-    return config, tensors
+    return config | extra, tensors
 
 
-FAMILIES = {"llama": llama, "gpt2": gpt2, "neox": neox, "bert": bert, "albert": albert}
+def untied(rng, tensors, at, e):
+    """The tensors of a model that fills masks, with an unembedding of its own."""
+    return tensors | _linear(rng, f"{at}decoder", VOCABULARY, e)
+
+
+FAMILIES = {
+    "llama": llama,
+    "mistral": mistral,
+    "gpt2": gpt2,
+    "neox": neox,
+    "bert": bert,
+    "albert": albert,
+}
+
+
+def eps_name(family):
+    """The setting of the number that is added under the root of norms."""
+    return next(name for name in FAMILIES[family](np.random.default_rng(0))[0] if "eps" in name)
 
 
 def _sizes(d, heads, layers, width):

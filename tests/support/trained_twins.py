@@ -21,7 +21,7 @@ def _norm(x, gain, bias=None, eps=1e-5):
     return scaled if bias is None else scaled + bias
 
 
-def _attention(queries, keys, values, heads, kv, causal):
+def _attention(queries, keys, values, heads, kv, causal, window=None):
     """Outputs of all heads, one after the other, for each token."""
     n, m = len(queries), len(queries[0]) // heads
     out = np.zeros((n, heads * m))
@@ -29,6 +29,7 @@ def _attention(queries, keys, values, heads, kv, causal):
         g = h * kv // heads
         for i in range(n):
             seen = range(i + 1) if causal else range(n)
+            seen = [j for j in seen if window is None or i - j < window]
             q = queries[i][h * m : h * m + m]
             scores = [q @ keys[j][g * m : g * m + m] / math.sqrt(m) for j in seen]
             top = max(scores)
@@ -64,19 +65,22 @@ def _gelu_new(x):
 
 def _naive_llama(c, w, ids):
     heads, kv = c["num_attention_heads"], c["num_key_value_heads"]
-    m = c["hidden_size"] // heads
+    m, window = c["hidden_size"] // heads, c.get("sliding_window")
     x = [w["model.embed_tokens.weight"][i] for i in ids]
     hidden = [np.array(x)]
     for layer in range(c["num_hidden_layers"]):
         p = {k.split(f"layers.{layer}.")[1]: v for k, v in w.items() if f"layers.{layer}." in k}
+
+        def linear(rows, name, p=p):
+            return rows @ p[f"{name}_proj.weight"].T + p.get(f"{name}_proj.bias", 0.0)
+
         y = np.array([_norm(t, p["input_layernorm.weight"]) for t in x])
-        q, k, v = (y @ p[f"self_attn.{name}_proj.weight"].T for name in "qkv")
+        q, k, v = (linear(y, f"self_attn.{name}") for name in "qkv")
         q, k = _rope(q, heads, m, c["rope_theta"]), _rope(k, kv, m, c["rope_theta"])
-        x = x + _attention(q, k, v, heads, kv, True) @ p["self_attn.o_proj.weight"].T
+        x = x + linear(_attention(q, k, v, heads, kv, True, window), "self_attn.o")
         y = np.array([_norm(t, p["post_attention_layernorm.weight"]) for t in x])
-        gate = y @ p["mlp.gate_proj.weight"].T
-        inner = gate / (1 + np.exp(-gate)) * (y @ p["mlp.up_proj.weight"].T)
-        x = x + inner @ p["mlp.down_proj.weight"].T
+        gate = linear(y, "mlp.gate")
+        x = x + linear(gate / (1 + np.exp(-gate)) * linear(y, "mlp.up"), "mlp.down")
         hidden.append(x)
     out = np.array([_norm(t, w["model.norm.weight"]) for t in x])
     return out @ w["model.embed_tokens.weight"].T, np.array(hidden)
@@ -153,7 +157,7 @@ def _encoder(c, w, ids, root, names, gelu):
     for layer in range(c["num_hidden_layers"]):
         inside, out, first, up, down, second = names(layer)
         q, k, v = (linear(x, f"{inside}{name}") for name in ("query", "key", "value"))
-        mixed = linear(_attention(q, k, v, heads, heads, False), out)
+        mixed = linear(_attention(q, k, v, heads, heads, c.get("is_decoder", False)), out)
         x = normed(x + mixed, first)
         x = normed(x + linear(gelu(linear(x, up)), down), second)
         hidden.append(x)
@@ -170,7 +174,7 @@ def _naive_bert(c, w, ids):
     x, hidden, normed, linear, words = _encoder(c, w, ids, "bert", names, _gelu)
     y = normed(_gelu(linear(x, "cls.predictions.transform.dense")),
                "cls.predictions.transform.LayerNorm")  # fmt: skip
-    return y @ words.T + w["cls.predictions.bias"], hidden
+    return _masks(c, w, y, words, "cls.predictions."), hidden
 
 
 def _naive_albert(c, w, ids):
@@ -182,11 +186,18 @@ def _naive_albert(c, w, ids):
 
     x, hidden, normed, linear, words = _encoder(c, w, ids, "albert", names, _gelu_new)
     y = normed(_gelu_new(linear(x, "predictions.dense")), "predictions.LayerNorm")
-    return y @ words.T + w["predictions.bias"], hidden
+    return _masks(c, w, y, words, "predictions."), hidden
+
+
+def _masks(c, w, y, words, at):
+    if c.get("tie_word_embeddings", True):
+        return y @ words.T + w[f"{at}bias"]
+    return y @ w[f"{at}decoder.weight"].T + w[f"{at}decoder.bias"]
 
 
 _NAIVE = {
     "llama": _naive_llama,
+    "mistral": _naive_llama,
     "gpt2": _naive_gpt2,
     "gpt_neox": _naive_neox,
     "bert": _naive_bert,

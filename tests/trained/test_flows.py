@@ -14,9 +14,8 @@ IDS = [3, 1, 4, 1, 5, 9, 2, 6]
 
 
 def made(tmp_path, family, **extra):
-    """A tiny model whose norms have (nearly) no eps, since directions have none."""
-    tiny_eps = dict.fromkeys(("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"), 1e-24)
-    return written.load(tmp_path, family, 3, settings=tiny_eps, **extra)[0]
+    """A tiny model whose norms have no eps, since directions have none."""
+    return written.load(tmp_path, family, 3, settings={tiny.eps_name(family): 0.0}, **extra)[0]
 
 
 def free(model, states):
@@ -28,7 +27,7 @@ def undone(norm, states):
     return pk.sphere.normalize((states - norm.bias) / norm.gain)
 
 
-@pytest.mark.parametrize("family", ["llama", "gpt2", "neox"])
+@pytest.mark.parametrize("family", ["llama", "mistral", "gpt2", "neox"])
 def test_pre_norm_layers_are_exact(tmp_path, family):
     """Attention, then MLP, or both as a whole: `pk.forward` gives the model's tokens after each."""
     model = made(tmp_path, family)

@@ -10,6 +10,8 @@ from support import trained_twins as twins
 
 import parkade as pk
 from parkade.trained import forward
+from parkade.trained.families.common import gated
+from parkade.trained.families.common.settings import ModelSettings
 
 IDS = [3, 1, 4, 1, 5, 9, 2, 6]
 
@@ -120,12 +122,15 @@ def test_loss_is_that_of_the_logits(tmp_path):
     assert made(tmp_path, "bert")[0].read(IDS).loss is None
 
 
-def test_rope_of_llama3_and_linear(tmp_path):
-    """Fast planes keep their angles, slow ones are slowed by the factor."""
-    from parkade.trained.families.rope import frequencies
-    from parkade.trained.families.take import ModelSettings
+def turns(settings, size=64):
+    """The angles per place by settings of RoPE."""
+    limit = {"max_position_embeddings": 8192}
+    return gated.rope_of(ModelSettings(limit | settings), size).turns
 
-    plain = frequencies(ModelSettings({"rope_theta": 5e5}), 64)
+
+def test_rope_of_llama3_and_linear():
+    """Fast planes keep their angles, slow ones are slowed by the factor."""
+    plain = turns({"rope_theta": 5e5})
     three = {
         "rope_type": "llama3",
         "factor": 8.0,
@@ -133,13 +138,11 @@ def test_rope_of_llama3_and_linear(tmp_path):
         "high_freq_factor": 4.0,
         "original_max_position_embeddings": 8192,
     }
-    slowed = frequencies(ModelSettings({"rope_theta": 5e5, "rope_scaling": three}), 64)
+    slowed = turns({"rope_theta": 5e5, "rope_scaling": three})
     assert slowed[0] == plain[0]
     assert slowed[-1] == pytest.approx(plain[-1] / 8)
     assert (np.diff(slowed) < 0).all()
     linear = {"rope_type": "linear", "factor": 4.0, "rope_theta": 5e5}
-    np.testing.assert_allclose(
-        frequencies(ModelSettings({"rope_parameters": linear}), 64), plain / 4
-    )
-    with pytest.raises(pk.InputError, match="the kind of RoPE 'yarn' is unknown"):
-        frequencies(ModelSettings({"rope_scaling": {"type": "yarn"}}), 64)
+    np.testing.assert_allclose(turns({"rope_parameters": linear}), plain / 4)
+    with pytest.raises(pk.InputError, match="the kind of RoPE 'dynamic' is unknown; known are"):
+        turns({"rope_scaling": {"type": "dynamic"}})

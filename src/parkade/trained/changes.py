@@ -25,7 +25,7 @@ def without(model: Trained, what: str) -> Trained:
     return _changed(
         model,
         f"without {kind}",
-        lambda i: replace(model.block_of(i), **{kind: None}),  # type: ignore[arg-type]
+        lambda i: replace(model.block_of(i), **{kind: None}),
     )
 
 
@@ -73,7 +73,7 @@ def _remade(
     def block(i: int) -> Block:
         rng, old = np.random.default_rng([root, i]), model.block_of(i)
         attention, mlp = remake(old.attention, chosen[0], rng), remake(old.mlp, chosen[1], rng)
-        return Block(attention, mlp, old.norms)
+        return replace(old, attention=attention, mlp=mlp)
 
     return _changed(model, note, block)
 

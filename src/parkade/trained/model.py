@@ -205,8 +205,9 @@ class Trained:
         n = len(states)
         size = float(self.dtype.itemsize) * self.head_count * n * n
         check.fits_in_memory(size, f"the weights of {n} tokens", "use a shorter text")
-        seen = states if self.shape.order == "post" else block.norms[0](states)
-        return forward.attention_matrix(block.attention, self.shape, seen)
+        if block.norms is not None and self.shape.order != "post":
+            states = block.norms[0](states)
+        return forward.attention_matrix(block.attention, self.shape, states)
 
     def heads(
         self, *, draws: int | None = None, seed: Seed = 0, progress: bool = False

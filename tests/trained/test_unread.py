@@ -1,0 +1,201 @@
+"""What is in a file is used, or known to be beside the point, or refused by its name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support import trained as tiny
+from support import trained_files as written
+from support import trained_twins as twins
+
+import parkade as pk
+
+IDS = [3, 1, 4, 1, 5, 9, 2, 6]
+
+
+def made(family, **extra):
+    return tiny.FAMILIES[family](np.random.default_rng(7), **extra)
+
+
+def close(folder, config, tensors):
+    """The model in a folder agrees with its naive twin."""
+    reading = pk.trained.load(written.write_folder(folder, config, tensors), dtype="float64").read(
+        IDS
+    )
+    logits, hidden = twins.naive(config, tensors, IDS)
+    np.testing.assert_allclose(reading.hidden, hidden, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(reading.logits, logits, rtol=1e-10, atol=1e-10)
+
+
+def refused(folder, config, tensors, words):
+    written.write_folder(folder, config, tensors)
+    with pytest.raises(pk.InputError, match=words) as caught:
+        pk.trained.load(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_biases_of_llama(tmp_path):
+    close(tmp_path, *made("llama", biases=True))
+
+
+@pytest.mark.parametrize("flag", ["attention_bias", "mlp_bias"])
+def test_biases_that_settings_deny_are_refused(tmp_path, flag):
+    config, tensors = made("llama", biases=True)
+    words = r"the tensor 'model\.layers\.0\.(self_attn|mlp)\..*\.bias' and \d+ more"
+    refused(tmp_path, config | {flag: False}, tensors, words)
+    refused(tmp_path, *made("llama", **{flag: True}), "have no tensor model.layers.0.*bias")
+
+
+def test_bert_as_decoder_sees_no_later_tokens(tmp_path):
+    config, tensors = made("bert", is_decoder=True)
+    close(tmp_path, config, tensors)
+    model = pk.trained.load(tmp_path)
+    assert model.causal
+    assert not np.triu(model.read(IDS, attention=True).attention, 1).any()
+    refused(tmp_path, config | {"add_cross_attention": True}, tensors, "add_cross_attention=True")
+
+
+@pytest.mark.parametrize("family", ["bert", "albert"])
+def test_heads_that_are_not_tied(tmp_path, family):
+    """Their unembedding and its bias are their own; `predictions.bias` has no effect."""
+    at, e = {"bert": ("cls.predictions.", 12), "albert": ("predictions.", 8)}[family]
+    config, tensors = made(family)
+    close(tmp_path, config, tensors)
+    more = tiny.untied(np.random.default_rng(1), tensors, at, e)
+    close(tmp_path, config | {"tie_word_embeddings": False}, more)
+    refused(
+        tmp_path, config | {"tie_word_embeddings": False}, tensors, "no tensor .*decoder.weight"
+    )
+
+
+def test_copies_of_tied_tensors(tmp_path):
+    """Old files have them. They may not differ from what they are tied to."""
+    for family, name, source in (
+        ("llama", "lm_head.weight", "model.embed_tokens.weight"),
+        ("gpt2", "lm_head.weight", "wte.weight"),
+        ("bert", "cls.predictions.decoder.weight", "bert.embeddings.word_embeddings.weight"),
+        ("bert", "cls.predictions.decoder.bias", "cls.predictions.bias"),
+        ("albert", "predictions.decoder.bias", "predictions.bias"),
+    ):
+        config, tensors = made(family)
+        close(tmp_path, config, tensors | {name: tensors[source].copy()})
+        written.write_folder(tmp_path, config, tensors | {name: tensors[source] + 1})
+        words = rf"the tensor {name} is not equal .* tie_word_embeddings"
+        with pytest.raises(pk.InputError, match=words):
+            pk.trained.load(tmp_path).read(IDS)
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_tensors_that_nothing_uses_are_refused(tmp_path, family):
+    config, tensors = made(family)
+    for name in (
+        "model.layers.0.self_attn.q_norm.weight",
+        "model.layers.9.self_attn.q_proj.weight",
+        "base_model.model.layers.0.lora_A.weight",
+        "unheard_of",
+    ):
+        extra = {name: np.ones((2, 3), np.float32)}
+        refused(tmp_path, config, tensors | extra, f"the weights have the tensor '{name}', which a")
+
+
+def test_tensors_of_other_tasks_have_no_effect(tmp_path):
+    for family, names in {
+        "llama": ["score.weight", "model.layers.0.self_attn.rotary_emb.inv_freq"],
+        "gpt2": ["h.0.attn.bias", "h.1.attn.masked_bias"],
+        "neox": ["gpt_neox.layers.0.attention.bias", "gpt_neox.layers.1.attention.masked_bias"],
+        "bert": ["bert.pooler.dense.weight", "classifier.bias", "cls.seq_relationship.weight"],
+        "albert": ["albert.pooler.weight", "sop_classifier.classifier.weight"],
+    }.items():
+        config, tensors = made(family)
+        close(tmp_path, config, tensors | {name: np.ones(5, np.float32) for name in names})
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_settings_that_nothing_reads_are_refused(tmp_path, family):
+    config, tensors = made(family)
+    for name, value in {
+        "attn_logit_softcapping": 50.0,
+        "residual_multiplier": 0.5,
+        "use_qk_norm": True,
+        "pruned_heads": {"0": [1]},
+        "is_encoder_decoder": True,
+        "no_rope_layers": [1, 0],
+    }.items():
+        words = f"the setting {name} of the model, .*, is unknown for {config['model_type']} models"
+        refused(tmp_path, config | {name: value}, tensors, words)
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_notes_in_the_settings_have_no_effect(tmp_path, family):
+    notes = {
+        "torch_dtype": "bfloat16",
+        "hidden_dropout_prob": 0.1,
+        "attn_pdrop": 0.1,
+        "bos_token_id": 3,
+        "pruned_heads": {},
+        "use_qk_norm": None,
+        "use_mrope": False,
+        "partial_rotary_factor": 1.0,
+    }
+    config, tensors = made(family)
+    close(tmp_path, notes | config, tensors)
+
+
+def test_quantised_weights_are_refused(tmp_path):
+    config, tensors = made("llama")
+    how = {"quant_method": "bitsandbytes", "load_in_8bit": True}
+    words = r"quantised \(quantization_config: 'bitsandbytes'\).*known are .* GGUF"
+    refused(tmp_path, config | {"quantization_config": how}, tensors, words)
+    name = "model.layers.0.mlp.up_proj.weight"
+    rounded = tensors | {name: np.rint(tensors[name] * 64).astype(np.int8)}
+    from safetensors.numpy import save_file
+
+    written.write_folder(tmp_path, config, tensors)
+    save_file(rounded, tmp_path / "model.safetensors")
+    with pytest.raises(pk.InputError, match=f"the tensor {name} has whole numbers, as quantised"):
+        pk.trained.load(tmp_path)
+
+
+def test_settings_of_rope_are_read_or_refused(tmp_path):
+    config, tensors = made("llama")
+
+    def rope(**settings):
+        return config | {"rope_parameters": settings}
+
+    refused(tmp_path, rope(factor=2.0), tensors, "rope_parameters.factor of the model, 2.0, is unk")
+    refused(tmp_path, rope(rope_type="linear"), tensors, "rope_parameters.factor of the model must")
+    words = "rope_parameters.mrope_section of the model, .* is unknown for RoPE 'default'"
+    refused(tmp_path, rope(mrope_section=[1, 2, 3]), tensors, words)
+    both = rope(rope_type="linear", factor=2.0) | {
+        "rope_scaling": {"type": "linear", "factor": 4.0}
+    }
+    refused(tmp_path, both, tensors, "rope_parameters and rope_scaling of the model differ")
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2", "neox", "bert", "albert"])
+def test_norms_without_eps(tmp_path, family):
+    name = tiny.eps_name(family)
+    config, tensors = made(family)
+    model = pk.trained.load(written.write_folder(tmp_path, config | {name: 0.0}, tensors))
+    assert model.block(0).norms[0].eps == 0
+    refused(
+        tmp_path,
+        config | {name: -1e-5},
+        tensors,
+        f"{name} of the model must be a number ≥ 0 and below 1",
+    )
+
+
+def test_windows(tmp_path):
+    """Tokens far apart do not see each other, and texts may be longer than the window."""
+    close(tmp_path, *made("mistral", sliding_window=3))
+    weights = pk.trained.load(tmp_path).read(IDS, attention=True).attention
+    near = np.tri(8, dtype=bool) & ~np.tri(8, k=-3, dtype=bool)
+    assert (weights[:, :, near] > 0).all()
+    assert not weights[:, :, ~near].any()
+    close(tmp_path, *made("mistral", sliding_window=None))
+    config, tensors = made("mistral", sliding_window=0)
+    refused(tmp_path, config, tensors, "sliding_window of the model must be a whole number from 1")
+    refused(
+        tmp_path, *made("llama", sliding_window=3), "the setting sliding_window of the model, 3"
+    )
