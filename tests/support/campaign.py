@@ -32,6 +32,23 @@ SIZES = {
 GROUPED = SIZES | {"num_key_value_heads": 2}
 SMALL = {"vocab_size": VOCABULARY, "bos_token_id": 2, "eos_token_id": 3}
 GPT2 = SMALL | {"n_embd": 64, "n_layer": 3, "n_head": 4, "n_positions": 128}
+OPT = SMALL | {
+    "hidden_size": 64,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "ffn_dim": 80,
+    "word_embed_proj_dim": 64,
+    "max_position_embeddings": 128,
+    "pad_token_id": 1,
+}
+DISTILBERT = {
+    "vocab_size": VOCABULARY,
+    "dim": 64,
+    "n_layers": 3,
+    "n_heads": 4,
+    "hidden_dim": 80,
+    "max_position_embeddings": 128,
+}
 ALBERT = SIZES | {"embedding_size": 24, "num_hidden_layers": 4}
 
 
@@ -68,6 +85,18 @@ def _bert(refused=EXACT, model="BertForMaskedLM", **settings):
 
 def _albert(refused=EXACT, model="AlbertForMaskedLM", **settings):
     return Case("AlbertConfig", model, ALBERT | settings, refused)
+
+
+def _roberta(model="RobertaForMaskedLM", **settings):
+    return Case("RobertaConfig", model, SIZES | settings)
+
+
+def _distilbert(model="DistilBertForMaskedLM", **settings):
+    return Case("DistilBertConfig", model, DISTILBERT | settings)
+
+
+def _opt(refused=EXACT, model="OPTForCausalLM", **settings):
+    return Case("OPTConfig", model, OPT | settings, refused)
 
 
 def _decoder(name, refused=EXACT, **settings):
@@ -189,17 +218,78 @@ CASES = {
         max_window_layers=2,
         **YARN,
     ),
-    "gemma": _other("Gemma", "gemma", **GROUPED, head_dim=16),
-    "gemma2": _other("Gemma2", "gemma2", **GROUPED, head_dim=16, sliding_window=16),
-    "gemma3": _other("Gemma3Text", "gemma3_text", "Gemma3ForCausalLM", **GROUPED, head_dim=16),
-    "phi3": _other("Phi3", "phi3", **GROUPED),
-    "olmo2": _other("Olmo2", "olmo2", **GROUPED),
-    "smollm3": _other("SmolLM3", "smollm3", **GROUPED),
-    "opt": _other("OPT", "opt", **SMALL, hidden_size=64, num_hidden_layers=3, ffn_dim=80,
-                  num_attention_heads=4, word_embed_proj_dim=64, pad_token_id=1),
-    "roberta": _other("Roberta", "roberta", "RobertaForMaskedLM", **SIZES),
-    "distilbert": _other("DistilBert", "distilbert", "DistilBertForMaskedLM",
-                         vocab_size=VOCABULARY, dim=64, n_layers=3, n_heads=4, hidden_dim=80),
+    "gemma": _decoder("Gemma", head_dim=16),
+    "gemma biases, not tied": _decoder(
+        "Gemma", head_dim=16, attention_bias=True, tie_word_embeddings=False, num_key_value_heads=1
+    ),
+    "gemma2": _decoder("Gemma2", head_dim=16, sliding_window=16),
+    "gemma2 scale, small caps": _decoder(
+        "Gemma2",
+        head_dim=20,
+        sliding_window=16,
+        query_pre_attn_scalar=64,
+        attn_logit_softcapping=2.0,
+        final_logit_softcapping=20.0,
+        attention_bias=True,
+    ),
+    "gemma2 without caps": _decoder(
+        "Gemma2", attn_logit_softcapping=None, final_logit_softcapping=None, head_dim=16
+    ),
+    "gemma2 use_bidirectional_attention": _decoder(
+        "Gemma2", "the setting use_bidirectional_attention of the model, True, is unknown",
+        use_bidirectional_attention=True, head_dim=16,
+    ),
+    "gemma3": _decoder("Gemma3", head_dim=16, sliding_window=16, num_hidden_layers=7),
+    "gemma3 linear, mixed layers": _decoder(
+        "Gemma3",
+        head_dim=16,
+        sliding_window=16,
+        query_pre_attn_scalar=64,
+        layer_types=["full_attention", "sliding_attention", "full_attention"],
+        rope_parameters={
+            "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+        },
+    ),
+    "phi3": _decoder("Phi3"),
+    "phi3 window, some axes": _decoder("Phi3", sliding_window=16, **HALF),
+    "phi3 longrope": _decoder(
+        "Phi3", "Phi-3 with rope_type='longrope' is unknown; known is 'default'", **LONGROPE
+    ),
+    "olmo2": _decoder("Olmo2"),
+    "olmo2 biases, yarn": _decoder("Olmo2", attention_bias=True, **YARN),
+    "smollm3": _decoder("SmolLM3", num_hidden_layers=5),
+    "smollm3 biases, windows": _decoder(
+        "SmolLM3",
+        attention_bias=True,
+        mlp_bias=True,
+        use_sliding_window=True,
+        sliding_window=16,
+        no_rope_layers=[1, 0, 0],
+        tie_word_embeddings=False,
+    ),
+    "opt": _opt(),
+    "opt gelu, not tied": _opt(activation_function="gelu", tie_word_embeddings=False),
+    "opt without head": _opt(model="OPTModel"),
+    "opt do_layer_norm_before": _opt(
+        "do_layer_norm_before=False is unknown", do_layer_norm_before=False
+    ),
+    "opt word_embed_proj_dim": _opt("word_embed_proj_dim=32 is unknown", word_embed_proj_dim=32),
+    "opt _remove_final_layer_norm": _opt(
+        "_remove_final_layer_norm=True is unknown", _remove_final_layer_norm=True
+    ),
+    "opt enable_bias": _opt("enable_bias=False is unknown", enable_bias=False),
+    "roberta": _roberta(),
+    "roberta untied, other padding": _roberta(tie_word_embeddings=False, pad_token_id=5),
+    "roberta padding 0, relu": _roberta(pad_token_id=0, hidden_act="relu"),
+    "roberta decoder": _roberta(model="RobertaForCausalLM", is_decoder=True),
+    "roberta classifier": _roberta(model="RobertaForSequenceClassification"),
+    "xlm-roberta": Case("XLMRobertaConfig", "XLMRobertaForMaskedLM", SIZES),
+    "camembert": Case("CamembertConfig", "CamembertForMaskedLM", SIZES),
+    "distilbert": _distilbert(),
+    "distilbert untied, relu": _distilbert(activation="relu", tie_word_embeddings=False),
+    "distilbert sinusoidal_pos_embds": _distilbert(sinusoidal_pos_embds=True),
+    "distilbert classifier": _distilbert(model="DistilBertForSequenceClassification"),
     "phi": _other("Phi", "phi", **SIZES),
     "gptj": _other("GPTJ", "gptj", **GPT2, rotary_dim=8),
     "gpt_neo": _other(

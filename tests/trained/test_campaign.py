@@ -55,17 +55,17 @@ def changes(settings):
         if isinstance(value, bool):
             yield name, settings | {name: not value}
         elif isinstance(value, float):
-            yield name, settings | {name: value / 2 + 0.01}
+            yield name, settings | {name: 2 * value + 0.01}
         elif isinstance(value, int):
             yield name, settings | {name: value + 1}
             yield name, settings | {name: max(1, value // 2)}
         elif value is None:
-            for other in (True, 2, 0.5):
+            for other in (True, 2, 20.5):
                 yield name, settings | {name: other}
         elif isinstance(value, dict):
             yield from ((name, settings | {name: inner}) for _, inner in changes(value))
         elif isinstance(value, str):
-            yield name, settings | {name: "relu"}
+            yield from ((name, settings | {name: other}) for other in ("relu", "gelu"))
         elif isinstance(value, list):
             yield name, settings | {name: value[::-1]}
 

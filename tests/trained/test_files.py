@@ -258,7 +258,9 @@ def test_unknown_things(tmp_path, llama):
     config, tensors = llama
     path = tmp_path / "model"
     write = written.write_folder
-    known = "the architecture 'mamba' is unknown; known are llama, mistral, qwen2, qwen3, gpt2"
+    known = (
+        "the architecture 'mamba' is unknown; known are llama, mistral, qwen2, qwen3, gemma, gemma2"
+    )
     refused(write(path, config | {"model_type": "mamba"}, tensors), known)
     refused(write(path, config | {"hidden_size": -3}, tensors), "hidden_size of the model must be")
     refused(write(path, config | {"hidden_size": 10**12}, tensors), "hidden_size of the model")

@@ -35,26 +35,34 @@ def shape_of(settings: ModelSettings, family: str) -> Shape:
         order="post",
         activation=settings.activation("hidden_act", "gelu"),
         causal=False,
-        longest=settings.size("max_position_embeddings"),
+        longest=settings.size("max_position_embeddings", 512),
     )
 
 
 def norm(take: Take, settings: ModelSettings, name: str, size: int) -> NormWeights:
+    """A LayerNorm."""
+    return _norm(take, name, size, settings.epsilon("layer_norm_eps", 1e-12))
+
+
+def _norm(take: Take, name: str, size: int, eps: float) -> NormWeights:
     """A LayerNorm; old files say gamma and beta."""
     gain, bias = ("weight", "bias") if f"{name}.weight" in take else ("gamma", "beta")
     return NormWeights(
-        take(f"{name}.{gain}", size),
-        take(f"{name}.{bias}", size),
-        settings.epsilon("layer_norm_eps", 1e-12),
-        centred=True,
+        take(f"{name}.{gain}", size), take(f"{name}.{bias}", size), eps, centred=True
     )
 
 
-def heads_of(take: Take, shape: Shape, inside: str, out: str) -> AttentionWeights:
+def heads_of(
+    take: Take,
+    shape: Shape,
+    inside: str,
+    out: str,
+    names: tuple[str, ...] = ("query", "key", "value"),
+) -> AttentionWeights:
     """Attention from the tensors `inside`query, … and `out`."""
     d = shape.d
-    q, k, v = (take(f"{inside}{name}.weight", d, d) for name in ("query", "key", "value"))
-    bq, bk, bv = (take(f"{inside}{name}.bias", d) for name in ("query", "key", "value"))
+    q, k, v = (take(f"{inside}{name}.weight", d, d) for name in names)
+    bq, bk, bv = (take(f"{inside}{name}.bias", d) for name in names)
     o, bo = take(f"{out}.weight", d, d), take(f"{out}.bias", d)
     return AttentionWeights(q, k, v, o, bq, bk, bv, bo)
 
@@ -72,14 +80,15 @@ def network_of(take: Take, shape: Shape, up: str, down: str) -> MLPWeights:
 
 def ends_of(take: Take, settings: ModelSettings, shape: Shape, e: int, head: HeadNames) -> Ends:
     """Embeddings of size e, and the head that fills masks, if there is one."""
-    types = settings.size("type_vocab_size", 2)
+    types, eps = settings.size("type_vocab_size", 2), settings.epsilon("layer_norm_eps", 1e-12)
+    rows = settings.size("max_position_embeddings", 512)
     embedding = take("embeddings.word_embeddings.weight", shape.vocabulary, e)
     return Ends(
         embedding=embedding,
-        positions=take("embeddings.position_embeddings.weight", shape.longest, e),
+        positions=take("embeddings.position_embeddings.weight", rows, e),
         constant=take("embeddings.token_type_embeddings.weight", types, e)[0],
-        entry=norm(take, settings, "embeddings.LayerNorm", e),
-        head=mask_head(take, settings, shape, embedding, head),
+        entry=_norm(take, "embeddings.LayerNorm", e, eps),
+        head=mask_head(take, settings, shape, embedding, head, eps),
     )
 
 
@@ -94,7 +103,12 @@ class HeadNames:
 
 
 def mask_head(
-    take: Take, settings: ModelSettings, shape: Shape, embedding: Floats, names: HeadNames
+    take: Take,
+    settings: ModelSettings,
+    shape: Shape,
+    embedding: Floats,
+    names: HeadNames,
+    eps: float,
 ) -> Readout | None:
     """The head that fills masks, if the file has one.
 
@@ -117,7 +131,7 @@ def mask_head(
         bias=bias,
         dense=(take(f"{names.dense}.weight", e, shape.d), take(f"{names.dense}.bias", e)),
         activation=shape.activation,
-        norm=norm(take, settings, names.norm, e),
+        norm=_norm(take, names.norm, e, eps),
     )
 
 
@@ -127,7 +141,8 @@ def decoder_or_encoder(settings: ModelSettings, shape: Shape) -> Shape:
     return replace(shape, causal=settings.flag("is_decoder", False))
 
 
-def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Block:
+def block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Block:
+    """A layer."""
     at = f"encoder.layer.{layer}."
     first = norm(take, settings, f"{at}attention.output.LayerNorm", shape.d)
     second = norm(take, settings, f"{at}output.LayerNorm", shape.d)
@@ -150,4 +165,4 @@ def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:
     return ends_of(take, settings, shape, shape.d, names)
 
 
-BERT = Family("bert", {"bert": {}}, "bert.", _shape, _block, _ends)
+BERT = Family("bert", {"bert": {}}, "bert.", _shape, block, _ends)

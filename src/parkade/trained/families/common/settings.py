@@ -71,6 +71,14 @@ class ModelSettings:
             return float(value)
         raise self._wrong(name, "a number ≥ 0 and below 1", value)
 
+    def cap(self, name: str) -> float:
+        """A setting that is a number > 0; 0 if it is absent."""
+        return 0.0 if self.value(name) is None else self.number(name)
+
+    def index(self, name: str, default: int) -> int:
+        """A setting that is a whole number ≥ 0."""
+        return 0 if self.value(name) == 0 else self.size(name, default)
+
     def flag(self, name: str, default: bool) -> bool:
         """A setting that is true or false."""
         value = self.value(name)
