@@ -11,7 +11,8 @@ from collections import OrderedDict
 import numpy as np
 
 import parkade as pk
-from support.trained import FAMILIES, LONGEST, VOCABULARY
+from support.trained import LONGEST, VOCABULARY
+from support.trained_families import FAMILIES
 
 
 def write_folder(folder, config, tensors, form="safetensors"):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support import trained as tiny
+from support import trained_families as families
 from support import trained_files as written
-from support import trained_twins as twins
 
 import parkade as pk
 from parkade.trained import forward
@@ -20,10 +20,10 @@ def made(tmp_path, family, *form, **options):
     return written.load(tmp_path, family, 7, *form, **options)
 
 
-@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("family", families.FAMILIES)
 def test_forward_pass_equals_loops(tmp_path, family):
     model, config, tensors = made(tmp_path, family)
-    logits, hidden = twins.naive(config, tensors, IDS)
+    logits, hidden = families.naive(config, tensors, IDS)
     reading = model.read(IDS)
     assert model.family == family
     np.testing.assert_allclose(reading.hidden, hidden, rtol=1e-10, atol=1e-10)
@@ -32,15 +32,15 @@ def test_forward_pass_equals_loops(tmp_path, family):
 
 def test_sequential_neox_equals_loops(tmp_path):
     model, config, tensors = made(tmp_path, "neox", use_parallel_residual=False)
-    _, hidden = twins.naive(config, tensors, IDS)
+    _, hidden = families.naive(config, tensors, IDS)
     np.testing.assert_allclose(model.read(IDS).hidden, hidden, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("family", families.FAMILIES)
 def test_float32_is_close(tmp_path, family):
     model, config, tensors = made(tmp_path, family, dtype="float32")
     reading = model.read(IDS)
-    logits, _ = twins.naive(config, tensors, IDS)
+    logits, _ = families.naive(config, tensors, IDS)
     assert reading.hidden.dtype == reading.logits.dtype == np.float32
     assert np.abs(reading.logits - logits).max() < 1e-4 * np.abs(logits).max()
 

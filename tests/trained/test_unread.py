@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support import trained as tiny
+from support import trained_families as families
 from support import trained_files as written
-from support import trained_twins as twins
 
 import parkade as pk
 
@@ -14,7 +14,7 @@ IDS = [3, 1, 4, 1, 5, 9, 2, 6]
 
 
 def made(family, **extra):
-    return tiny.FAMILIES[family](np.random.default_rng(7), **extra)
+    return families.FAMILIES[family](np.random.default_rng(7), **extra)
 
 
 def close(folder, config, tensors):
@@ -22,7 +22,7 @@ def close(folder, config, tensors):
     reading = pk.trained.load(written.write_folder(folder, config, tensors), dtype="float64").read(
         IDS
     )
-    logits, hidden = twins.naive(config, tensors, IDS)
+    logits, hidden = families.naive(config, tensors, IDS)
     np.testing.assert_allclose(reading.hidden, hidden, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(reading.logits, logits, rtol=1e-10, atol=1e-10)
 
@@ -85,11 +85,11 @@ def test_copies_of_tied_tensors(tmp_path):
             pk.trained.load(tmp_path).read(IDS)
 
 
-@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("family", families.FAMILIES)
 def test_tensors_that_nothing_uses_are_refused(tmp_path, family):
     config, tensors = made(family)
     for name in (
-        "model.layers.0.self_attn.q_norm.weight",
+        "model.layers.0.self_attn.v_norm.weight",
         "model.layers.9.self_attn.q_proj.weight",
         "base_model.model.layers.0.lora_A.weight",
         "unheard_of",
@@ -110,22 +110,22 @@ def test_tensors_of_other_tasks_have_no_effect(tmp_path):
         close(tmp_path, config, tensors | {name: np.ones(5, np.float32) for name in names})
 
 
-@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("family", families.FAMILIES)
 def test_settings_that_nothing_reads_are_refused(tmp_path, family):
     config, tensors = made(family)
     for name, value in {
-        "attn_logit_softcapping": 50.0,
         "residual_multiplier": 0.5,
+        "rope_local_theta": 5e5,
         "use_qk_norm": True,
         "pruned_heads": {"0": [1]},
         "is_encoder_decoder": True,
-        "no_rope_layers": [1, 0],
+        "moe_layers": [1, 0],
     }.items():
         words = f"the setting {name} of the model, .*, is unknown for {config['model_type']} models"
         refused(tmp_path, config | {name: value}, tensors, words)
 
 
-@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("family", families.FAMILIES)
 def test_notes_in_the_settings_have_no_effect(tmp_path, family):
     notes = {
         "torch_dtype": "bfloat16",
@@ -174,7 +174,7 @@ def test_settings_of_rope_are_read_or_refused(tmp_path):
 
 @pytest.mark.parametrize("family", ["llama", "gpt2", "neox", "bert", "albert"])
 def test_norms_without_eps(tmp_path, family):
-    name = tiny.eps_name(family)
+    name = families.eps_name(family)
     config, tensors = made(family)
     model = pk.trained.load(written.write_folder(tmp_path, config | {name: 0.0}, tensors))
     assert model.block(0).norms[0].eps == 0

@@ -8,7 +8,7 @@ come next, and the bias to theirs:
 A LayerNorm also subtracts the mean of the entries. No one sees the mean, so it is taken out of all
 outputs, and θ is the direction of x − mean(x): see `directions`.
 
-Layers with norms of queries and keys, of forces, or with caps of scores are no such models.
+Layers with norms of queries and keys, or of forces, are no such models.
 
 With pre-norm a layer is x ← x + F(θ). With post-norm it is N(√d(gain·θ) + bias + F), and N does
 not see a factor, so θ ← N(θ + G) with √d G = √d(gain − 1)·θ + bias + F.
@@ -137,11 +137,9 @@ def head_matrices(model: Trained, number: int) -> tuple[Array, Array, Array, Arr
     shape, part = model.shape, model.block(number).attention
     if part is None:
         raise InputError(f"{model.name} has no heads")
+    norm, m = norm_before(model, number, "attention"), shape.d_head
     if part.norms is not None:
         raise _foreign(model, "norms of queries and keys")
-    if part.cap:
-        raise _foreign(model, "caps of scores")
-    norm, m = norm_before(model, number, "attention"), shape.d_head
     share = shape.heads // shape.kv_heads
     q = _folded(part.q, norm).reshape(shape.heads, m, shape.d)
     k = _folded(part.k, norm).reshape(shape.kv_heads, m, shape.d)

@@ -18,8 +18,8 @@ _FIRST, _SECOND, _THIRD = "gemma", "gemma2", "gemma3_text"
 def _shape(settings: ModelSettings) -> Shape:
     if _kind(settings) != _FIRST:
         settings.value("hidden_act")  # has no effect
-        return gated.shape_of(settings, "gemma", "hidden_activation")
-    shape = gated.shape_of(settings, "gemma")
+        return gated.shape_of(settings, "hidden_activation")
+    shape = gated.shape_of(settings)
     # The first files said "gelu" and meant the other one.
     return replace(shape, activation="gelu_tanh") if shape.activation == "gelu" else shape
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from parkade.trained.block import Block, Shape
 from parkade.trained.families.common import gated
 from parkade.trained.families.common.family import Family
@@ -24,7 +22,7 @@ LLAMA = Family(
     "llama",
     {"llama": {}},
     "model.",
-    partial(gated.shape_of, family="llama"),
+    gated.shape_of,
     _block,
     gated.ends_of,
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from parkade.trained.block import Block, Shape
 from parkade.trained.families.common import gated
 from parkade.trained.families.common.family import Family
@@ -29,7 +27,7 @@ MISTRAL = Family(
     "mistral",
     {"mistral": _ASSUMED},
     "model.",
-    partial(gated.shape_of, family="mistral"),
+    gated.shape_of,
     _block,
     gated.ends_of,
 )

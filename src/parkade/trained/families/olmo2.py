@@ -42,7 +42,7 @@ OLMO2 = Family(
     "olmo2",
     {"olmo2": {}},
     "model.",
-    partial(gated.shape_of, family="olmo2"),
+    gated.shape_of,
     _block,
     partial(gated.ends_of, eps=_EPS),
 )

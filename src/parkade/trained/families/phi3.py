@@ -48,7 +48,7 @@ PHI3 = Family(
     "phi3",
     {"phi3": _ASSUMED},
     "model.",
-    partial(gated.shape_of, family="phi3"),
+    gated.shape_of,
     _block,
     partial(gated.ends_of, eps=_EPS),
 )

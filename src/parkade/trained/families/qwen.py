@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from parkade.trained.block import Block, Shape
 from parkade.trained.families.common import gated
@@ -39,7 +38,7 @@ QWEN = Family(
     "qwen",
     {"qwen2": _ASSUMED, "qwen3": _ASSUMED | {"head_dim": 128}},
     "model.",
-    partial(gated.shape_of, family="qwen"),
+    gated.shape_of,
     _block,
     gated.ends_of,
 )

@@ -44,7 +44,7 @@ SMOLLM3 = Family(
     "smollm3",
     {"smollm3": _ASSUMED},
     "model.",
-    partial(gated.shape_of, family="smollm3"),
+    gated.shape_of,
     _block,
     partial(gated.ends_of, tied=True),
 )

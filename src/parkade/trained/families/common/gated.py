@@ -24,14 +24,14 @@ from parkade.trained.families.common.take import Take, readout
 _KINDS = ("full_attention", "sliding_attention")
 
 
-def shape_of(settings: ModelSettings, family: str, activation: str = "hidden_act") -> Shape:
+def shape_of(settings: ModelSettings, activation: str = "hidden_act") -> Shape:
     """The sizes of a causal model; `activation` is the name of the setting."""
     d, heads = settings.size("hidden_size"), settings.size("num_attention_heads")
     d_head = settings.size("head_dim", 0) or divided("hidden_size", d, heads)
     kv = settings.size("num_key_value_heads", heads)
     divided("num_attention_heads", heads, kv)
     return Shape(
-        family=family,
+        family=str(settings.value("model_type")),
         d=d,
         layers=settings.size("num_hidden_layers"),
         heads=heads,
