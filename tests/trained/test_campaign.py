@@ -46,8 +46,21 @@ def test_exact_or_refused(tmp_path, name):
     assert campaign.difference(single, *campaign.theirs(case, tmp_path, IDS, "float32")) < 1e-5
 
 
+OTHERS = """
+    is_causal is_decoder use_bidirectional_attention head_dim sliding_window attention_chunk_size
+    attention_bias mlp_bias partial_rotary_factor original_max_position_embeddings rope_theta
+    query_pre_attn_scalar attn_logit_softcapping final_logit_softcapping tie_word_embeddings
+    layer_norm_eps rms_norm_eps position_embedding_type num_key_value_heads embedding_size
+    sliding_window_pattern rope_local_base_freq no_rope_layer_interval
+""".split()  # noqa: SIM905
+"""Settings that some architecture has, or that the library asks all of them for."""
+
+
 def changes(settings):
-    """Settings with one of them left out or changed."""
+    """Settings with one of them left out, changed or added."""
+    for name in set(OTHERS) - set(settings):
+        for other in (True, False, 2, 20.5):
+            yield name, settings | {name: other}
     for name, value in settings.items():
         if name in ("model_type", "architectures", "dtype", "transformers_version"):
             continue
@@ -62,7 +75,7 @@ def changes(settings):
         elif value is None:
             for other in (True, 2, 20.5):
                 yield name, settings | {name: other}
-        elif isinstance(value, dict):
+        elif isinstance(value, dict) and value:
             yield from ((name, settings | {name: inner}) for _, inner in changes(value))
         elif isinstance(value, str):
             yield from ((name, settings | {name: other}) for other in ("relu", "gelu"))

@@ -13,7 +13,7 @@ from parkade.trained import flows
 IDS = [3, 1, 4, 1, 5, 9, 2, 6]
 PRE_NORM = ["llama", "mistral", "qwen2", "gemma", "phi3", "smollm3", "gpt2", "neox"]
 FOREIGN = {
-    "qwen3": "norms of queries and keys",
+    "qwen3": "norms of queries and keys or caps of scores",
     "gemma2": "norms after its attention and its MLP",
     "gemma3_text": "norms after its attention and its MLP",
     "olmo2": "norms after its attention and its MLP",
@@ -82,6 +82,8 @@ def test_layers_that_parkade_does_not_have_are_refused(tmp_path, family):
     for ask in (lambda: model.layer(0), lambda: model.tied(0), model.heads):
         with pytest.raises(pk.InputError, match=words):
             ask()
+    with pytest.raises(pk.InputError, match="has gates with biases, which"):
+        made(tmp_path, "llama", biases=True).layer(0, attention=False)
     reading = model.read([3, 1, 4], attention=True)
     assert np.isfinite(reading.logits).all()
     assert len(reading.path().times) == 3

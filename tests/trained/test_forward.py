@@ -146,3 +146,17 @@ def test_rope_of_llama3_and_linear():
     np.testing.assert_allclose(turns({"rope_parameters": linear}), plain / 4)
     with pytest.raises(pk.InputError, match="the kind of RoPE 'dynamic' is unknown; known are"):
         turns({"rope_scaling": {"type": "dynamic"}})
+
+
+def test_rope_of_yarn():
+    """A plane that turns β times within the training is at an end of the ramp, for β = 32 and 1."""
+    plain = turns({"rope_theta": 1e4})
+    yarn = {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 4096}
+    slowed = plain / turns({"rope_theta": 1e4, "rope_scaling": yarn})
+    rotations = 4096 * plain / (2 * np.pi)
+    first, last = np.flatnonzero(rotations > 32)[-1], np.flatnonzero(rotations < 1)[0]
+    np.testing.assert_allclose(slowed[: first + 1], 1.0)
+    np.testing.assert_allclose(slowed[last:], 8.0)
+    np.testing.assert_allclose(np.diff(1 / slowed[first : last + 1], 2), 0.0, atol=1e-12)
+    assert (np.diff(slowed[first : last + 1]) > 0).all()
+    assert last - first > 8

@@ -135,7 +135,6 @@ def test_notes_in_the_settings_have_no_effect(tmp_path, family):
         "pruned_heads": {},
         "use_qk_norm": None,
         "use_mrope": False,
-        "partial_rotary_factor": 1.0,
     }
     config, tensors = made(family)
     close(tmp_path, notes | config, tensors)
@@ -162,6 +161,8 @@ def test_settings_of_rope_are_read_or_refused(tmp_path):
     def rope(**settings):
         return config | {"rope_parameters": settings}
 
+    close(tmp_path, config | {"partial_rotary_factor": 1.0}, tensors)
+    refused(tmp_path, config | {"partial_rotary_factor": 0.5}, tensors, "partial_rotary_factor")
     refused(tmp_path, rope(factor=2.0), tensors, "rope_parameters.factor of the model, 2.0, is unk")
     refused(tmp_path, rope(rope_type="linear"), tensors, "rope_parameters.factor of the model must")
     words = "rope_parameters.mrope_section of the model, .* is unknown for RoPE 'default'"
@@ -199,3 +200,73 @@ def test_windows(tmp_path):
     refused(
         tmp_path, *made("llama", sliding_window=3), "the setting sliding_window of the model, 3"
     )
+
+
+def test_settings_and_tensors_of_gguf_are_read_or_refused(tmp_path):
+    config, tensors = made("llama")
+    path = tmp_path / "model.gguf"
+    same = {"vocab_size": 19, "rope__dimension_count": 4, "attention__value_length": 4}
+    written.write_gguf(path, config, tensors, **same, expert_count=0)
+    logits, _ = families.naive(config, tensors, IDS)
+    reading = pk.trained.load(path, dtype="float64").read(IDS)
+    np.testing.assert_allclose(reading.logits, logits, rtol=1e-6, atol=1e-6)  # eps is a float32
+    for name, value in {
+        "attention__sliding_window": 4,
+        "attention__causal": False,
+        "rope__dimension_count": 2,
+        "expert_count": 8,
+    }.items():
+        written.write_gguf(path, config, tensors, **{name: value})
+        words = f"has the setting {name.replace('__', '.')} = {value}, which is unknown in GGUF"
+        with pytest.raises(pk.InputError, match=words):
+            pk.trained.load(path)
+    for name in ("model.layers.0.attn_q_norm.weight", "rope_freqs.weight", "cls.output.weight"):
+        written.write_gguf(path, config, tensors | {name: np.ones(4, np.float32)})
+        words = "frequencies of RoPE" if "freqs" in name else f"the tensor '{name}', which a llama"
+        with pytest.raises(pk.InputError, match=words):
+            pk.trained.load(path)
+    for kind in ("qwen2", "qwen3", "gemma2", "gemma3", "phi3", "olmo2", "smollm3"):
+        written.write_gguf(path, config, tensors, kind)
+        words = f"has the architecture '{kind}'; of GGUF files, known are llama; .* folder"
+        with pytest.raises(pk.InputError, match=words):
+            pk.trained.load(path)
+
+
+@pytest.mark.parametrize("family", families.CAUSAL)
+def test_masks_that_are_not_causal_are_refused(tmp_path, family):
+    config, tensors = made(family)
+    refused(tmp_path, config | {"is_causal": False}, tensors, "with is_causal=False is unknown")
+    written.write_folder(tmp_path, config | {"is_causal": True}, tensors)
+    assert pk.trained.load(tmp_path).causal
+
+
+def test_roberta_gives_padding_no_place(tmp_path):
+    """The places of later tokens do not count it."""
+    config, tensors = made("roberta")
+    model = pk.trained.load(written.write_folder(tmp_path, config, tensors), dtype="float64")
+    ids = [3, 1, 4, 1, 1, 5]
+    hidden = families.naive(config, tensors, ids)[1]
+    np.testing.assert_allclose(model.read(ids).hidden, hidden, rtol=1e-10, atol=1e-10)
+    assert model.shape.longest == 14
+    with pytest.raises(pk.InputError, match="reads at most 14 tokens, got 15"):
+        model.read([3] * 15)
+
+
+def test_yarn_scales_scores(tmp_path):
+    """With all planes fast the model is that of plain RoPE, but for scores.
+
+    These have the square of the factor 1 + ln(s)/10, which follows from s if it is not in the
+    settings.
+    """
+    config, tensors = made("llama")
+
+    def attention(**rope):
+        settings = config | {"rope_parameters": {"rope_theta": 1e4, **rope}}
+        model = pk.trained.load(written.write_folder(tmp_path, settings, tensors), dtype="float64")
+        return model.read(IDS, attention=True).attention[0]
+
+    yarn = {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 2**23}
+    plain = attention(rope_type="default")
+    np.testing.assert_allclose(attention(**yarn, attention_factor=1.0), plain, rtol=1e-12)
+    power = plain ** ((1 + np.log(8) / 10) ** 2)
+    np.testing.assert_allclose(attention(**yarn), power / power.sum(-1, keepdims=True), rtol=1e-9)

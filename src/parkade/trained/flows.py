@@ -138,8 +138,8 @@ def head_matrices(model: Trained, number: int) -> tuple[Array, Array, Array, Arr
     if part is None:
         raise InputError(f"{model.name} has no heads")
     norm, m = norm_before(model, number, "attention"), shape.d_head
-    if part.norms is not None:
-        raise _foreign(model, "norms of queries and keys")
+    if part.norms is not None or part.cap:
+        raise _foreign(model, "norms of queries and keys or caps of scores")
     share = shape.heads // shape.kv_heads
     q = _folded(part.q, norm).reshape(shape.heads, m, shape.d)
     k = _folded(part.k, norm).reshape(shape.kv_heads, m, shape.d)

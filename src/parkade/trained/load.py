@@ -95,6 +95,8 @@ def from_source(source: Source, dtype: np.dtype[np.floating], name: str) -> Trai
     settings = ModelSettings({**assumed, **source.config})
     unread.check_quantization(settings)
     shape = family.shape(settings)
+    if shape.causal:
+        settings.only("is_causal", True, "a model in which tokens see earlier ones")
     take = Take(source.tensors, dtype, family.prefix)
     dry = Take(source.tensors, dtype, family.prefix, dry=True)
     family.ends(dry, settings, shape)

@@ -9,12 +9,6 @@ from parkade.trained.families.common.settings import ModelSettings, divided
 from parkade.trained.families.common.take import Take, readout
 
 
-def _turned(settings: ModelSettings, inner: ModelSettings, d_head: int) -> int:
-    """Number of axes of a head that RoPE turns."""
-    share = settings.number("rotary_pct", 0.25)
-    return int(d_head * inner.number("partial_rotary_factor", share))
-
-
 def _shape(settings: ModelSettings) -> Shape:
     d, heads = settings.size("hidden_size"), settings.size("num_attention_heads")
     d_head = divided("hidden_size", d, heads)
@@ -72,7 +66,8 @@ def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Blo
 def _rope(settings: ModelSettings, d_head: int) -> rope.Rotation:
     inner = rope.extra(settings)
     base = settings.number("rope_theta", settings.number("rotary_emb_base", 1e4))
-    return rope.read(settings, _turned(settings, inner, d_head), inner, base)
+    size = rope.axes(settings, inner, d_head, settings.number("rotary_pct", 0.25))
+    return rope.read(settings, size, inner, base)
 
 
 def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:

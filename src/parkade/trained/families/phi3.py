@@ -38,8 +38,8 @@ def _rotation(settings: ModelSettings, d_head: int) -> Rotation:
         inner.only(name, "default", "Phi-3")
     for part in (inner, settings):
         part.value("original_max_position_embeddings")  # for 'longrope'
-    share = inner.number("partial_rotary_factor", settings.number("partial_rotary_factor", 1.0))
-    return rope.read(settings, int(d_head * share), inner, settings.number("rope_theta", 1e4))
+    size = rope.axes(settings, inner, d_head, 1.0)
+    return rope.read(settings, size, inner, settings.number("rope_theta", 1e4))
 
 
 _ASSUMED = {"max_position_embeddings": 4096}

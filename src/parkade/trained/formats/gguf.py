@@ -64,7 +64,7 @@ def read(path: Path) -> Source:
     if kind not in _KNOWN:
         raise InputError(
             f"{path} has the architecture {check.brief(kind)}; of GGUF files, known are "
-            f"{', '.join(_KNOWN)}"
+            f"{', '.join(_KNOWN)}; load its folder of Hugging Face's instead"
         )
     if get(f"{kind}.rope.scaling.type") not in (None, "none"):
         raise InputError(f"{path} has a RoPE that is scaled, which is unknown in GGUF files")
@@ -109,7 +109,8 @@ def _check(path: Path, own: dict[str, Any]) -> None:
         keys = d // heads
     for name, value in sorted(own.items()):
         plain = name in _SETTINGS or name in _NOTES or (name in _PER_HEAD and value == keys)
-        if value and not plain and name != "rope.scaling.type":
+        none = value in (None, 0, "", []) and value is not False
+        if not none and not plain and name != "rope.scaling.type":
             raise InputError(
                 f"{path} has the setting {name} = {check.brief(value)}, which is unknown in GGUF "
                 "files and may change what the model computes"

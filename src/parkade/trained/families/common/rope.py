@@ -90,6 +90,15 @@ def read(settings: ModelSettings, size: int, inner: ModelSettings, base: float) 
     return Rotation(turns, factor, settings.flag("rope_interleaved", False))
 
 
+def axes(settings: ModelSettings, inner: ModelSettings, d_head: int, usual: float) -> int:
+    """The number of axes of a head that are turned: a share of them, `usual` by default."""
+    name = "partial_rotary_factor"
+    share = inner.number(name, settings.number(name, usual))
+    if share > 1:
+        raise InputError(f"the setting {name} of the model must be at most 1, got {share:g}")
+    return int(d_head * share)
+
+
 def _trained(settings: ModelSettings, inner: ModelSettings) -> int:
     """The number of tokens up to which the model was trained before its RoPE was slowed."""
     name = "original_max_position_embeddings"
