@@ -10,6 +10,7 @@ import json
 import numpy as np
 import pytest
 from support import campaign
+from support import campaign_runs as runs
 from support.marks import many
 
 import parkade as pk
@@ -29,21 +30,21 @@ def libraries():
 
 def tolerance(folder):
     """The largest difference that rounding explains, in double precision."""
-    return WITH_ROPE if "rope_parameters" in campaign.settings_of(folder) else WITHOUT
+    return WITH_ROPE if "rope_parameters" in runs.settings_of(folder) else WITHOUT
 
 
 @pytest.mark.parametrize("name", campaign.CASES)
 def test_exact_or_refused(tmp_path, name):
     case = campaign.CASES[name]
-    campaign.save(case, tmp_path)
+    runs.save(case, tmp_path)
     if case.refused:
         with pytest.raises(pk.InputError, match=case.refused):
             pk.trained.load(tmp_path)
         return
     reading = pk.trained.load(tmp_path, dtype="float64").read(IDS)
-    assert campaign.difference(reading, *campaign.theirs(case, tmp_path, IDS)) < tolerance(tmp_path)
+    assert runs.difference(reading, *runs.theirs(case, tmp_path, IDS)) < tolerance(tmp_path)
     single = pk.trained.load(tmp_path).read(IDS)
-    assert campaign.difference(single, *campaign.theirs(case, tmp_path, IDS, "float32")) < 1e-5
+    assert runs.difference(single, *runs.theirs(case, tmp_path, IDS, "float32")) < 1e-5
 
 
 OTHERS = """
@@ -90,8 +91,8 @@ KNOWN = [name for name, case in campaign.CASES.items() if not case.refused]
 def test_no_setting_differs_in_silence(tmp_path, name):
     """Whatever setting is changed or left out: both agree, or we refuse it, or they fail."""
     case = campaign.CASES[name]
-    campaign.save(case, tmp_path)
-    settings, limit = campaign.settings_of(tmp_path), tolerance(tmp_path)
+    runs.save(case, tmp_path)
+    settings, limit = runs.settings_of(tmp_path), tolerance(tmp_path)
     compared, different = 0, []
     for changed, other in changes(settings):
         (tmp_path / "config.json").write_text(json.dumps(other))
@@ -100,11 +101,11 @@ def test_no_setting_differs_in_silence(tmp_path, name):
         except pk.InputError:
             continue
         try:
-            expected = campaign.theirs(case, tmp_path, IDS)
+            expected = runs.theirs(case, tmp_path, IDS)
         except Exception:
             continue  # whatever their library raises
         compared += 1
-        if not campaign.difference(reading, *expected) < limit:
+        if not runs.difference(reading, *expected) < limit:
             different.append((changed, other.get(changed)))
     assert different == []
     assert compared > len(settings) / 2

@@ -92,10 +92,10 @@ def test_gguf_quantised(tmp_path):
 
 
 def test_tiles_do_not_matter(tmp_path, monkeypatch):
-    for family in ("llama", "bert"):
+    for family, tile in (("llama", 1), ("bert", 1), ("mistral", 1), ("mistral", 5 * 4 * 8)):
         model, _, _ = made(tmp_path, family)
         whole = model.read(IDS, attention=True)
-        monkeypatch.setattr(forward, "TILE", 1)
+        monkeypatch.setattr(forward, "TILE", tile)
         np.testing.assert_allclose(model.read(IDS).hidden, whole.hidden, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(whole.attention_of(1), whole.attention[1])
         monkeypatch.undo()
@@ -104,7 +104,7 @@ def test_tiles_do_not_matter(tmp_path, monkeypatch):
 
 
 def test_causal_models_do_not_look_ahead(tmp_path):
-    for family in ("llama", "gpt2", "neox"):
+    for family in families.CAUSAL:
         model, _, _ = made(tmp_path, family)
         other = [*IDS[:5], 7, 8, 0]
         same = model.read(IDS).hidden[:, :5], model.read(other).hidden[:, :5]

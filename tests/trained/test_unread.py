@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from support import campaign
 from support import trained as tiny
 from support import trained_families as families
 from support import trained_files as written
 
 import parkade as pk
+from parkade.trained.families.registry import FAMILIES
 
 IDS = [3, 1, 4, 1, 5, 9, 2, 6]
 
@@ -270,3 +274,15 @@ def test_yarn_scales_scores(tmp_path):
     np.testing.assert_allclose(attention(**yarn, attention_factor=1.0), plain, rtol=1e-12)
     power = plain ** ((1 + np.log(8) / 10) ** 2)
     np.testing.assert_allclose(attention(**yarn), power / power.sum(-1, keepdims=True), rtol=1e-9)
+
+
+def test_the_page_names_every_architecture():
+    """And counts the variants that are compared with Hugging Face's library."""
+    page = (Path(__file__).parents[2] / "docs" / "trained.md").read_text(encoding="utf-8")
+    table = page[page.index("| `model_type`") : page.index("RoPE may be plain")]
+    for family in FAMILIES:
+        for kind in family.types:
+            assert f"`{kind}`" in table
+    exact = sum(not case.refused for case in campaign.CASES.values())
+    others = len(campaign.CASES) - exact
+    assert f"for {exact} variants, the sentences for {others} others" in " ".join(page.split())

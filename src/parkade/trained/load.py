@@ -24,6 +24,8 @@ def load(
 ) -> Trained:
     """Load a trained transformer, without PyTorch.
 
+    It is read exactly, or refused with a sentence that names what is unknown: see :doc:`/trained`.
+
     Parameters
     ----------
     path : str or path
