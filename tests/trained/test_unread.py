@@ -256,6 +256,27 @@ def test_roberta_gives_padding_no_place(tmp_path):
         model.read([3] * 15)
 
 
+def test_settings_of_rope_and_windows_that_make_no_sense_are_refused(tmp_path):
+    config, tensors = made("llama")
+    yarn = {"rope_type": "yarn", "factor": 8.0, "rope_theta": 1.0}
+    refused(tmp_path, config | {"rope_parameters": yarn}, tensors, "rope_theta .* > 1 for YaRN")
+    three = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 2, "high_freq_factor": 2}
+    words = "high_freq_factor of the model must be larger than low_freq_factor, 2, got 2"
+    refused(tmp_path, config | {"rope_parameters": three}, tensors, words)
+    refused(tmp_path, config | {"rope_scaling": [1]}, tensors, "rope_scaling .* must be an object")
+    config, tensors = made("phi3", partial_rotary_factor=1.5)
+    refused(tmp_path, config, tensors, "partial_rotary_factor of the model must be at most 1")
+    config, tensors = made("gemma2")
+    for kinds, words in {
+        ("sliding_attention",): "layer_types of the model must be a list of 2 values, one per",
+        ("chunked_attention",) * 2: "layers of the kind 'chunked_attention' are unknown",
+    }.items():
+        refused(tmp_path, config | {"layer_types": list(kinds)}, tensors, words)
+    other = {"layer_types": ["sliding_attention"] * 2, "sliding_window": None}
+    refused(tmp_path, config | other, tensors, "layer 0 has a window, but sliding_window or use_")
+    refused(tmp_path, *made("qwen2", use_sliding_window="no"), "must be true or false, got 'no'")
+
+
 def test_yarn_scales_scores(tmp_path):
     """With all planes fast the model is that of plain RoPE, but for scores.
 

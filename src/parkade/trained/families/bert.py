@@ -40,7 +40,7 @@ def shape_of(settings: ModelSettings, family: str) -> Shape:
 
 
 def norm(take: Take, settings: ModelSettings, name: str, size: int) -> NormWeights:
-    """A LayerNorm."""
+    """A LayerNorm with the eps of the settings."""
     return _norm(take, name, size, settings.epsilon("layer_norm_eps", 1e-12))
 
 
@@ -142,7 +142,7 @@ def decoder_or_encoder(settings: ModelSettings, shape: Shape) -> Shape:
 
 
 def block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Block:
-    """A layer."""
+    """A layer of BERT or RoBERTa."""
     at = f"encoder.layer.{layer}."
     first = norm(take, settings, f"{at}attention.output.LayerNorm", shape.d)
     second = norm(take, settings, f"{at}output.LayerNorm", shape.d)

@@ -51,7 +51,7 @@ def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Blo
         both = norm("self_attn.q_norm", shape.d_head), norm("self_attn.k_norm", shape.d_head)
         attention = replace(attention, norms=both)
     scale = math.sqrt(shape.d_head / settings.number("query_pre_attn_scalar"))
-    window = _windows(settings, shape)[layer]
+    window = _window(settings, shape, layer)
     rotation = _rotation(settings, shape.d_head, bool(window))
     return Block(
         gated.turned(attention, shape, rotation, scale=scale, window=window),
@@ -61,13 +61,13 @@ def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Blo
     )
 
 
-def _windows(settings: ModelSettings, shape: Shape) -> list[int]:
-    """The windows: in every other layer of Gemma 2, in five of six of Gemma 3."""
+def _window(settings: ModelSettings, shape: Shape, layer: int) -> int:
+    """The window of a layer: every other one of Gemma 2 has one, five of six of Gemma 3."""
     period = 2
     if _kind(settings) == _THIRD:
         settings.value("_sliding_window_pattern")  # a copy
         period = settings.size("sliding_window_pattern", 6)
-    return gated.windows(settings, shape.layers, lambda i: bool((i + 1) % period))
+    return gated.window_of(settings, shape, layer, lambda i: bool((i + 1) % period))
 
 
 def _rotation(settings: ModelSettings, size: int, local: bool) -> Rotation:

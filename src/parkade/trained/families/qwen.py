@@ -22,14 +22,13 @@ def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Blo
         first, second = (gated.norm_of(take, settings, name, shape.d_head) for name in names)
         attention = replace(attention, norms=(first, second))
     wide = settings.size("max_window_layers", 28)
-    window = gated.windows(settings, shape.layers, lambda i: i >= wide)[layer]
+    window = gated.window_of(settings, shape, layer, lambda i: i >= wide, switched=True)
     rope = gated.rope_of(settings, shape.d_head)
     attention = gated.turned(attention, shape, rope, window=window)
     return gated.pre_norm(take, settings, at, attention, gated.network_of(take, shape, f"{at}mlp."))
 
 
 _ASSUMED = {
-    "use_sliding_window": False,
     "num_key_value_heads": 32,
     "max_position_embeddings": 32768,
 }

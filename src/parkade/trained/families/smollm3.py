@@ -16,26 +16,22 @@ def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Blo
     at = f"layers.{layer}."
     biases = "qkvo" if settings.flag("attention_bias", False) else ""
     attention = gated.attention_of(take, shape, f"{at}self_attn.", biases)
-    turns = _turns(settings, shape.layers)
-    rope = gated.rope_of(settings, shape.d_head)
-    window = gated.windows(settings, shape.layers, lambda i: not turns[i])[layer]
-    attention = gated.turned(attention, shape, rope if turns[layer] else Rotation(), window=window)
+    turns, rope = _turns(settings, shape.layers, layer), gated.rope_of(settings, shape.d_head)
+    window = gated.window_of(settings, shape, layer, lambda _: not turns, switched=True)
+    attention = gated.turned(attention, shape, rope if turns else Rotation(), window=window)
     mlp = gated.network_of(take, shape, f"{at}mlp.", biases=settings.flag("mlp_bias", False))
     return gated.pre_norm(take, settings, at, attention, mlp)
 
 
-def _turns(settings: ModelSettings, layers: int) -> list[bool]:
-    """Which layers have RoPE: those whose entry in no_rope_layers is not 0."""
+def _turns(settings: ModelSettings, layers: int, layer: int) -> bool:
+    """Whether a layer has RoPE: its entry in no_rope_layers is not 0."""
     period = settings.size("no_rope_layer_interval", 4)
     listed = settings.each("no_rope_layers", layers)
-    if listed is None:
-        return [bool((i + 1) % period) for i in range(layers)]
-    return [bool(entry) for entry in listed]
+    return bool((layer + 1) % period if listed is None else listed[layer])
 
 
 _ASSUMED = {
     "num_key_value_heads": 4,
-    "use_sliding_window": False,
     "rope_theta": 2e6,
     "max_position_embeddings": 32768,
 }

@@ -52,34 +52,37 @@ def rope_of(settings: ModelSettings, size: int) -> Rotation:
     return rope.read(settings, size, rope.extra(settings), base)
 
 
-def slides(settings: ModelSettings, layers: int, usual: Callable[[int], bool]) -> list[bool]:
-    """Which layers have a window: as layer_types says, or else as is usual."""
-    kinds = settings.each("layer_types", layers)
-    if kinds is None:
-        return [usual(layer) for layer in range(layers)]
-    for kind in kinds:
-        if kind not in _KINDS:
-            raise InputError(
-                f"layers of the kind {check.brief(kind)} are unknown (the setting layer_types); "
-                f"known are {', '.join(_KINDS)}"
-            )
-    return [kind == _KINDS[1] for kind in kinds]
+def window_of(
+    settings: ModelSettings,
+    shape: Shape,
+    layer: int,
+    usual: Callable[[int], bool],
+    *,
+    switched: bool = False,
+) -> int:
+    """The window of a layer; 0 if its tokens see all earlier ones.
 
-
-def windows(settings: ModelSettings, layers: int, usual: Callable[[int], bool]) -> list[int]:
-    """The window of each layer; 0 for those that see all earlier tokens.
-
-    A model whose settings have `use_sliding_window` has windows only if it is true.
+    The setting layer_types says which layers have one, or else `usual` does. Models with a switch
+    have windows only if the setting use_sliding_window is true.
     """
-    switch = settings.value("use_sliding_window")
-    size = 0 if switch is False else settings.size("sliding_window", 0)
-    which = slides(settings, layers, lambda layer: bool(size) and usual(layer))
-    if any(which) and not size:
+    kinds = settings.each("layer_types", shape.layers)
+    size = settings.size("sliding_window", 0)
+    if switched and not settings.flag("use_sliding_window", False):
+        size = 0
+    if kinds is None:
+        return size if usual(layer) else 0
+    if kinds[layer] not in _KINDS:
         raise InputError(
-            "the setting layer_types of the model has layers with a window, but sliding_window or "
-            "use_sliding_window says that there is none"
+            f"layers of the kind {check.brief(kinds[layer])} are unknown (the setting "
+            f"layer_types); known are {', '.join(_KINDS)}"
         )
-    return [size if slide else 0 for slide in which]
+    slides = kinds[layer] == _KINDS[1]
+    if slides and not size:
+        raise InputError(
+            f"the setting layer_types of the model says that layer {layer} has a window, but "
+            "sliding_window or use_sliding_window says that there is none"
+        )
+    return size if slides else 0
 
 
 def attention_of(take: Take, shape: Shape, at: str, biases: str = "") -> AttentionWeights:

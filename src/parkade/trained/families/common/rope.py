@@ -108,6 +108,11 @@ def _trained(settings: ModelSettings, inner: ModelSettings) -> int:
 def _slowed(turns: Array, inner: ModelSettings, trained: int) -> Array:
     """Llama 3's: slow planes are slowed further, fast ones are not, with a ramp in between."""
     low, high = inner.number("low_freq_factor"), inner.number("high_freq_factor")
+    if high <= low:
+        raise InputError(
+            f"the setting {inner.inside}high_freq_factor of the model must be larger than "
+            f"low_freq_factor, {low:g}, got {high:g}"
+        )
     whole = trained * turns / (2 * math.pi)
     ramp = np.clip((whole - low) / (high - low), 0.0, 1.0)
     slowed: Array = turns * (ramp + (1 - ramp) / inner.number("factor"))
@@ -117,6 +122,8 @@ def _slowed(turns: Array, inner: ModelSettings, trained: int) -> Array:
 def _yarn(turns: Array, base: float, inner: ModelSettings, trained: int) -> tuple[Array, float]:
     """YaRN's frequencies and factor (arXiv:2309.00071): as Llama 3's, with a ramp over planes."""
     p, factor = len(turns), inner.number("factor")
+    if base <= 1:
+        raise InputError(f"the setting rope_theta of the model must be > 1 for YaRN, got {base:g}")
 
     def plane(rotations: float) -> float:
         """The plane that turns so many times within the length of the training."""
