@@ -52,7 +52,8 @@ OTHERS = """
     attention_bias mlp_bias partial_rotary_factor original_max_position_embeddings rope_theta
     query_pre_attn_scalar attn_logit_softcapping final_logit_softcapping tie_word_embeddings
     layer_norm_eps rms_norm_eps position_embedding_type num_key_value_heads embedding_size
-    use_sliding_window layer_types max_window_layers no_rope_layers sliding_window_pattern rope_local_base_freq no_rope_layer_interval
+    use_sliding_window layer_types max_window_layers no_rope_layers sliding_window_pattern
+    rope_local_base_freq no_rope_layer_interval
 """.split()  # noqa: SIM905
 """Settings that some architecture has, or that the library asks all of them for."""
 

@@ -16,6 +16,7 @@ def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Blo
     at = f"layers.{layer}."
     biases = "qkvo" if settings.flag("attention_bias", False) else ""
     attention = gated.attention_of(take, shape, f"{at}self_attn.", biases)
+    settings.value("max_window_layers")  # has no effect
     turns, rope = _turns(settings, shape.layers, layer), gated.rope_of(settings, shape.d_head)
     window = gated.window_of(settings, shape, layer, lambda _: not turns, switched=True)
     attention = gated.turned(attention, shape, rope if turns else Rotation(), window=window)
