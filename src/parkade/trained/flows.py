@@ -119,8 +119,8 @@ def _norms(model: Trained, number: int) -> tuple[NormWeights, NormWeights]:
 
 def _foreign(model: Trained, what: str) -> InputError:
     return InputError(
-        f"{model.name} has {what}, which the heads and layers of parkade have not; its tokens and "
-        "its attention can be read: use read"
+        f"{model.name} has {what}, which heads and layers of parkade do not have; its tokens, "
+        "attention and logits can be read with read"
     )
 
 
@@ -139,7 +139,7 @@ def head_matrices(model: Trained, number: int) -> tuple[Array, Array, Array, Arr
         raise InputError(f"{model.name} has no heads")
     norm, m = norm_before(model, number, "attention"), shape.d_head
     if part.norms is not None or part.cap:
-        raise _foreign(model, "norms of queries and keys or caps of scores")
+        raise _foreign(model, "norms of queries and keys" if part.norms else "caps of scores")
     share = shape.heads // shape.kv_heads
     q = _folded(part.q, norm).reshape(shape.heads, m, shape.d)
     k = _folded(part.k, norm).reshape(shape.kv_heads, m, shape.d)

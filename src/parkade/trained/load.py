@@ -24,7 +24,7 @@ def load(
 ) -> Trained:
     """Load a trained transformer, without PyTorch.
 
-    It is read exactly, or refused with a sentence that names what is unknown: see :doc:`/trained`.
+    It is read exactly, or refused with a sentence that names what is unknown.
 
     Parameters
     ----------
