@@ -102,6 +102,7 @@ def axes(settings: ModelSettings, inner: ModelSettings, d_head: int, usual: floa
 def _trained(settings: ModelSettings, inner: ModelSettings) -> int:
     """The number of tokens up to which the model was trained before its RoPE was slowed."""
     name = "original_max_position_embeddings"
+    settings.only(name, None, f"a model with this RoPE, outside of {inner.inside[:-1]},")
     return inner.size(name, settings.size("max_position_embeddings"))
 
 
