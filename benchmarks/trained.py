@@ -43,12 +43,13 @@ def torch_pass(model: Trained, ids: Any) -> Callable[[], Any]:
         block = model.block(i)
         assert block.attention is not None
         assert block.mlp is not None
+        assert block.norms is not None
         at, mlp = block.attention, block.mlp
         parts = [at.q, at.k, at.v, at.o, mlp.gate, mlp.up, mlp.down]
         gains = (norm.gain for norm in block.norms)
         layers.append(([tensor(part) for part in parts], [tensor(gain) for gain in gains]))
-    embedding, eps = tensor(ends.embedding), model.block(0).norms[0].eps
-    angles = np.arange(len(ids))[:, None] * shape.turns
+    embedding, eps = tensor(ends.embedding), ends.exit.eps
+    angles = np.arange(len(ids))[:, None] * at.turns
     cos, sin = tensor(np.cos(angles).astype(np.float32)), tensor(np.sin(angles).astype(np.float32))
     places, m = torch.from_numpy(np.asarray(ids)), shape.d_head
 

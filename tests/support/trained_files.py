@@ -11,7 +11,8 @@ from collections import OrderedDict
 import numpy as np
 
 import parkade as pk
-from support.trained import FAMILIES, LONGEST, VOCABULARY
+from support.trained import LONGEST, VOCABULARY
+from support.trained_families import FAMILIES
 
 
 def write_folder(folder, config, tensors, form="safetensors"):
@@ -168,7 +169,8 @@ def write_llama2c(path, config, tensors, pieces=()):
     return path
 
 
-def write_gguf(path, config, tensors):
+def write_gguf(path, config, tensors, kind="llama", **extra):
+    """A file .gguf; `extra` has more settings, with __ for the points in their names."""
     import gguf
 
     short = {
@@ -182,7 +184,10 @@ def write_gguf(path, config, tensors):
         "mlp.up_proj": "ffn_up",
         "mlp.down_proj": "ffn_down",
     }
-    writer = gguf.GGUFWriter(path, "llama")
+    writer = gguf.GGUFWriter(path, kind)
+    for name, value in extra.items():
+        add = writer.add_bool if isinstance(value, bool) else writer.add_uint32
+        add(f"{kind}.{name.replace('__', '.')}", value)
     writer.add_block_count(config["num_hidden_layers"])
     writer.add_context_length(LONGEST)
     writer.add_embedding_length(config["hidden_size"])
@@ -203,11 +208,14 @@ def write_gguf(path, config, tensors):
         if inside in ends:
             writer.add_tensor(f"{ends[inside]}.weight", values)
             continue
+        if not inside.startswith("layers."):
+            writer.add_tensor(name, values)
+            continue
         _, layer, part = inside.split(".", 2)
         if part.endswith(("q_proj", "k_proj")):
             which = "num_attention_heads" if part.endswith("q_proj") else "num_key_value_heads"
             values = interleaved(values, config[which])
-        writer.add_tensor(f"blk.{layer}.{short[part]}.weight", values)
+        writer.add_tensor(f"blk.{layer}.{short.get(part, part)}.weight", values)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import trained as tiny
+from support import trained_families as families
 from support import trained_files as written
 
 import parkade as pk
 from parkade.trained import flows
 
 IDS = [3, 1, 4, 1, 5, 9, 2, 6]
+PRE_NORM = ["llama", "mistral", "qwen2", "gemma", "phi3", "smollm3", "gpt2", "neox"]
+FOREIGN = {
+    "qwen3": "norms of queries and keys",
+    "gemma2": "norms after its attention and its MLP",
+    "gemma3_text": "norms after its attention and its MLP",
+    "olmo2": "norms after its attention and its MLP",
+}
 
 
 def made(tmp_path, family, **extra):
-    """A tiny model whose norms have (nearly) no eps, since directions have none."""
-    tiny_eps = dict.fromkeys(("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"), 1e-24)
-    return written.load(tmp_path, family, 3, settings=tiny_eps, **extra)[0]
+    """A tiny model whose norms have no eps, since directions have none."""
+    name = families.eps_name(family)
+    return written.load(tmp_path, family, 3, settings={name: 0.0} if name else {}, **extra)[0]
 
 
 def free(model, states):
@@ -28,7 +35,7 @@ def undone(norm, states):
     return pk.sphere.normalize((states - norm.bias) / norm.gain)
 
 
-@pytest.mark.parametrize("family", ["llama", "gpt2", "neox"])
+@pytest.mark.parametrize("family", PRE_NORM)
 def test_pre_norm_layers_are_exact(tmp_path, family):
     """Attention, then MLP, or both as a whole: `pk.forward` gives the model's tokens after each."""
     model = made(tmp_path, family)
@@ -58,7 +65,7 @@ def test_post_norm_layers_are_exact(tmp_path, family):
     np.testing.assert_allclose(mlp.final, end, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("family", sorted(set(families.FAMILIES) - set(FOREIGN)))
 def test_layers_are_written_and_read(tmp_path, family):
     model = made(tmp_path, family).layer(0)
     from parkade.model.model import from_dict
@@ -66,6 +73,20 @@ def test_layers_are_written_and_read(tmp_path, family):
     x = model_tokens(model.d)
     again = from_dict(model.to_dict())
     np.testing.assert_allclose(again.velocity(x), model.velocity(x), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("family", FOREIGN)
+def test_layers_that_parkade_does_not_have_are_refused(tmp_path, family):
+    """They can be read: hidden states, attention and logits."""
+    model, words = made(tmp_path, family), f"has {FOREIGN[family]}, which .* can be read with read"
+    for ask in (lambda: model.layer(0), lambda: model.tied(0), model.heads):
+        with pytest.raises(pk.InputError, match=words):
+            ask()
+    with pytest.raises(pk.InputError, match="has gates with biases, which"):
+        made(tmp_path, "llama", biases=True).layer(0, attention=False)
+    reading = model.read([3, 1, 4], attention=True)
+    assert np.isfinite(reading.logits).all()
+    assert len(reading.path().times) == 3
 
 
 def model_tokens(d, n=5):

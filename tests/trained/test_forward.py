@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support import trained as tiny
+from support import trained_families as families
 from support import trained_files as written
-from support import trained_twins as twins
 
 import parkade as pk
 from parkade.trained import forward
+from parkade.trained.families.common import gated
+from parkade.trained.families.common.settings import ModelSettings
 
 IDS = [3, 1, 4, 1, 5, 9, 2, 6]
 
@@ -18,10 +20,10 @@ def made(tmp_path, family, *form, **options):
     return written.load(tmp_path, family, 7, *form, **options)
 
 
-@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("family", families.FAMILIES)
 def test_forward_pass_equals_loops(tmp_path, family):
     model, config, tensors = made(tmp_path, family)
-    logits, hidden = twins.naive(config, tensors, IDS)
+    logits, hidden = families.naive(config, tensors, IDS)
     reading = model.read(IDS)
     assert model.family == family
     np.testing.assert_allclose(reading.hidden, hidden, rtol=1e-10, atol=1e-10)
@@ -30,15 +32,15 @@ def test_forward_pass_equals_loops(tmp_path, family):
 
 def test_sequential_neox_equals_loops(tmp_path):
     model, config, tensors = made(tmp_path, "neox", use_parallel_residual=False)
-    _, hidden = twins.naive(config, tensors, IDS)
+    _, hidden = families.naive(config, tensors, IDS)
     np.testing.assert_allclose(model.read(IDS).hidden, hidden, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("family", families.FAMILIES)
 def test_float32_is_close(tmp_path, family):
     model, config, tensors = made(tmp_path, family, dtype="float32")
     reading = model.read(IDS)
-    logits, _ = twins.naive(config, tensors, IDS)
+    logits, _ = families.naive(config, tensors, IDS)
     assert reading.hidden.dtype == reading.logits.dtype == np.float32
     assert np.abs(reading.logits - logits).max() < 1e-4 * np.abs(logits).max()
 
@@ -90,10 +92,10 @@ def test_gguf_quantised(tmp_path):
 
 
 def test_tiles_do_not_matter(tmp_path, monkeypatch):
-    for family in ("llama", "bert"):
+    for family, tile in (("llama", 1), ("bert", 1), ("mistral", 1), ("mistral", 5 * 4 * 8)):
         model, _, _ = made(tmp_path, family)
         whole = model.read(IDS, attention=True)
-        monkeypatch.setattr(forward, "TILE", 1)
+        monkeypatch.setattr(forward, "TILE", tile)
         np.testing.assert_allclose(model.read(IDS).hidden, whole.hidden, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(whole.attention_of(1), whole.attention[1])
         monkeypatch.undo()
@@ -102,7 +104,7 @@ def test_tiles_do_not_matter(tmp_path, monkeypatch):
 
 
 def test_causal_models_do_not_look_ahead(tmp_path):
-    for family in ("llama", "gpt2", "neox"):
+    for family in families.CAUSAL:
         model, _, _ = made(tmp_path, family)
         other = [*IDS[:5], 7, 8, 0]
         same = model.read(IDS).hidden[:, :5], model.read(other).hidden[:, :5]
@@ -120,12 +122,15 @@ def test_loss_is_that_of_the_logits(tmp_path):
     assert made(tmp_path, "bert")[0].read(IDS).loss is None
 
 
-def test_rope_of_llama3_and_linear(tmp_path):
-    """Fast planes keep their angles, slow ones are slowed by the factor."""
-    from parkade.trained.families.rope import frequencies
-    from parkade.trained.families.take import ModelSettings
+def turns(settings, size=64):
+    """The angles per place by settings of RoPE."""
+    limit = {"max_position_embeddings": 8192}
+    return gated.rope_of(ModelSettings(limit | settings), size).turns
 
-    plain = frequencies(ModelSettings({"rope_theta": 5e5}), 64)
+
+def test_rope_of_llama3_and_linear():
+    """Fast planes keep their angles, slow ones are slowed by the factor."""
+    plain = turns({"rope_theta": 5e5})
     three = {
         "rope_type": "llama3",
         "factor": 8.0,
@@ -133,13 +138,25 @@ def test_rope_of_llama3_and_linear(tmp_path):
         "high_freq_factor": 4.0,
         "original_max_position_embeddings": 8192,
     }
-    slowed = frequencies(ModelSettings({"rope_theta": 5e5, "rope_scaling": three}), 64)
+    slowed = turns({"rope_theta": 5e5, "rope_scaling": three})
     assert slowed[0] == plain[0]
     assert slowed[-1] == pytest.approx(plain[-1] / 8)
     assert (np.diff(slowed) < 0).all()
     linear = {"rope_type": "linear", "factor": 4.0, "rope_theta": 5e5}
-    np.testing.assert_allclose(
-        frequencies(ModelSettings({"rope_parameters": linear}), 64), plain / 4
-    )
-    with pytest.raises(pk.InputError, match="the kind of RoPE 'yarn' is unknown"):
-        frequencies(ModelSettings({"rope_scaling": {"type": "yarn"}}), 64)
+    np.testing.assert_allclose(turns({"rope_parameters": linear}), plain / 4)
+    with pytest.raises(pk.InputError, match="the kind of RoPE 'dynamic' is unknown; known are"):
+        turns({"rope_scaling": {"type": "dynamic"}})
+
+
+def test_rope_of_yarn():
+    """A plane that turns β times within the training is at an end of the ramp, for β = 32 and 1."""
+    plain = turns({"rope_theta": 1e4})
+    yarn = {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 4096}
+    slowed = plain / turns({"rope_theta": 1e4, "rope_scaling": yarn})
+    rotations = 4096 * plain / (2 * np.pi)
+    first, last = np.flatnonzero(rotations > 32)[-1], np.flatnonzero(rotations < 1)[0]
+    np.testing.assert_allclose(slowed[: first + 1], 1.0)
+    np.testing.assert_allclose(slowed[last:], 8.0)
+    np.testing.assert_allclose(np.diff(1 / slowed[first : last + 1], 2), 0.0, atol=1e-12)
+    assert (np.diff(slowed[first : last + 1]) > 0).all()
+    assert last - first > 8

@@ -27,6 +27,18 @@ def with_words(tmp_path, *words):
     return pk.trained.load(folder)
 
 
+@pytest.mark.parametrize("name", ["merges.txt", "bpe.codes", "tokenizer.model"])
+def test_words_beside_files_of_another_tokenizer_are_not_all(tmp_path, name):
+    assert with_words(tmp_path, "a", "b").encode("ab") == [0, 1]
+    (tmp_path / "model" / name).write_text("a b")
+    model = pk.trained.load(tmp_path / "model")
+    with pytest.raises(
+        pk.InputError, match="has no tokenizer of a known kind, such as a tokenizer"
+    ):
+        model.encode("ab")
+    assert model.read([0, 1]).words == ["0", "1"]
+
+
 def slow(pieces, text):
     """The greedy algorithm as it is usually told: join the best pair, again and again."""
     ids = {piece: i for i, piece in enumerate(pieces.pieces)}

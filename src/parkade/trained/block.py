@@ -34,8 +34,6 @@ class Shape:
         The activation of the MLP.
     causal : bool
         Whether tokens see only earlier ones.
-    turns : (p,) array
-        RoPE: angles per place of the planes (0, 1), (2, 3), … of queries and keys; empty without.
     longest : int
         The largest number of tokens.
     distinct : int
@@ -54,7 +52,6 @@ class Shape:
     activation: Activation
     causal: bool
     longest: int
-    turns: Array = field(default_factory=lambda: np.empty(0))
     distinct: int = 0
 
     def weights_of(self, layer: int) -> int:
@@ -84,9 +81,22 @@ class NormWeights:
 
 @dataclass(frozen=True, eq=False)
 class AttentionWeights:
-    """All heads of a layer; matrices are (out, in), biases None where there are none.
+    """All heads of a layer.
 
-    Queries and keys are in the order for RoPE of the planes (0, 1), (2, 3), …
+    Attributes
+    ----------
+    q, k, v, o : arrays
+        Matrices, (out, in).
+    bq, bk, bv, bo : arrays or None
+        Biases; None where there are none.
+    turns : (p,) array
+        RoPE: angles per place of the planes (0, 1), (2, 3), … of queries and keys; empty without.
+    window : int
+        Tokens see this many, themselves and earlier ones; 0 if they see all.
+    norms : pair of NormWeights or None
+        Applied to queries and keys before RoPE: to each head, or to all at once, as the size says.
+    cap : float
+        Scores s become cap·tanh(s/cap); 0 if they stay as they are.
     """
 
     q: Floats
@@ -97,29 +107,48 @@ class AttentionWeights:
     bk: Floats | None = None
     bv: Floats | None = None
     bo: Floats | None = None
+    turns: Array = field(default_factory=lambda: np.empty(0))
+    window: int = 0
+    norms: tuple[NormWeights, NormWeights] | None = None
+    cap: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class MLPWeights:
-    """The MLP of a layer: down(σ(up x + b_up)) + b_down, or with a gate down(σ(gate x)·up x)."""
+    """The MLP of a layer.
+
+    down(σ(up x + b_up)) + b_down, or with a gate down(σ(gate x + b_gate)·(up x + b_up)) + b_down.
+    """
 
     up: Floats
     down: Floats
     gate: Floats | None = None
     b_up: Floats | None = None
     b_down: Floats | None = None
+    b_gate: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One layer; `norms` are those of the attention and of the MLP.
+    """One layer.
 
-    `before`, a (d, d) array, is applied to tokens first: changed models have one.
+    Attributes
+    ----------
+    attention : AttentionWeights or None
+    mlp : MLPWeights or None
+    norms : pair of NormWeights or None
+        Those of the attention and of the MLP: of what goes in or, with the order "post", of the
+        sums. Olmo 2 has none.
+    after : pair of NormWeights or None
+        Norms of the forces of the attention and of the MLP, as Gemma 2 and Olmo 2 have them.
+    before : (d, d) array or None
+        Applied to tokens first: changed models have one.
     """
 
     attention: AttentionWeights | None
     mlp: MLPWeights | None
-    norms: tuple[NormWeights, NormWeights]
+    norms: tuple[NormWeights, NormWeights] | None
+    after: tuple[NormWeights, NormWeights] | None = None
     before: Floats | None = None
 
 
@@ -130,8 +159,13 @@ class Ends:
     Attributes
     ----------
     embedding : (vocabulary, e) array
+    scale : float
+        A factor of embeddings, not of the `unembed` that equals them.
     positions : (longest, e) array or None
         Added to embeddings.
+    padding : int or None
+        RoBERTa's: tokens of this id have no place. They get the row of positions with this number,
+        and the others the rows that follow it.
     constant : (e,) array or None
         Added to all embeddings: the first of BERT's token types.
     entry : NormWeights or None
@@ -145,7 +179,9 @@ class Ends:
     """
 
     embedding: Floats
+    scale: float = 1.0
     positions: Floats | None = None
+    padding: int | None = None
     constant: Floats | None = None
     entry: NormWeights | None = None
     enlarge: tuple[Floats, Floats] | None = None
@@ -155,10 +191,14 @@ class Ends:
 
 @dataclass(frozen=True, eq=False)
 class Readout:
-    """Logits: unembed · N(σ(W x + b)) + bias, or without the part in between."""
+    """Logits: unembed · N(σ(W x + b)) + bias, or without the part in between.
+
+    With a cap, logits s become cap·tanh(s/cap).
+    """
 
     unembed: Floats
     bias: Floats | None = None
     dense: tuple[Floats, Floats] | None = None
     activation: Activation = "gelu"
     norm: NormWeights | None = None
+    cap: float = 0.0

@@ -25,7 +25,7 @@ def without(model: Trained, what: str) -> Trained:
     return changed(
         model,
         f"without {kind}",
-        lambda i: replace(model.block_of(i), **{kind: None}),  # type: ignore[arg-type]
+        lambda i: replace(model.block_of(i), **{kind: None}),
     )
 
 

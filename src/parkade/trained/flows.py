@@ -8,6 +8,8 @@ come next, and the bias to theirs:
 A LayerNorm also subtracts the mean of the entries. No one sees the mean, so it is taken out of all
 outputs, and θ is the direction of x − mean(x): see `directions`.
 
+Layers with norms of queries and keys, or of forces, are no such models.
+
 With pre-norm a layer is x ← x + F(θ). With post-norm it is N(√d(gain·θ) + bias + F), and N does
 not see a factor, so θ ← N(θ + G) with √d G = √d(gain − 1)·θ + bias + F.
 """
@@ -23,6 +25,7 @@ from parkade.base.errors import InputError
 from parkade.base.types import Array
 from parkade.model.part import Part
 from parkade.model.parts.head import Head
+from parkade.model.parts.mask import Mask, Window
 from parkade.model.parts.mlp import ACTIVATIONS, MLP
 from parkade.model.sphere import normalize
 from parkade.model.transformer import Transformer
@@ -63,7 +66,7 @@ def layer(model: Trained, number: int, attention: bool, mlp: bool) -> Transforme
                 constant += _free(_bias(norm), norm) / math.sqrt(d)
     if constant.any():
         others.append(Constant(constant))
-    return _transformer(model, heads, others, "post" if post else "pre")
+    return _transformer(model, number, heads, others, "post" if post else "pre")
 
 
 def tied(model: Trained, number: int, mlp: bool) -> Transformer:
@@ -79,7 +82,7 @@ def tied(model: Trained, number: int, mlp: bool) -> Transformer:
     others: list[Part] = []
     if mlp and block.mlp is not None:
         others.append(_network(model, block.mlp, norm_before(model, number, "mlp"), 1.0))
-    return _transformer(model, heads, others, "post")
+    return _transformer(model, number, heads, others, "post")
 
 
 def sum_of_values(model: Trained, number: int) -> Array:
@@ -96,21 +99,39 @@ def sum_of_values(model: Trained, number: int) -> Array:
 
 def norm_before(model: Trained, number: int, part: str) -> NormWeights:
     """The norm whose output a part of a layer sees."""
-    block = model.block(number)
+    first, second = _norms(model, number)
     if model.shape.order != "post":
-        return block.norms[0 if part == "attention" else 1]
+        return first if part == "attention" else second
     if part == "mlp":
-        return block.norms[0]
+        return first
     if number:
-        return model.block(number - 1).norms[1]
+        return _norms(model, number - 1)[1]
     # ALBERT enlarges embeddings after their norm; its layers repeat, so see their own.
     entry = model.ends.entry
-    return block.norms[1] if entry is None or model.ends.enlarge is not None else entry
+    return second if entry is None or model.ends.enlarge is not None else entry
+
+
+def _norms(model: Trained, number: int) -> tuple[NormWeights, NormWeights]:
+    """The norms of the attention and of the MLP of a layer, if there are no others."""
+    block = model.block(number)
+    if block.norms is None or block.after is not None:
+        raise _foreign(model, "norms after its attention and its MLP")
+    return block.norms
+
+
+def _foreign(model: Trained, what: str) -> InputError:
+    return InputError(
+        f"{model.name} has {what}, which heads and layers of parkade do not have; its tokens, "
+        "attention and logits can be read with read"
+    )
 
 
 def centred(model: Trained) -> bool:
     """Whether norms subtract the mean."""
-    return model.block(0).norms[0].centred
+    block = model.block(0)
+    norms = block.norms or block.after
+    assert norms is not None
+    return norms[0].centred
 
 
 def head_matrices(model: Trained, number: int) -> tuple[Array, Array, Array, Array]:
@@ -119,6 +140,8 @@ def head_matrices(model: Trained, number: int) -> tuple[Array, Array, Array, Arr
     if part is None:
         raise InputError(f"{model.name} has no heads")
     norm, m = norm_before(model, number, "attention"), shape.d_head
+    if part.norms is not None or part.cap:
+        raise _foreign(model, "norms of queries and keys" if part.norms else "caps of scores")
     share = shape.heads // shape.kv_heads
     q = _folded(part.q, norm).reshape(shape.heads, m, shape.d)
     k = _folded(part.k, norm).reshape(shape.kv_heads, m, shape.d)
@@ -136,7 +159,7 @@ def _heads(
     q0 = _shift(part.q, part.bq, norm).reshape(shape.heads, m)
     k0 = _shift(part.k, part.bk, norm).reshape(shape.kv_heads, m)
     v0 = _shift(part.v, part.bv, norm).reshape(shape.kv_heads, m)
-    if not len(shape.turns):
+    if not len(part.turns):
         k0 = np.zeros_like(k0)
     heads: list[Head] = []
     constant = np.zeros(shape.d) if part.bo is None else _free(part.bo.astype(np.float64), norm)
@@ -173,19 +196,27 @@ def _network(model: Trained, part: MLPWeights, norm: NormWeights, scale: float) 
     gate = None if part.gate is None else root * _folded(part.gate, norm)
     if part.gate is not None and norm.bias is not None:
         raise InputError("a gate after a norm with a bias is unknown")
+    if part.b_gate is not None:
+        raise _foreign(model, "gates with biases")
     return Network(W1, W2, b1, b2, name, gate)
 
 
-def _transformer(model: Trained, heads: list[Head], others: list[Part], norm: str) -> Transformer:
+def _transformer(
+    model: Trained, number: int, heads: list[Head], others: list[Part], norm: str
+) -> Transformer:
     mlps = [part for part in others if isinstance(part, MLP)]
+    part = model.block(number).attention if heads else None
+    mask: str | Mask = "causal" if model.causal else "full"
+    if part is not None and part.window:
+        mask = Window(part.window)
     # Heads with biases have no kernel; as parts, their forces are added after that of the MLP.
     parts: list[Part] = [head for head in heads if head.biased]
     return Transformer(
         [head for head in heads if not head.biased],
         mlp=mlps[0] if mlps else None,
         norm=norm,
-        mask="causal" if model.causal else "full",
-        position=Turns(model.shape.turns) if len(model.shape.turns) else None,
+        mask=mask,
+        position=Turns(part.turns) if part is not None and len(part.turns) else None,
         parts=parts + [part for part in others if not isinstance(part, MLP)],
         d=model.d,
     )

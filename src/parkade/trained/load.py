@@ -10,8 +10,10 @@ import numpy as np
 from parkade.base import check, files
 from parkade.base.errors import InputError
 from parkade.trained import packages
+from parkade.trained.families.common import unread
+from parkade.trained.families.common.settings import ModelSettings
+from parkade.trained.families.common.take import Take
 from parkade.trained.families.registry import family_of
-from parkade.trained.families.take import ModelSettings, Take
 from parkade.trained.formats import folder, gguf, llama2c
 from parkade.trained.formats.source import Source
 from parkade.trained.model import Trained
@@ -21,6 +23,8 @@ def load(
     path: str | os.PathLike[str], *, dtype: str = "float32", download: bool = False
 ) -> Trained:
     """Load a trained transformer, without PyTorch.
+
+    It is read exactly, or refused with a sentence that names what is unknown.
 
     Parameters
     ----------
@@ -88,15 +92,20 @@ def open_source(place: Path) -> Source:
 
 
 def from_source(source: Source, dtype: np.dtype[np.floating], name: str) -> Trained:
-    """The model in a source; names and shapes of all tensors are checked."""
-    family = family_of(source.config)
-    settings = ModelSettings(source.config)
+    """The model in a source; all its settings, and names and shapes of all tensors, are checked."""
+    family, assumed = family_of(source.config)
+    settings = ModelSettings({**assumed, **source.config})
+    unread.check_quantization(settings)
     shape = family.shape(settings)
+    if shape.causal:
+        settings.only("is_causal", True, "a model in which tokens see earlier ones")
     take = Take(source.tensors, dtype, family.prefix)
     dry = Take(source.tensors, dtype, family.prefix, dry=True)
     family.ends(dry, settings, shape)
     for i in range(shape.distinct or shape.layers):
         family.block(dry, settings, shape, i)
+    unread.check_settings(settings, source.config["model_type"])
+    unread.check_tensors(dry, source.config["model_type"])
     return Trained(
         name,
         shape,

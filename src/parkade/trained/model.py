@@ -127,7 +127,10 @@ class Trained:
     def encode(self, text: str) -> list[int]:
         """The ids of a text."""
         if self.tokenizer is None:
-            raise InputError(f"{self.name} has no tokenizer; pass ids instead of text")
+            raise InputError(
+                f"{self.name} has no tokenizer of a known kind, such as a tokenizer.json; pass ids "
+                "instead of text"
+            )
         return self.tokenizer.encode(check.text(text))
 
     def decode(self, ids: ArrayLike) -> str:

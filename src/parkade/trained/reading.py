@@ -195,5 +195,6 @@ def attention_at(model: Trained, layer: int, states: Floats) -> Floats:
     size = float(model.dtype.itemsize) * model.head_count * n * n
     check.fits_in_memory(size, f"the weights of {n} tokens", "use a shorter text")
     x = forward.entering(block, states)
-    seen = x if model.shape.order == "post" else block.norms[0](x)
-    return forward.attention_matrix(block.attention, model.shape, seen)
+    if block.norms is not None and model.shape.order != "post":
+        x = block.norms[0](x)
+    return forward.attention_matrix(block.attention, model.shape, x)

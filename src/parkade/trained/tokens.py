@@ -13,6 +13,9 @@ from parkade.base import files
 from parkade.base.errors import InputError
 from parkade.trained.library import LibraryTokenizer
 
+_PARTIAL = ("merges.txt", "bpe.codes", "tokenizer.model", "sentencepiece.bpe.model", "spiece.model")
+"""Files of tokenizers for which a list of words is not all."""
+
 
 class Tokenizer(Protocol):
     """What turns text into ids, and ids into text."""
@@ -69,7 +72,7 @@ def of_folder(folder: Path) -> Tokenizer | None:
     if whole.is_file():
         with files.reading(whole, "a tokenizer of the library tokenizers"):
             return LibraryTokenizer("file", {"path": os.path.abspath(whole)})
-    if words.is_file():
+    if words.is_file() and not any((folder / name).is_file() for name in _PARTIAL):
         with files.reading(words, "a list of words"):
             listed = words.read_text(encoding="utf-8").splitlines()
             if any(word.startswith("##") for word in listed):

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from parkade.base.errors import InputError
 from parkade.trained.block import Block, Ends, Shape
 from parkade.trained.families import bert
-from parkade.trained.families.family import Family
-from parkade.trained.families.take import ModelSettings, Take
+from parkade.trained.families.common.family import Family
+from parkade.trained.families.common.settings import ModelSettings
+from parkade.trained.families.common.take import Take
 
 
 def _shape(settings: ModelSettings) -> Shape:
-    inner = settings.size("inner_group_num", 1)
-    if inner != 1:
-        raise InputError(f"ALBERT with inner_group_num={inner} is unknown; known is 1")
+    settings.only("inner_group_num", 1, "ALBERT")
     return replace(
         bert.shape_of(settings, "albert"), distinct=settings.size("num_hidden_groups", 1)
     )
@@ -32,8 +30,13 @@ def _block(take: Take, settings: ModelSettings, shape: Shape, group: int) -> Blo
 
 
 def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:
-    e, at = settings.size("embedding_size", shape.d), "predictions."
-    return bert.ends_of(take, settings, shape, e, at, at)
+    e, at = settings.size("embedding_size", 128), "predictions."
+    names = bert.HeadNames(f"{at}dense", f"{at}LayerNorm", f"{at}decoder", f"{at}bias")
+    ends = bert.ends_of(take, settings, shape, e, names)
+    name = "encoder.embedding_hidden_mapping_in"
+    return replace(
+        ends, enlarge=(take(f"{name}.weight", shape.d, e), take(f"{name}.bias", shape.d))
+    )
 
 
-ALBERT = Family("albert", ("albert",), "albert.", _shape, _block, _ends)
+ALBERT = Family("albert", {"albert": {"hidden_act": "gelu_new"}}, "albert.", _shape, _block, _ends)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from parkade.base.errors import InputError
 from parkade.trained.block import AttentionWeights, Block, Ends, MLPWeights, NormWeights, Shape
-from parkade.trained.families.family import Family
-from parkade.trained.families.take import ModelSettings, Take, divided, readout
+from parkade.trained.families.common.family import Family
+from parkade.trained.families.common.settings import ModelSettings, divided
+from parkade.trained.families.common.take import Take, readout
 
-_UNKNOWN = {"scale_attn_by_inverse_layer_idx": False, "scale_attn_weights": True}
+_ONLY = {"scale_attn_by_inverse_layer_idx": False, "scale_attn_weights": True}
 
 
 def _shape(settings: ModelSettings) -> Shape:
-    for name, usual in _UNKNOWN.items():
-        if settings.flag(name, usual) is not usual:
-            raise InputError(f"GPT-2 with {name}={not usual} is unknown; known is {usual}")
+    for name, known in _ONLY.items():
+        settings.only(name, known, "GPT-2")
     d, heads = settings.size("n_embd"), settings.size("n_head")
     return Shape(
         family="gpt2",
@@ -59,8 +58,8 @@ def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:
 
 
 def _norm(take: Take, settings: ModelSettings, name: str, d: int) -> NormWeights:
-    eps = settings.number("layer_norm_epsilon", 1e-5)
+    eps = settings.epsilon("layer_norm_epsilon", 1e-5)
     return take.layer_norm(name, d, eps)
 
 
-GPT2 = Family("gpt2", ("gpt2",), "transformer.", _shape, _block, _ends)
+GPT2 = Family("gpt2", {"gpt2": {}}, "transformer.", _shape, _block, _ends)

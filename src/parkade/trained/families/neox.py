@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from parkade.trained.block import AttentionWeights, Block, Ends, MLPWeights, NormWeights, Shape
-from parkade.trained.families import rope
-from parkade.trained.families.family import Family
-from parkade.trained.families.take import ModelSettings, Take, divided, readout
-
-
-def _turned(settings: ModelSettings, d_head: int) -> int:
-    """Number of axes of a head that RoPE turns."""
-    extra = settings.config.get("rope_parameters")
-    inner = ModelSettings(extra if isinstance(extra, dict) else {})
-    share = inner.number("partial_rotary_factor", settings.number("rotary_pct", 0.25))
-    return int(d_head * share)
+from parkade.trained.families.common import gated, rope
+from parkade.trained.families.common.family import Family
+from parkade.trained.families.common.settings import ModelSettings, divided
+from parkade.trained.families.common.take import Take, readout
 
 
 def _shape(settings: ModelSettings) -> Shape:
     d, heads = settings.size("hidden_size"), settings.size("num_attention_heads")
     d_head = divided("hidden_size", d, heads)
-    base = settings.number("rotary_emb_base", 1e4)
     return Shape(
         family="neox",
         d=d,
@@ -33,32 +25,30 @@ def _shape(settings: ModelSettings) -> Shape:
         activation=settings.activation("hidden_act", "gelu"),
         causal=True,
         longest=settings.size("max_position_embeddings", 2048),
-        turns=rope.frequencies(settings, _turned(settings, d_head), base),
     )
 
 
 def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Block:
     d, width, at = shape.d, shape.width, f"layers.{layer}."
-    size = _turned(settings, shape.d_head)
     together = take(f"{at}attention.query_key_value.weight", 3 * d, d)
-    biases = take.maybe(f"{at}attention.query_key_value.bias", 3 * d)
     # Each head has its rows of queries, keys and values one after the other.
     q, k, v = together.reshape(shape.heads, 3, shape.d_head, d).transpose(1, 0, 2, 3)
     q, k, v = (rows.reshape(d, d) for rows in (q, k, v))
-    bq = bk = bv = None
-    if biases is not None:
+    bq = bk = bv = bo = None
+    if settings.flag("attention_bias", True):
+        biases = take(f"{at}attention.query_key_value.bias", 3 * d)
         split = biases.reshape(shape.heads, 3, shape.d_head).transpose(1, 0, 2)
         bq, bk, bv = (rows.reshape(d) for rows in split)
-        bq, bk = (rope.interleave(rows, shape.heads, size) for rows in (bq, bk))
+        bo = take(f"{at}attention.dense.bias", d)
     attention = AttentionWeights(
-        q=rope.interleave(q, shape.heads, size),
-        k=rope.interleave(k, shape.heads, size),
+        q=q,
+        k=k,
         v=v,
         o=take(f"{at}attention.dense.weight", d, d),
         bq=bq,
         bk=bk,
         bv=bv,
-        bo=take.maybe(f"{at}attention.dense.bias", d),
+        bo=bo,
     )
     mlp = MLPWeights(
         up=take(f"{at}mlp.dense_h_to_4h.weight", width, d),
@@ -68,7 +58,16 @@ def _block(take: Take, settings: ModelSettings, shape: Shape, layer: int) -> Blo
     )
     names = ("input_layernorm", "post_attention_layernorm")
     first, second = (_norm(take, settings, f"{at}{name}", d) for name in names)
-    return Block(attention, mlp, (first, second))
+    return Block(
+        gated.turned(attention, shape, _rope(settings, shape.d_head)), mlp, (first, second)
+    )
+
+
+def _rope(settings: ModelSettings, d_head: int) -> rope.Rotation:
+    inner = rope.extra(settings)
+    base = settings.number("rope_theta", settings.number("rotary_emb_base", 1e4))
+    size = rope.axes(settings, inner, d_head, settings.number("rotary_pct", 0.25))
+    return rope.read(settings, size, inner, base)
 
 
 def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:
@@ -80,8 +79,8 @@ def _ends(take: Take, settings: ModelSettings, shape: Shape) -> Ends:
 
 
 def _norm(take: Take, settings: ModelSettings, name: str, d: int) -> NormWeights:
-    eps = settings.number("layer_norm_eps", 1e-5)
+    eps = settings.epsilon("layer_norm_eps", 1e-5)
     return take.layer_norm(name, d, eps)
 
 
-NEOX = Family("neox", ("gpt_neox",), "gpt_neox.", _shape, _block, _ends)
+NEOX = Family("neox", {"gpt_neox": {}}, "gpt_neox.", _shape, _block, _ends)

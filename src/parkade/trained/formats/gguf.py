@@ -42,6 +42,8 @@ _SETTINGS = {
     "context_length": "max_position_embeddings",
     "rope.freq_base": "rope_theta",
 }
+_PER_HEAD = ("attention.value_length", "rope.dimension_count")  # known if each is that of keys
+_NOTES = ("vocab_size", "tensor_data_layout")
 _SPLITS = ("default", "gpt-2", "smollm")  # known ways to cut text before pairs are joined
 _NAME = 100  # characters of the name of a model
 _CONTROL = 3  # the type of a token that is no text
@@ -62,14 +64,19 @@ def read(path: Path) -> Source:
     if kind not in _KNOWN:
         raise InputError(
             f"{path} has the architecture {check.brief(kind)}; of GGUF files, known are "
-            f"{', '.join(_KNOWN)}"
+            f"{', '.join(_KNOWN)}; load its folder of Hugging Face's instead"
         )
     if get(f"{kind}.rope.scaling.type") not in (None, "none"):
         raise InputError(f"{path} has a RoPE that is scaled, which is unknown in GGUF files")
-    values = {new: get(f"{kind}.{old}") for old, new in _SETTINGS.items()}
-    config = {name: value for name, value in values.items() if value is not None}
+    own = {
+        name.removeprefix(f"{kind}."): value
+        for name, value in metadata.items()
+        if name.startswith(f"{kind}.")
+    }
+    config = {new: own[old] for old, new in _SETTINGS.items() if own.get(old) is not None}
+    _check(path, own)
     tensors = {_name(t.name): _stored(gguf, memory, t, start) for t in described}
-    if "unused.rope_freqs.weight" in tensors:
+    if "rope_freqs.weight" in tensors:
         raise InputError(f"{path} has frequencies of RoPE as a tensor, which are unknown")
     if "model.embed_tokens.weight" not in tensors:
         raise InputError(f"{path} has no tensor token_embd.weight")
@@ -91,7 +98,23 @@ def _name(name: str) -> str:
     if stem.startswith("blk."):
         _, layer, part = stem.split(".", 2)
         return f"model.layers.{layer}.{_NAMES.get(part, part)}.{end}"
-    return f"{_ENDS.get(stem, 'unused.' + stem)}.{end}"
+    return f"{_ENDS.get(stem, stem)}.{end}"
+
+
+def _check(path: Path, own: dict[str, Any]) -> None:
+    """Raise if there is a setting that is unknown and may change what the model computes."""
+    keys = own.get("attention.key_length")
+    d, heads = own.get("embedding_length"), own.get("attention.head_count")
+    if keys is None and isinstance(d, int) and isinstance(heads, int) and heads > 0:
+        keys = d // heads
+    for name, value in sorted(own.items()):
+        plain = name in _SETTINGS or name in _NOTES or (name in _PER_HEAD and value == keys)
+        none = value in (None, 0, "", []) and value is not False
+        if not none and not plain and name != "rope.scaling.type":
+            raise InputError(
+                f"{path} has the setting {name} = {check.brief(value)}, which is unknown in GGUF "
+                "files and may change what the model computes"
+            )
 
 
 def _stored(gguf: Any, memory: NDArray[np.uint8], tensor: Described, start: int) -> Stored:

@@ -11,6 +11,7 @@ from parkade.trained.formats.source import Source, Stored, mapped, stored
 from parkade.trained.pieces import Pieces
 
 _HEADER = 28  # bytes
+_TABLE = "a table of cosines or sines, which follow from the sizes"
 
 
 def is_one(start: bytes, size: int) -> bool:
@@ -35,7 +36,8 @@ def read(path: Path, start: bytes) -> Source:
         each = math.prod(shape[1:]) if "{}" in names else math.prod(shape)
         for i in range(shape[0] if "{}" in names else 1):
             inner = shape[1:] if "{}" in names else shape
-            tensors[names.format(i)] = stored(memory, "F32", inner, place)
+            if names != _TABLE:
+                tensors[names.format(i)] = stored(memory, "F32", inner, place)
             place += 4 * each
     config = {
         "model_type": "llama",
@@ -80,8 +82,8 @@ def _layout(sizes: list[int]) -> list[tuple[str, tuple[int, ...]]]:
         (each + "mlp.down_proj.weight", (layers, d, width)),
         (each + "mlp.up_proj.weight", (layers, width, d)),
         ("model.norm.weight", (d,)),
-        ("unused.cosines", (longest, d // heads // 2)),
-        ("unused.sines", (longest, d // heads // 2)),
+        (_TABLE, (longest, d // heads // 2)),
+        (_TABLE, (longest, d // heads // 2)),
     ]
     if vocabulary < 0:
         layout.append(("lm_head.weight", (-vocabulary, d)))

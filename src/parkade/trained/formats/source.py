@@ -34,10 +34,11 @@ _DIMENSIONS = 8  # at most, of a tensor
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A tensor in a file: its shape, and the function that reads it."""
+    """A tensor in a file: its shape, what reads it, and whether its numbers are whole."""
 
     shape: tuple[int, ...]
     read: Callable[[], NDArray[Any]]
+    whole_numbers: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +79,7 @@ def stored(
             numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
         return numbers.reshape(shape)
 
-    return Stored(shape, read)
+    return Stored(shape, read, code[0] in "IUB" and code != "BF16")
 
 
 def check_shape(shape: tuple[Any, ...]) -> None:

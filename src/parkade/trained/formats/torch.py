@@ -100,4 +100,4 @@ def _stored(memory: NDArray[np.uint8], tensor: Tensor, start: int) -> Stored:
         steps = tuple(step * flat.itemsize for step in tensor.strides)
         return np.lib.stride_tricks.as_strided(flat, tensor.shape, steps, writeable=False)
 
-    return Stored(tensor.shape, numbers)
+    return Stored(tensor.shape, numbers, whole.whole_numbers)

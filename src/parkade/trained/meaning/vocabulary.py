@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from parkade.base.errors import InputError
 from parkade.base.progress import Report
 from parkade.base.types import Array
+from parkade.trained.flows import centred
 from parkade.trained.texts import kind_for, texts
 
 if TYPE_CHECKING:
@@ -106,8 +107,8 @@ def known_words(
             written = written * ends.exit.gain
     words = [word for _, word in chosen]
     decoded = "logits" if linear else "embedding"
-    centred = model.block(0).norms[0].centred
-    return KnownWords(ids, words, _rows(written, centred), _rows(embedded, centred), decoded)
+    subtract = centred(model)
+    return KnownWords(ids, words, _rows(written, subtract), _rows(embedded, subtract), decoded)
 
 
 def expected(model: Trained, read: Sequence[str], report: Report = lambda fraction: None) -> Array:

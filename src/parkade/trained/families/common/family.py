@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from parkade.trained.block import Block, Ends, Shape
-from parkade.trained.families.take import ModelSettings, Take
+from parkade.trained.families.common.settings import ModelSettings
+from parkade.trained.families.common.take import Take
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,8 +18,9 @@ class Family:
     Attributes
     ----------
     name : str
-    types : tuple of str
-        What `model_type` in its config.json may be.
+    types : mapping
+        For each `model_type` that a config.json may have, the settings that Hugging Face's library
+        assumes where config.json says nothing, unless they are those of the functions below.
     prefix : str
         What the names of its tensors may begin with.
     shape : function
@@ -29,7 +32,7 @@ class Family:
     """
 
     name: str
-    types: tuple[str, ...]
+    types: Mapping[str, Mapping[str, Any]]
     prefix: str
     shape: Callable[[ModelSettings], Shape]
     block: Callable[[Take, ModelSettings, Shape, int], Block]

@@ -1,30 +1,17 @@
-"""Take tensors out of files, with checks; and read settings."""
+"""Take tensors out of files, with checks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from parkade.base import check
 from parkade.base.errors import InputError
-from parkade.trained.block import Activation, Floats, NormWeights, Readout
+from parkade.trained.block import Floats, NormWeights, Readout
+from parkade.trained.families.common.settings import ModelSettings
 from parkade.trained.formats.source import Stored
-
-_ACTIVATIONS: dict[str, Activation] = {
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "gelu_fast": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "silu": "silu",
-    "swish": "silu",
-    "relu": "relu",
-}
-
-
-_LARGEST = 2**24  # of a setting: larger ones are no model's, and would fill the memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,29 +27,41 @@ class Take:
         Names may begin with it.
     dry : bool
         Whether to check names and shapes only; tensors are zeros then.
+    names_read : set of str
+        The names of the tensors that were taken.
     """
 
     tensors: Mapping[str, Stored]
     dtype: np.dtype[Any]
     prefix: str = ""
     dry: bool = False
+    names_read: set[str] = field(default_factory=set)
 
     def __contains__(self, name: str) -> bool:
-        return self.prefix + name in self.tensors or name in self.tensors
+        return self._whole(name) in self.tensors
+
+    def _whole(self, name: str) -> str:
+        return self.prefix + name if self.prefix + name in self.tensors else name
 
     def __call__(self, name: str, *shape: int) -> Floats:
         """The tensor with this name, which must have this shape and finite entries."""
-        whole = self.prefix + name if self.prefix + name in self.tensors else name
+        whole = self._whole(name)
         if whole not in self.tensors:
             raise InputError(
                 f"the weights have no tensor {self.prefix + name}, which a model with these "
                 "settings needs; the file may be of another architecture"
             )
+        self.names_read.add(whole)
         tensor = self.tensors[whole]
         if tensor.shape != shape:
             raise InputError(
                 f"the tensor {whole} has the shape {tensor.shape}, but the settings of the model "
                 f"ask for {shape}"
+            )
+        if tensor.whole_numbers:
+            raise InputError(
+                f"the tensor {whole} has whole numbers, as quantised weights do, which are "
+                "unknown; save the model with weights of 16 or 32 bits, or as a GGUF file"
             )
         if self.dry:
             return np.broadcast_to(np.zeros((), self.dtype), shape)
@@ -86,60 +85,24 @@ class Take:
         """The tensor with this name, or None if there is none."""
         return self(name, *shape) if name in self else None
 
-
-@dataclass(frozen=True, eq=False)
-class ModelSettings:
-    """The settings of a model, checked where they are read."""
-
-    config: Mapping[str, Any]
-
-    def size(self, name: str, default: int | None = None) -> int:
-        """A setting that is a whole number ≥ 1."""
-        value = self.config.get(name)
-        if value is None and default is not None:
-            return default
-        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value < _LARGEST:
-            return value
-        raise InputError(
-            f"the setting {name} of the model must be a whole number from 1 to {_LARGEST - 1}, got "
-            f"{check.brief(value)}"
-        )
-
-    def number(self, name: str, default: float) -> float:
-        """A setting that is a number > 0."""
-        value = self.config.get(name)
-        return check.positive(
-            f"the setting {name} of the model", default if value is None else value
-        )
-
-    def flag(self, name: str, default: bool) -> bool:
-        """A setting that is true or false."""
-        value = self.config.get(name)
-        return default if value is None else bool(value)
-
-    def activation(self, name: str, default: str) -> Activation:
-        """The activation of the MLP."""
-        value = self.config.get(name, default)
-        if isinstance(value, str) and value in _ACTIVATIONS:
-            return _ACTIVATIONS[value]
-        known = ", ".join(_ACTIVATIONS)
-        raise InputError(
-            f"the setting {name} of the model must be one of {known}, got {check.brief(value)}"
-        )
+    def tied(self, name: str, to: Floats) -> Floats:
+        """The array `to`, whose copy of this name, if the file has one, must be equal to it."""
+        copy = self.maybe(name, *to.shape)
+        if copy is not None and not self.dry and not np.array_equal(copy, to):
+            raise InputError(
+                f"the tensor {self._whole(name)} is not equal to the one that it is tied to; set "
+                "tie_word_embeddings to false in config.json if it is another one"
+            )
+        return to
 
 
 def readout(
     take: Take, settings: ModelSettings, embedding: Floats, names: tuple[str, ...], tied: bool
 ) -> Readout | None:
     """Logits by the embedding, if the settings (by default `tied`) say so, or by one of `names`."""
-    if settings.flag("tie_word_embeddings", tied):
-        return Readout(embedding)
     present = [name for name in names if name in take]
+    if settings.flag("tie_word_embeddings", tied):
+        for name in present:
+            take.tied(name, embedding)
+        return Readout(embedding)
     return Readout(take(present[0], *embedding.shape)) if present else None
-
-
-def divided(what: str, whole: int, parts: int) -> int:
-    """The size of each of equal parts."""
-    if whole % parts:
-        raise InputError(f"{what} cannot be divided into {parts} equal parts, got {whole}")
-    return whole // parts
