@@ -15,8 +15,7 @@ from parkade.experiments.output import Picture, save_picture, write
 from parkade.experiments.trained import results as tables
 from parkade.experiments.trained.figures import figures
 from parkade.experiments.trained.results import StudyResults
-from parkade.explorer.scenes.words import Words
-from parkade.explorer.standalone.export import show
+from parkade.explorer.standalone.export import show_text
 from parkade.trained.model import Trained
 from parkade.trained.study.survey import clipped
 
@@ -83,13 +82,9 @@ def write_report(results: StudyResults, folder: Path, text: str) -> list[Path]:
 def explorer(model: Trained, text: str) -> str:
     """The explorer's page of a text: its words, layers and attention."""
     read = model.read(clipped(model, text, SHOWN), attention=True)
-    words = Words(
-        read.words,
-        f"{len(read.words)} tokens of a text through the {model.layers} layers of {model.name}",
-        read.attention,
-        "causal" if model.causal else "full",
-    )
-    return show(read.path(), words).text
+    title = f"{len(read.words)} tokens of a text through the {model.layers} layers of {model.name}"
+    mask = "causal" if model.causal else "full"
+    return show_text(read.path(), title, read.attention, mask).text
 
 
 def _section(results: StudyResults, folder: Path, name: str, picture: Picture) -> str:
