@@ -17,7 +17,7 @@ from parkade.experiments.trained.figures import figures
 from parkade.experiments.trained.results import StudyResults
 from parkade.explorer.standalone.export import show_text
 from parkade.trained.model import Trained
-from parkade.trained.study.survey import clipped
+from parkade.trained.study.read import clipped
 
 SHOWN = 80
 """Tokens that the explorer shows at most: a page of a few megabytes."""

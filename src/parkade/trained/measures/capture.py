@@ -140,8 +140,12 @@ def pulls(before: ArrayLike, after: ArrayLike) -> Array:
     x, y = check.tokens(before), check.tokens(after)
     if x.shape != y.shape:
         raise InputError(f"before and after must have one shape, got {x.shape} and {y.shape}")
+    return pulls_of(x, y, x @ x.T)
+
+
+def pulls_of(x: Array, y: Array, cosine: Array) -> Array:
+    """`pulls` of unit vectors x to y, with the cosines of all pairs of x."""
     move = y - np.sum(x * y, axis=1, keepdims=True) * x
-    cosine = x @ x.T
     # ⟨move_k, x_j − ⟨x_k,x_j⟩ x_k⟩ = ⟨move_k, x_j⟩: the move is tangent.
     size = np.linalg.norm(move, axis=1, keepdims=True) * np.sqrt(np.maximum(1 - cosine**2, 0))
     result: Array = np.divide(move @ x.T, size, out=np.zeros_like(size), where=size > 1e-12)

@@ -14,7 +14,7 @@ from parkade.engine.compile.threads import single_threaded_blas
 from parkade.trained import measures as ms
 from parkade.trained.measures.measured import Measured
 from parkade.trained.model import Trained
-from parkade.trained.study.survey import clipped, clouds
+from parkade.trained.study.read import clipped, clouds
 
 ABLATIONS: Mapping[str, Callable[[Trained, int], Trained]] = {
     "no-mlp": lambda model, seed: model.without("mlp"),

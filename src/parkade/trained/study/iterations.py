@@ -14,7 +14,7 @@ from parkade.engine.compile.threads import single_threaded_blas
 from parkade.trained.measures.cloud import cluster_count
 from parkade.trained.measures.endings import ROUNDING, SAME, Ending, ending
 from parkade.trained.model import Trained
-from parkade.trained.study.survey import clipped
+from parkade.trained.study.read import clipped
 
 TOKENS = 64
 """Tokens of a text that are iterated at most."""
