@@ -22,6 +22,9 @@ code { background: color-mix(in srgb, var(--ink) 8%, transparent); padding: .1re
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .7rem .25rem 0;
   border-bottom: 1px solid var(--line); }
+.learned { font-size: 1.1rem; padding-left: 1.2rem; } .learned li { margin: .4rem 0; }
+summary { cursor: pointer; } .text { white-space: pre-wrap; overflow-wrap: anywhere;
+  margin: .3rem 0 .8rem; padding-left: 1rem; border-left: 3px solid var(--line); }
 dl { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .5rem 0; }
 dl div { display: flex; gap: .3rem; } dt { color: var(--soft); } dd { margin: 0; }
 """
