@@ -101,7 +101,7 @@ def trained(
             options = {"ablations": chosen, "times": iterate, "seed": seed}
             results, source = _measure(place, texts or [], options, f"{i + 1}/{len(places)} ")
             name = _folder_name(results.model.name, reports)
-            reports[name] = results.to_dict()
+            reports[name] = {**results.to_dict(), "source": source}
             if folder is not None:
                 from parkade.experiments.trained.report import write_report
 
@@ -187,7 +187,7 @@ def _text(results: StudyResults, source: str) -> str:
     if results.ablations:
         parts.append(_table(tables.ablation_rows(results.ablations)))
     if results.iterated:
-        parts.append(_table(tables.iteration_rows(results.iterated, results.times)))
+        parts.append(_table(tables.iteration_rows(results.iterated, results.times), wide=4))
     return "\n\n".join([*parts, _folded(sentences.floor(results.survey), "")])
 
 
@@ -196,16 +196,20 @@ def _compared(reports: Sequence[dict[str, Any]]) -> str:
     from parkade.experiments.trained import compare, summary
 
     notes = [_folded(f"note: {one}", "  ") for one in compare.different_texts(reports)]
-    return "\n\n".join([_table(summary.rows(reports)), "Nulls are in brackets.", *notes])
+    learned = "\n".join(_folded(f"- {one}", "  ") for one in compare.extremes(reports))
+    read = "\n".join(f"{one['model']['name']}: read from {one['source']}" for one in reports)
+    table = _table(summary.rows(reports))
+    return "\n\n".join([learned, read, table, "Nulls are in brackets.", *notes])
 
 
 def _folded(text: str, indent: str) -> str:
     return textwrap.fill(text, min(100, terminal_width()), subsequent_indent=indent)
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
+def _table(rows: Sequence[Sequence[str]], wide: int = 0) -> str:
+    """A table for a terminal; the column `wide` folds."""
     head, *body = rows
-    columns = [Column(name, share=i == 0) for i, name in enumerate(head)]
+    columns = [Column(name, share=i == wide) for i, name in enumerate(head)]
     return text_table(columns, body, width=min(100, terminal_width()), rule=True)
 
 

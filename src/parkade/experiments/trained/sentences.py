@@ -24,6 +24,12 @@ def _heads(results: StudyResults) -> str:
     far = results.heads["balance_holm"].values < 0.05
     up, down = int(np.sum(far & (balance > 0))), int(np.sum(far & (balance < 0)))
     spread = float(results.heads["random_balance"].std())
+    if not far.any():
+        return (
+            f"None of {counted(far.size, 'head')} attracts or repels beyond chance: the largest "
+            f"balance Σλ/Σ|λ| is {balance.flat[np.abs(balance).argmax()]:.2f}, and 0 ± "
+            f"{spread:.2f} in random heads (Holm, 5%)."
+        )
     return (
         f"{int(far.sum())} of {counted(far.size, 'head')} attract or repel beyond chance: the "
         f"balance Σλ/Σ|λ| is positive in {up} and negative in {down} of them, and 0 ± {spread:.2f} "
@@ -34,11 +40,9 @@ def _heads(results: StudyResults) -> str:
 def _tokens(survey: Survey) -> str:
     one = survey.curves["mean cosine, centred"]
     first, last = one.mean[0], one.mean[-1]
-    null = "pooled" if "pooled" in one.nulls else "gaussian"
-    what = {
-        "pooled": "tokens of all texts, pooled, have",
-        "gaussian": "Gaussian tokens of equal covariance have",
-    }[null]
+    null, what = "pooled", "tokens of all texts, pooled, have"
+    if null not in one.nulls:  # one text
+        null, what = "isotropic", "random directions have"
     moved = "come closer" if last > first else "come no closer"
     return (
         f"Tokens of a text {moved} over the layers: their mean cosine, centred, goes from "

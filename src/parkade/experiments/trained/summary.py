@@ -17,11 +17,13 @@ Report = dict[str, Any]
 
 
 def rows(reports: Sequence[Report]) -> list[list[str]]:
-    """A row for each number, a column for each model, nulls in brackets."""
-    return [
-        ["", *(one["model"]["name"] for one in reports)],
-        *([name, *(cell(one) for one in reports)] for name, cell in _ROWS.items()),
-    ]
+    """A row for each number, a column for each model, nulls in brackets.
+
+    What no report has is left out.
+    """
+    listed = [[name, *(cell(one) for one in reports)] for name, cell in _ROWS.items()]
+    head = ["", *(one["model"]["name"] for one in reports)]
+    return [head, *(row for row in listed if set(row[1:]) != {"–"})]
 
 
 def table(reports: Sequence[Report]) -> str:

@@ -114,7 +114,7 @@ def ablation_rows(ablations: Mapping[str, Measured]) -> list[list[str]]:
 def iteration_rows(iterated: Sequence[Iterated], times: int) -> list[list[str]]:
     """A table of iterated layers: clusters by a cosine of 0.9, and the end to rounding."""
     return [
-        ["layer", "text", "tokens", "clusters, cosine > 0.9", f"to rounding, after {times} times"],
+        ["layer", "text", "tokens", "cosine > 0.9", f"to rounding, after {times} times"],
         *([str(one.layer), str(one.text + 1), str(one.tokens),
            "–" if one.ending is None else f"{one.close[0]} → {one.close[-1]}", one.sentence]
           for one in iterated),

@@ -25,6 +25,9 @@ CAPTURE_RULES = {
 }
 """The rules by which an earlier token is named for each token."""
 
+EQUAL = 1e-9
+"""Tokens are equal if one minus their cosine is below this."""
+
 ALIKE = 0.1
 """Largest relative difference of the distances of the matched token and of the centre."""
 
@@ -74,6 +77,7 @@ def capture(
     for hidden in texts:
         x = directions(check.array("hidden", hidden))
         before, after = 1 - x[start] @ x[start].T, 1 - x[end] @ x[end].T
+        before[before < EQUAL] = 0.0  # a word that comes again is equal, not near by rounding
         d = half_radius(x[start]) * (1 + 1e-9) if delta is None else delta
         centers = renyi_centers(x[start], d)
         errors = [_errors(before, after, centers, k, rng) for k in range(2, len(before))]

@@ -14,6 +14,7 @@ from parkade.base.progress import Report
 from parkade.base.types import Array
 from parkade.engine.compile.threads import single_threaded_blas
 from parkade.trained import measures as ms
+from parkade.trained import texts as library
 from parkade.trained.hidden import HiddenText
 from parkade.trained.measures.together import measure_together
 from parkade.trained.model import Trained
@@ -64,7 +65,12 @@ def survey(
             plain.append(model.read(clipped(model, text)).hidden)
             report(0.5 * (len(texts) + i + 1) / (len(texts) + len(others)))
         if others:
-            notes.append(f"{counted(len(others), 'other text')} served for centring only")
+            ours = set(others) <= {*library.texts("prose"), *library.texts("reactions")}
+            which = " that ship with parkade" if ours else ""
+            notes.append(
+                f"{counted(len(others), 'other text')}{which} served for centring only: they were "
+                "not measured"
+            )
         measured = measure_together(
             [one.states for one in hidden],
             plain,
