@@ -80,25 +80,26 @@ def extremes(reports: Sequence[dict[str, Any]]) -> list[str]:
         return float(np.mean(np.array(report["heads"]["balance_holm"]) < 0.05))
 
     def first(report: dict[str, Any]) -> float:
-        return max(report["survey"]["attention"]["mean"])
+        return float(max(report["survey"]["attention"]["mean"]))
 
-    return [
-        _between("Tokens of a text come closest in", "least close in", reports, cosine)
-        + " the mean cosine, centred, in the last layer; 0 for random directions.",
-        _between("Most heads attract or repel beyond chance in", "fewest in", reports, far)
-        + " the share by the balance Σλ/Σ|λ| (Holm, 5%); at most 0.05 of random tables have one.",
-        _between("The first token gets most attention in", "least in", reports, first)
-        + " the mean share from the others, in the layer where it is largest.",
-    ]
+    numbers = {
+        "The mean cosine of tokens of a text, centred, in the last layer (random directions: 0)":
+            cosine,
+        "The share of heads that attract or repel beyond chance, by the balance Σλ/Σ|λ| (at most "
+        "0.05 of tables of random heads have one)": far,
+        "The attention to the first token, in the layer where it is largest,": first,
+    }  # fmt: skip
+    return [_ends(what, reports, number) for what, number in numbers.items()]
 
 
-def _between(
-    most: str, least: str, reports: Sequence[dict[str, Any]], number: Callable[[Any], float]
-) -> str:
+def _ends(what: str, reports: Sequence[dict[str, Any]], number: Callable[[Any], float]) -> str:
     """A sentence about the reports with the largest and the smallest number."""
     low, *_, high = sorted(reports, key=number)
-    ends = [f"{one['model']['name']} ({number(one):.2f})" for one in (high, low)]
-    return f"{most} {ends[0]}, {least} {ends[1]}:"
+    least, most = (f"{number(one):.2f}" for one in (low, high))
+    if least == most:
+        return f"{what} is {most} in all."
+    names = high["model"]["name"], low["model"]["name"]
+    return f"{what} is largest in {names[0]}, {most}, and smallest in {names[1]}, {least}."
 
 
 def different_texts(reports: Sequence[dict[str, Any]]) -> list[str]:
