@@ -1,16 +1,17 @@
 """All measures of the hidden states of 12 texts of 200 tokens, as transformers returns them.
 
-    python benchmarks/states.py [MODEL]        prints a table in Markdown
+    python -P benchmarks/states.py        prints a table in Markdown
 
-MODEL is SmolLM2-135M (31 states, d = 576; `parkade trained --get SmolLM2-135M`) unless another is
-named. The states are those of `transformers` if it is installed with PyTorch, in one batch, else
-parkade's own. The baseline are the single measures with the same numbers of draws, one after the
-other: what `parkade.trained.measure` replaces. Where others use the machine, compare CPU seconds.
+-P, since another file beside this one is called transformers.py.
+
+The states are those of a Llama of `transformers` with the sizes of SmolLM2-135M (31 states, d =
+576) and random weights, in one batch; without PyTorch they are parkade's own, of the trained model.
+The baseline are the single measures with the same numbers of draws, one after the other: what
+`parkade.trained.measure` replaces. Where others use the machine, compare CPU seconds.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -22,29 +23,35 @@ import numpy as np
 import parkade as pk
 from parkade.engine.compile.threads import single_threaded_blas
 from parkade.trained import measures as ms
-from parkade.trained.packages import find
+from parkade.trained.model import Trained
 from parkade.trained.texts import texts
 
 ROUNDS, TEXTS, TOKENS = 3, 12, 200
 
 
-def token_ids(name: str) -> Any:
+def token_ids(model: Trained) -> Any:
     """Twelve texts of 200 tokens: those that ship with parkade, one after the other."""
-    model = pk.trained.load(name)
     listed = texts()
     ids = [model.encode(listed[i] + " " + listed[(i + 1) % TEXTS])[:TOKENS] for i in range(TEXTS)]
     return np.array(ids)
 
 
-def hugging_face(name: str, ids: Any) -> Any:
-    """The outputs of the same model by transformers."""
+def hugging_face(ids: Any) -> Any:
+    """The hidden states of a Llama of the same sizes by transformers."""
     torch = import_module("torch")
     transformers = import_module("transformers")
-    file = find(name)
-    model = transformers.LlamaForCausalLM.from_pretrained(
-        str(file.parent), gguf_file=file.name, dtype=torch.float32
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        hidden_size=576,
+        num_hidden_layers=30,
+        num_attention_heads=9,
+        num_key_value_heads=3,
+        intermediate_size=1536,
+        vocab_size=49152,
+        initializer_range=0.05,
     )
     with torch.inference_mode():
+        model = transformers.LlamaModel(config).eval()
         return model(torch.from_numpy(ids), output_hidden_states=True).hidden_states
 
 
@@ -73,15 +80,13 @@ def one_by_one(states: Any) -> None:
 
 def main() -> None:
     """Measure in turns and print the best times."""
-    name = sys.argv[1] if len(sys.argv) > 1 else "SmolLM2-135M"
-    ids = token_ids(name)
+    model = pk.trained.load("SmolLM2-135M")
+    ids = token_ids(model)
     try:
-        states, by = hugging_face(name, ids), "transformers"
-    except (ImportError, OSError, ValueError) as error:
-        print(f"not by transformers: {type(error).__name__}: {str(error)[:200]}")
-        model = pk.trained.load(name)
-        read = [model.read(row).hidden for row in ids]
-        states, by = tuple(np.stack(read, axis=1)), "parkade"
+        states, by = hugging_face(ids), "transformers"
+    except ImportError:
+        states = tuple(np.stack([model.read(row).hidden for row in ids], axis=1))
+        by = "parkade"
     runs: dict[str, Callable[[], Any]] = {
         "pk.trained.measure": lambda: pk.trained.measure(states, final_norm=True),
         "single measures": lambda: one_by_one(states),
@@ -92,7 +97,7 @@ def main() -> None:
             wall, cpu = time.perf_counter(), time.process_time()
             run()
             times[which].append((time.perf_counter() - wall, time.process_time() - cpu))
-    print(f"{name} by {by}: {len(states)} states of {TEXTS} texts, {TOKENS} tokens each")
+    print(f"by {by}: {len(states)} states of {TEXTS} texts, {TOKENS} tokens each")
     print("| | best, s | CPU, s |\n|---|---:|---:|")
     best = {which: np.min(pairs, axis=0) for which, pairs in times.items()}
     for which, (wall, cpu) in best.items():
