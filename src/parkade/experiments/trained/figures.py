@@ -96,8 +96,8 @@ def depth(results: StudyResults, figure: Figure) -> None:
         ax.set_title(name)
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
-    axes[0].legend(loc="best")
-    axes[len(panels) - 1].legend(loc="best")
+    for ax in (*axes[:2], axes[len(panels) - 1]):  # sinks are in the first only: no Gaussian
+        ax.legend(loc="best")
 
 
 def centers(results: StudyResults, figure: Figure) -> None:
@@ -148,6 +148,8 @@ def ablations(results: StudyResults, figure: Figure) -> None:
 
 def iterated(results: StudyResults, figure: Figure) -> None:
     """The number of clusters while a layer is repeated, one line for each text."""
+    from matplotlib.ticker import LogLocator
+
     layers = sorted({one.layer for one in results.iterated})
     axes = figure.subplots(1, len(layers), sharey=True, squeeze=False)[0]
     for ax, layer in zip(axes, layers, strict=True):
@@ -157,6 +159,9 @@ def iterated(results: StudyResults, figure: Figure) -> None:
                 ax.plot(steps, one.close, linewidth=1, label=f"text {one.text + 1}")
         ax.set(xscale="log", yscale="log", xlabel="times applied + 1", title=f"layer {layer}")
     axes[0].set_ylabel("clusters (cosine > 0.9)")
+    axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes[0].yaxis.set_major_formatter("{x:g}")
+    axes[0].yaxis.set_minor_formatter("")
     if axes[0].lines:
         axes[0].legend(loc="best")
 

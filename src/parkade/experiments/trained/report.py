@@ -42,9 +42,9 @@ _SECTIONS: dict[str, tuple[str, str, Callable[[StudyResults], Rows]]] = {
     ),
     "centers": (
         "Do early tokens lead?",
-        "Where early tokens lead, tokens move to earlier ones rather than to later ones: by about "
-        "0.04 more in the flow of the paper. Numbers of centres alone do not tell: text is local, "
-        "so there are fewer than in a random order, in both directions.",
+        "Where early tokens lead, tokens move to earlier ones rather than to later ones: by "
+        f"{sentences.PAPER_PULL} more in the flow of the paper. Numbers of centres alone do not "
+        "tell: text is local, so there are fewer than in a random order, in both directions.",
         lambda results: tables.capture_rows(results.survey),
     ),
     "ablations": (
