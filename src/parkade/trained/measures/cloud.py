@@ -106,20 +106,20 @@ class Cosines:
     matrix: Array
 
     def rank(self) -> float:
-        """The `effective_rank`."""
+        """The `effective_rank` of these tokens."""
         values = np.maximum(np.linalg.eigvalsh(self.matrix), 0.0)
         share = values / values.sum()
         share = share[share > 0]
         return math.exp(-float(np.sum(share * np.log(share))))
 
     def close_share(self, cosine: float = CLOSE) -> float:
-        """The `close_share`."""
+        """The `close_share` of these tokens."""
         n = len(self.matrix)
         above = np.count_nonzero(self.matrix > cosine)
         return float(above - np.count_nonzero(self.matrix.diagonal() > cosine)) / (n * (n - 1))
 
     def cluster_count(self, cosine: float = CLOSE) -> float:
-        """The `cluster_count`."""
+        """The `cluster_count` of these tokens."""
         from scipy.sparse import csr_matrix
         from scipy.sparse.csgraph import connected_components
 
@@ -127,7 +127,7 @@ class Cosines:
         return float(connected_components(linked, directed=False)[0])
 
     def energy(self, beta: float) -> float:
-        """The `energy`."""
+        """The `energy` of these tokens."""
         return float(np.mean(np.exp(beta * np.minimum(self.matrix - 1.0, 0.0))))
 
 

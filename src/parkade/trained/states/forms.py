@@ -137,7 +137,7 @@ def _bad_shape(name: str, shape: tuple[int, ...], dims: int) -> list[NDArray[Any
 
 
 def _of_outputs(value: Any) -> Texts:
-    """Hugging Face's outputs."""
+    """The states in outputs of Hugging Face, and their attention."""
     states = getattr(value, "hidden_states", None)
     if states is None and getattr(value, "decoder_hidden_states", None) is not None:
         raise InputError(

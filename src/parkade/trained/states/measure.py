@@ -118,7 +118,7 @@ def _named(texts: Texts, words: Any) -> None:
 
 
 def _unpad(texts: Texts, mask: Any) -> None:
-    """Leave out padding."""
+    """Leave out the padding of a batch."""
     rows = [as_array("attention_mask", row) != 0 for row in _rows(mask)]
     if len(rows) != len(texts.states):
         raise InputError(

@@ -66,6 +66,18 @@ class Survey:
         In nats for each token; None for encoders, and if the model is not known.
     notes : tuple of str
         What was left out or done before measuring, in sentences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import parkade as pk
+    >>> rng = np.random.default_rng(0)
+    >>> survey = pk.trained.measure([rng.standard_normal((5, 30, 8)) for _ in range(3)])
+    >>> survey.texts, sorted(survey.centers), survey.notes
+    (3, ['renyi', 'strong'], ())
+    >>> cosine = survey.curves["mean cosine, centred"]
+    >>> cosine.values.shape, bool(survey.scalars()["mean cosine, centred/last"] == cosine.mean[-1])
+    ((3, 5), True)
     """
 
     model: str
