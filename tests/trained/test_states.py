@@ -259,6 +259,8 @@ WRONG = {
     "complex": (bad(X + 1j), "must be real numbers, got complex128"),
     "strange": (bad(Tensor(X, ("lost",))), "cannot be read as an array"),
     "words": (bad(X, words=["a"]), "one word for each of the 6 tokens, got 1"),
+    "one word": (bad(X, words=5), "words must be a list of strings, got 5"),
+    "seed": (bad(X, seed="a"), "seed must be"),
     "words of texts": (bad([X, X], words=["a"] * 6), "a list for each text, got 1 for 2 texts"),
     "attention": (
         bad(X, attention=np.ones((3, 2, 6, 6))),

@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.progress import Report
-from parkade.base.types import Array
+from parkade.base.types import Array, Seed
 from parkade.model import sphere
 from parkade.trained.measures.capture import capture, pulls_of
 from parkade.trained.measures.centers import counts_of, squares_of
@@ -41,6 +42,7 @@ KINDS = {"strong": "strong", "renyi": "Rényi"}
 """The kinds of centres, and what they are called."""
 Clouds: TypeAlias = list[Array]
 Values: TypeAlias = dict[str, Array]
+Table: TypeAlias = dict[str, Measured]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +78,7 @@ def measure_together(
     others: Sequence[NDArray[Any]] = (),
     *,
     draws: int = 1,
-    seed: int = 0,
+    seed: Seed = 0,
     report: Report = lambda fraction: None,
 ) -> Together:
     """All measures of the hidden states of texts, with their nulls.
@@ -90,7 +92,7 @@ def measure_together(
         others nothing can be centred, and the measures that need it are left out.
     draws : int
         Clouds drawn for each null, text and layer.
-    seed : int
+    seed : int, numpy.random.Generator or None
     report : function
         Takes the fraction done.
     """
@@ -108,17 +110,17 @@ def measure_together(
     for layer in range(len(texts[0])):
         layers.add(layer, [one[layer].astype(np.float64) for one in plain])
         report((layer + 1) / len(texts[0]))
-    return Together(sinks, *layers.measured(seed), _length_table(lengths))
+    return Together(sinks, *layers.measured(), _length_table(lengths))
 
 
 class _Layers:
     """The measures of the layers so far."""
 
     def __init__(
-        self, texts: Sequence[NDArray[Any]], keep: Sequence[NDArray[Any]], draws: int, seed: int
+        self, texts: Sequence[NDArray[Any]], keep: Sequence[NDArray[Any]], draws: int, seed: Seed
     ) -> None:
         self.texts, self.keep, self.draws = texts, keep, draws
-        self.rng = rng = np.random.default_rng(seed)
+        self.rng = rng = check.generator(seed)
         all_sizes, sizes = [x.shape[1] for x in texts], [len(rows) for rows in keep]
         # The same tokens in each layer.
         self.chosen = [(self._chosen(all_sizes), self._chosen(sizes)) for _ in range(draws)]
@@ -141,7 +143,7 @@ class _Layers:
 
     def _mean(self, drawn: Callable[[int], Values]) -> Values:
         """The mean of values over draws."""
-        made = [drawn(i) for i in range(self.draws)]
+        made = list(map(drawn, range(self.draws)))
         return {name: np.mean([one[name] for one in made], axis=0) for name in made[0]}
 
     def add(self, layer: int, others: Clouds) -> None:
@@ -192,9 +194,7 @@ class _Layers:
             self.pulls.append(np.array([*map(_pull, self.ends[-1], free)]))
         self.ends = [*self.ends[:1], free]
 
-    def measured(
-        self, seed: int
-    ) -> tuple[dict[str, Measured], dict[str, Measured], Measured | None, Measured | None]:
+    def measured(self) -> tuple[Table, Table, Measured | None, Measured | None]:
         """The curves, the centres, what they capture, and the pulls."""
         text = self.curves.pop("text")
         curves = {}
@@ -217,11 +217,11 @@ class _Layers:
         if self.pulls:
             pulls = np.array(self.pulls).transpose(2, 1, 0)  # direction, text, layer
             pulled = Measured("pull of earlier tokens", pulls[0], {"later": pulls[1]})
-        return curves, centers, self._captured(seed), pulled
+        return curves, centers, self._captured(), pulled
 
-    def _captured(self, seed: int) -> Measured | None:
+    def _captured(self) -> Measured | None:
         try:
-            return capture([np.stack(pair) for pair in zip(*self.ends, strict=True)], seed=seed)
+            return capture([np.stack(pair) for pair in zip(*self.ends, strict=True)], seed=self.rng)
         except InputError:  # no token can be judged in any text
             return None
 

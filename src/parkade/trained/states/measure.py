@@ -9,6 +9,7 @@ import numpy as np
 
 from parkade.base import check
 from parkade.base.errors import InputError
+from parkade.base.types import Seed
 from parkade.engine.compile.threads import single_threaded_blas
 from parkade.runs.path import check_words
 from parkade.trained import measures as ms
@@ -28,7 +29,7 @@ def measure(
     *,
     attention_mask: Any = None,
     draws: int = 1,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> Survey:
     """Measure the hidden states of any model: every measure and null that needs no weights.
 
@@ -52,7 +53,7 @@ def measure(
         1 for tokens, 0 for padding, as tokenizers return it for a batch.
     draws : int
         Clouds drawn for each null, text and layer.
-    seed : int
+    seed : int, numpy.random.Generator or None
 
     Returns
     -------
@@ -108,7 +109,9 @@ def _named(texts: Texts, words: Any) -> None:
     """Add the user's words."""
     if words is None:
         return
-    listed = [words] if all(isinstance(word, str) for word in words) else list(words)
+    if isinstance(words, str) or not isinstance(words, Sequence):
+        raise InputError(f"words must be a list of strings, got {check.brief(words)}")
+    listed: list[Any] = [words] if all(isinstance(word, str) for word in words) else list(words)
     if len(listed) != len(texts.states):
         raise InputError(
             f"words must have a list for each text, got {len(listed)} for {len(texts.states)} "
