@@ -160,25 +160,39 @@ def count(
     return _renyi(near, delta, draws, check.generator(seed))
 
 
-def counts_of(squares: Array, draws: int, rng: np.random.Generator) -> tuple[Count, Count]:
-    """Strong and Rényi centres of a cloud with these squared chords, within its half radius."""
-    delta = half_radius_of(squares) * MARGIN
-    near = _within(squares, delta)
-    return _strong(near, delta), _renyi(near, delta, draws, rng)
+def shares_of(squares: Array, draws: int, rng: np.random.Generator) -> Array:
+    """The shares of strong and of Rényi centres within the half radius, from squared chords.
+
+    Two rows with those in the order of the text, reversed, and in any order.
+    """
+    n = len(squares)
+    near = _within(squares, half_radius_of(squares) * MARGIN)
+    forward, backward = _strong_counts(near)
+    parked = _parked(near, _orders(n, draws, rng))
+    strong = forward, backward, expected_strong(near)
+    return np.array([strong, (parked[0], parked[1], np.mean(parked[2:]))]) / n
 
 
 def _strong(near: NDArray[np.bool_], delta: float) -> Count:
-    forward = int(np.sum(~np.tril(near).any(axis=1)))
-    backward = int(np.sum(~np.triu(near).any(axis=1)))
-    return Count(forward, backward, expected_strong(near), spread_strong(near), delta)
+    return Count(*_strong_counts(near), expected_strong(near), spread_strong(near), delta)
+
+
+def _strong_counts(near: NDArray[np.bool_]) -> tuple[int, int]:
+    """The number of tokens without an earlier neighbour, and without a later one."""
+    earlier, later = np.tril(near).any(axis=1), np.triu(near).any(axis=1)
+    return int(np.sum(~earlier)), int(np.sum(~later))
 
 
 def _renyi(near: NDArray[np.bool_], delta: float, draws: int, rng: np.random.Generator) -> Count:
-    n = len(near)
-    drawn = [rng.permutation(n) for _ in range(draws)]
-    counts = _parked(near, np.array([np.arange(n), np.arange(n)[::-1], *drawn]))
+    counts = _parked(near, _orders(len(near), draws, rng))
     mean, spread = float(np.mean(counts[2:])), float(np.std(counts[2:]))
     return Count(int(counts[0]), int(counts[1]), mean, spread, delta)
+
+
+def _orders(n: int, draws: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The order of the text, the reversed one, and some drawn at random."""
+    drawn = [rng.permutation(n) for _ in range(draws)]
+    return np.array([np.arange(n), np.arange(n)[::-1], *drawn])
 
 
 def _parked(near: NDArray[np.bool_], orders: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -76,7 +76,7 @@ def over_depth(
             chosen = np.sort(rng.choice(pool.shape[1], n, replace=False))
             pooled[i] += [measure(layer) / draws for layer in pool[:, chosen]]
         for _ in range(draws):
-            drawn = (law.draw(rng.standard_normal((n, law.rank))) for law in laws)
+            drawn = (law.draw(n, rng) for law in laws)
             gaussian[i] += [measure(directions(one)) / draws for one in drawn]
     nulls = {"isotropic": isotropic, "pooled": pooled, "gaussian": gaussian}
     if len(states) == 1:

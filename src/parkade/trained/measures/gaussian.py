@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parkade.base.types import Array
 
@@ -19,7 +20,8 @@ class Gaussian:
     ----------
     mean : (d,) array
     root : (r, d) array
-        rootᵀ root is the covariance.
+        rootᵀ root is the covariance. Single precision, which is enough for a null, and twice as
+        fast.
 
     Examples
     --------
@@ -27,32 +29,37 @@ class Gaussian:
     >>> from parkade.trained.measures.gaussian import Gaussian
     >>> rng = np.random.default_rng(0)
     >>> law = Gaussian.of(rng.standard_normal((5000, 2)) * [1, 3])
-    >>> law.draw(rng.standard_normal((5000, law.rank))).std(axis=0).round(1).tolist()
+    >>> law.draw(5000, rng).std(axis=0).round(1).tolist()
     [1.0, 3.0]
     """
 
-    mean: Array
-    root: Array
+    mean: NDArray[np.float32]
+    root: NDArray[np.float32]
 
     @classmethod
     def of(cls, tokens: Array) -> Gaussian:
         """The law of a cloud, (n, d)."""
         n, d = tokens.shape
         mean = tokens.mean(axis=0)
+        single = mean.astype(np.float32)
         free = (tokens - mean) / np.sqrt(max(n - 1, 1))
         if n > d:  # otherwise the tokens themselves are the smaller root
             try:
-                return cls(mean, np.linalg.cholesky(free.T @ free).T)
+                return cls(single, np.linalg.cholesky(free.T @ free).T.astype(np.float32))
             except np.linalg.LinAlgError:  # they lie in a plane
                 pass
-        return cls(mean, free)
+        return cls(single, free.astype(np.float32))
 
     @property
     def rank(self) -> int:
         """The number r of standard normal numbers for each token."""
         return len(self.root)
 
-    def draw(self, normal: Array) -> Array:
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        """As many tokens of this law, (n, d)."""
+        return self.of_normal(rng.standard_normal((n, self.rank), np.float32)).astype(np.float64)
+
+    def of_normal(self, normal: NDArray[np.float32]) -> NDArray[np.float32]:
         """Tokens of this law, (n, d), from standard normal numbers, (n, r)."""
-        drawn: Array = self.mean + normal @ self.root
+        drawn: NDArray[np.float32] = self.mean + normal @ self.root
         return drawn

@@ -15,7 +15,7 @@ from parkade.base.progress import Report
 from parkade.base.types import Array, Seed
 from parkade.model import sphere
 from parkade.trained.measures.capture import capture, pulls_of
-from parkade.trained.measures.centers import counts_of, squares_of
+from parkade.trained.measures.centers import shares_of, squares_of
 from parkade.trained.measures.cloud import CLOSE, Cosines, mean_of
 from parkade.trained.measures.gaussian import Gaussian
 from parkade.trained.measures.measured import Measured
@@ -40,7 +40,7 @@ CURVES = (STATES, REST[0], *CENTRED, *REST[1:])
 
 KINDS = {"strong": "strong", "renyi": "Rényi"}
 """The kinds of centres, and what they are called."""
-Clouds: TypeAlias = list[Array]
+Clouds: TypeAlias = list[NDArray[Any]]
 Values: TypeAlias = dict[str, Array]
 Table: TypeAlias = dict[str, Measured]
 
@@ -125,9 +125,10 @@ class _Layers:
         # The same tokens in each layer.
         self.chosen = [(self._chosen(all_sizes), self._chosen(sizes)) for _ in range(draws)]
         self.curves: dict[str, list[Values]] = {}
-        self.normal: dict[tuple[int, int, int], Array] = {}
+        self.normal: dict[tuple[int, int, int], NDArray[np.float32]] = {}
         self.counts: list[Array] = []
         self.pulls: list[Array] = []
+        self.previous: list[Cosines] = []
         self.ends: list[Clouds] = []  # centred tokens in the first layer and in the latest
         d = texts[0].shape[2]
 
@@ -163,7 +164,7 @@ class _Layers:
 
         def gaussian(draw: int) -> Values:
             drawn = [
-                law.draw(self._normal(draw, i, (len(x), law.rank))) for i, x in enumerate(rest)
+                law.of_normal(self._normal(draw, i, (len(x), law.rank))) for i, x in enumerate(rest)
             ]
             return _values([], _unit(drawn, layer), _unit(_centred(drawn, others), layer))
 
@@ -174,24 +175,22 @@ class _Layers:
         for name, values in made.items():
             self.curves.setdefault(name, []).append(values)
 
-    def _normal(self, draw: int, i: int, shape: tuple[int, int]) -> Array:
+    def _normal(self, draw: int, i: int, shape: tuple[int, int]) -> NDArray[np.float32]:
         """Standard normal numbers for a text, the same in each layer, for they take long."""
         key = draw, i, shape[1]
         if key not in self.normal:
-            self.normal[key] = self.rng.standard_normal(shape)
+            self.normal[key] = self.rng.standard_normal(shape, np.float32)
         return self.normal[key]
 
     def _look(self, free: Clouds, cosines: list[Cosines]) -> None:
         """Count the centres of the centred tokens, and note their pulls since the last layer."""
         if not free:
             return
-        shares = []
-        for x, pairs in zip(free, cosines, strict=True):
-            both = counts_of(squares_of(x, pairs.matrix), ORDERS, self.rng)
-            shares.append(np.array([(c.forward, c.reversed, c.permuted) for c in both]) / len(x))
-        self.counts.append(np.array(shares))
+        squares = map(squares_of, free, [one.matrix for one in cosines])
+        self.counts.append(np.array([shares_of(one, ORDERS, self.rng) for one in squares]))
         if self.ends:
-            self.pulls.append(np.array([*map(_pull, self.ends[-1], free)]))
+            self.pulls.append(np.array([*map(_pull, self.ends[-1], free, self.previous)]))
+        self.previous = cosines
         self.ends = [*self.ends[:1], free]
 
     def measured(self) -> tuple[Table, Table, Measured | None, Measured | None]:
@@ -247,7 +246,8 @@ def _values(
 
 def _taken(clouds: Clouds, chosen: list[NDArray[np.int64]]) -> Clouds:
     """These tokens of all clouds together; nothing if there are no clouds."""
-    return [np.concatenate(clouds)[rows] for rows in chosen] if clouds else []
+    pool = np.concatenate(clouds) if clouds else None
+    return [] if pool is None else [pool[rows] for rows in chosen]
 
 
 def _centred(rest: Clouds, others: Clouds) -> Clouds:
@@ -276,9 +276,9 @@ def _unit(clouds: Clouds, layer: int) -> Clouds:
     return made
 
 
-def _pull(x: Array, y: Array) -> tuple[float, float]:
+def _pull(x: Array, y: Array, cosines: Cosines) -> tuple[float, float]:
     """The mean pull of earlier tokens, and of later ones."""
-    pulls = pulls_of(x, y, x @ x.T)
+    pulls = pulls_of(x, y, cosines.matrix)
     below = np.tril_indices(len(x), -1)
     return float(pulls[below].mean()), float(pulls.T[below].mean())
 
