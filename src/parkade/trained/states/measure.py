@@ -13,11 +13,11 @@ from parkade.base.types import Seed
 from parkade.engine.compile.threads import single_threaded_blas
 from parkade.runs.path import check_words
 from parkade.trained import measures as ms
-from parkade.trained.hidden import HiddenText
 from parkade.trained.measures.together import measure_together
 from parkade.trained.states.arrays import as_array
 from parkade.trained.states.final_norm import has_final_norm, lengths_in_words
 from parkade.trained.states.forms import Texts, attention_of, texts_of
+from parkade.trained.study.hidden import HiddenText
 from parkade.trained.study.survey import TOO_SHORT, Survey, surveyed
 
 

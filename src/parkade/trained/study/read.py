@@ -15,9 +15,9 @@ from parkade.base.types import Array
 from parkade.engine.compile.threads import single_threaded_blas
 from parkade.trained import measures as ms
 from parkade.trained import texts as library
-from parkade.trained.hidden import HiddenText
 from parkade.trained.measures.together import measure_together
 from parkade.trained.model import Trained
+from parkade.trained.study.hidden import HiddenText
 from parkade.trained.study.survey import TOO_SHORT, Survey, surveyed
 
 

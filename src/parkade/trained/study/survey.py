@@ -14,9 +14,9 @@ from parkade.base.errors import InputError
 from parkade.base.numbers import counted
 from parkade.base.types import Array
 from parkade.trained import measures as ms
-from parkade.trained.hidden import HiddenText
 from parkade.trained.measures.measured import Measured
 from parkade.trained.measures.together import Together
+from parkade.trained.study.hidden import HiddenText
 
 if TYPE_CHECKING:
     import pandas as pd
