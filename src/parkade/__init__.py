@@ -152,6 +152,7 @@ _METHODS = {
     "merge_tree": "parkade.analysis.merging.merge_tree",
     "save": "parkade.runs.archive.write",
     "show": "parkade.explorer.standalone.export.show",
+    "show_text": "parkade.explorer.standalone.export.show_text",
 }
 
 

@@ -90,12 +90,28 @@ def test_labels(tmp_path, sound, label):
     refused(tmp_path, sound | {"model": model}, "label must be a text")
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("[", "its words cannot be read"),
+        ("[" * 100_000, "its words cannot be read"),
+        ('["a"]', "one word for each of the 4 tokens, got 1"),
+        ('"abcd"', "words must be a list of strings"),
+        ('["a", "b", "c", "\\ud800"]', "a word must have no lone surrogates"),
+        (np.zeros(4), "words must be text"),
+    ],
+)
+def test_words(tmp_path, sound, words, message):
+    refused(tmp_path, sound | {"words": words}, message)
+
+
 def test_texts_are_no_html(tmp_path, sound):
     evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
     names = ("reason", "engine", "sums", "sums_reason", "stopped", "code")
     stats = json.loads(str(sound["stats"])) | dict.fromkeys(names, evil)
     model = json.dumps({"kind": "flow", "d": 2, "label": evil})
-    page = loaded(tmp_path, sound | {"stats": json.dumps(stats), "model": model}).show().text
+    forged = {"stats": json.dumps(stats), "model": model, "words": json.dumps([evil] * 4)}
+    page = loaded(tmp_path, sound | forged).show().text
     assert evil not in page
     assert "<script>alert" not in page
     assert "<img src=x" not in page

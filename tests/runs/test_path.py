@@ -106,6 +106,31 @@ def test_a_path_is_shown_on_a_page():
     assert "</html>" in pk.Path.normalized(range(4), RNG.standard_normal((4, 6, 3))).show().text
 
 
+def test_words_are_saved_with_the_path(tmp_path):
+    words = ["the", " cat", "\n", "猫"]
+    tokens = pk.sphere.uniform(4, 3, seed=1)[None]
+    path = pk.Path.normalized([0], tokens, words=words)
+    path.save(tmp_path / "path.npz")
+    loaded = pk.load(tmp_path / "path.npz")
+    assert loaded.words == tuple(words)
+    assert loaded.to_xarray()["word"].values.tolist() == words
+    assert "word" not in pk.Path([0], tokens).to_xarray().coords
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["a"], "one word for each of the 2 tokens, got 1"),
+        ("ab", "words must be a list of strings, got 'ab'"),
+        (["a", 1], "a word must be a string, got 1"),
+        (["a", "\ud800"], "a word must have no lone surrogates"),
+    ],
+)
+def test_wrong_words_get_a_sentence(words, message):
+    with pytest.raises(pk.InputError, match=message):
+        pk.Path([0], [[[1.0, 0.0], [0.0, 1.0]]], words=words)
+
+
 def test_a_model_gives_defaults():
     tokens = pk.simulate(pk.Attention(d=2, beta=64.0), pk.sphere.uniform(20, 2, seed=1), 50.0)
     path = pk.Path([0.0, 50.0], tokens.at([0.0, 50.0]), pk.Attention(d=2, beta=64.0))

@@ -134,15 +134,15 @@ def label(name: str, value: Any) -> str:
     return value
 
 
-def text(value: Any) -> str:
+def text(value: Any, name: str = "text") -> str:
     """`value` as a text that has an encoding."""
     if not isinstance(value, str):
-        raise InputError(f"text must be a string, got {brief(value)}")
+        raise InputError(f"{name} must be a string, got {brief(value)}")
     try:
         value.encode()
     except UnicodeEncodeError as error:
         got = f"{value[error.start]!r} at index {error.start}"
-        raise InputError(f"text must have no lone surrogates, got {got}; remove it") from None
+        raise InputError(f"{name} must have no lone surrogates, got {got}; remove it") from None
     return value
 
 

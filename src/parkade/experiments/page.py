@@ -16,14 +16,22 @@ body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
   max-width: 60rem; margin: 0 auto; padding: 1.5rem; }
 section { border-top: 1px solid var(--line); margin-top: 2.5rem; }
 img { width: 100%; max-width: 50rem; background: #fff; border-radius: 4px; }
-figure { margin: 1rem 0; } figcaption, .soft { color: var(--soft); font-size: .9rem; }
+figure { margin: 1rem 0; overflow-x: auto; }
+figcaption, .soft { color: var(--soft); font-size: .9rem; }
 blockquote { margin: .5rem 0; padding-left: 1rem; border-left: 3px solid var(--line); }
-code { background: color-mix(in srgb, var(--ink) 8%, transparent); padding: .1rem .3rem; }
+code { background: color-mix(in srgb, var(--ink) 8%, transparent); padding: .1rem .3rem;
+  overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .7rem .25rem 0;
   border-bottom: 1px solid var(--line); }
+.learned { font-size: 1.1rem; padding-left: 1.2rem; } .learned li { margin: .4rem 0; }
+summary { cursor: pointer; } .text { white-space: pre-wrap; overflow-wrap: anywhere;
+  margin: .3rem 0 .8rem; padding-left: 1rem; border-left: 3px solid var(--line); }
 dl { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; margin: .5rem 0; }
 dl div { display: flex; gap: .3rem; } dt { color: var(--soft); } dd { margin: 0; }
+@media (max-width: 40rem) { body { padding: 1rem; } img { width: 44rem; max-width: none; }
+  figcaption { max-width: calc(100vw - 2rem); position: sticky; left: 0; }
+  td, th { min-width: 4.5rem; } }
 """
 
 _INTRO = """

@@ -21,7 +21,7 @@ from parkade.base.types import Array
 from parkade.model import attention, flow, scheduled  # noqa: F401  kinds that may be in a file
 from parkade.model.model import Model, from_dict
 from parkade.runs.interpolation import DENSE
-from parkade.runs.path import Path, check_radii
+from parkade.runs.path import Path, check_radii, check_words
 from parkade.runs.stats import Stats
 from parkade.runs.trajectory import Trajectory
 
@@ -59,6 +59,8 @@ def write_to(stream: BinaryIO, path: Path) -> None:
     for name in ("dense", "radii"):
         if getattr(path, name) is not None:
             arrays[name] = getattr(path, name)
+    if path.words is not None:
+        arrays["words"] = json.dumps(path.words)
     npz.write(stream, arrays)
 
 
@@ -122,7 +124,18 @@ def _path(data: npz.Archive, model: Model | None) -> dict[str, Any]:
     shape = (len(times), None, None if model is None else model.d)
     tokens = _tokens(data, shape)
     radii = _radii(data, *tokens.shape[:2])
-    return {"times": times, "tokens": tokens, "model": model, "radii": radii}
+    words = _words(data, tokens.shape[1])
+    return {"times": times, "tokens": tokens, "model": model, "radii": radii, "words": words}
+
+
+def _words(data: npz.Archive, n: int) -> tuple[str, ...] | None:
+    if "words" not in data:
+        return None
+    try:
+        words = json.loads(_text(data, "words"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"its words cannot be read ({check.reason(error)})") from None
+    return check_words(words, n)
 
 
 def _radii(data: npz.Archive, times: int, n: int) -> Array | None:
@@ -173,6 +186,7 @@ def _trajectory(data: npz.Archive, model: Model) -> dict[str, Any]:
         "trusted_until": trusted,
         "dense": dense,
         "radii": radii,
+        "words": _words(data, n),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -45,6 +46,8 @@ class Path:
         of clusters.
     radii : (T, n) array, optional
         Lengths of the tokens at these times, > 0, if they have any.
+    words : sequence of n str, optional
+        The names of the tokens, such as those of a text. The explorer shows them.
 
     Attributes
     ----------
@@ -71,11 +74,14 @@ class Path:
     tokens: Array
     model: Model | None = None
     radii: Array | None = None
+    words: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         times, tokens = _checked(self.times, self.tokens)
         if self.radii is not None:
             object.__setattr__(self, "radii", check_radii(self.radii, tokens.shape[:2]))
+        if self.words is not None:
+            object.__setattr__(self, "words", check_words(self.words, tokens.shape[1]))
         norms = np.linalg.norm(tokens, axis=-1)
         worst = np.unravel_index(int(np.argmax(np.abs(norms - 1))), norms.shape)
         if abs(norms[worst] - 1) > check.UNIT_TOLERANCE:
@@ -97,10 +103,16 @@ class Path:
         object.__setattr__(self, "tokens", tokens / np.where(off, norms, 1.0)[..., None])
 
     @classmethod
-    def normalized(cls, times: ArrayLike, tokens: ArrayLike, model: Model | None = None) -> Path:
+    def normalized(
+        cls,
+        times: ArrayLike,
+        tokens: ArrayLike,
+        model: Model | None = None,
+        words: Sequence[str] | None = None,
+    ) -> Path:
         """A path of the directions of any nonzero vectors, (T, n, d)."""
         when, vectors = _checked(times, tokens)
-        return cls(when, sphere.normalize(vectors), model)
+        return cls(when, sphere.normalize(vectors), model, words=words)
 
     @property
     def n(self) -> int:
@@ -236,9 +248,10 @@ class Path:
         if len(self.frozen):
             data["frozen"] = (("frozen_token", "coord"), self.frozen)
             data["frozen_weights"] = (("frozen_token",), self.frozen_weights)
+        names = {} if self.words is None else {"word": ("token", np.array(self.words, object))}
         return xarray.Dataset(
             data,
-            coords={"time": self.times, "token": np.arange(self.n)},
+            coords={"time": self.times, "token": np.arange(self.n), **names},
             attrs={
                 **_attributes(self.model),
                 "trusted_until": self.trusted_until,
@@ -278,6 +291,15 @@ def check_radii(value: ArrayLike, shape: tuple[int, ...]) -> Array:
             f"and {radii.min(initial=np.inf):g} as the least"
         )
     return radii
+
+
+def check_words(value: Any, n: int) -> tuple[str, ...]:
+    """`value` as the names of n tokens, checked."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InputError(f"words must be a list of strings, got {check.brief(value)}")
+    if len(value) != n:
+        raise InputError(f"there must be one word for each of the {n} tokens, got {len(value)}")
+    return tuple(check.text(word, "a word") for word in value)
 
 
 def _attributes(model: Model | None) -> dict[str, Any]:

@@ -12,8 +12,8 @@ _WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
 _OLD = ("pytorch_model*.bin", "pytorch_model.bin.index.json")
 
 
-def find(name: str, known: tuple[str, ...]) -> Path:
-    """The folder of a model of the hub, which is downloaded once."""
+def find(name: str, known: tuple[str, ...], revision: str | None = None) -> Path:
+    """The folder of a model of the hub, which is downloaded once; None is its main revision."""
     owner, _, repository = name.partition("/")
     if not owner or not repository or "/" in repository:
         listed = ", ".join(known)
@@ -29,9 +29,13 @@ def find(name: str, known: tuple[str, ...]) -> Path:
             "huggingface_hub, or download it yourself and give the folder"
         ) from None
     try:
-        folder = Path(snapshot_download(name, allow_patterns=[*_SETTINGS, *_WEIGHTS]))
+        folder = Path(
+            snapshot_download(name, revision=revision, allow_patterns=[*_SETTINGS, *_WEIGHTS])
+        )
         if not list(folder.glob("*.safetensors")):
-            folder = Path(snapshot_download(name, allow_patterns=[*_SETTINGS, *_OLD]))
+            folder = Path(
+                snapshot_download(name, revision=revision, allow_patterns=[*_SETTINGS, *_OLD])
+            )
     except Exception as error:  # no network, no such model, no permission: of many types
         raise InputError(
             f"there is no folder {name}, and the Hugging Face hub did not give it: "

@@ -108,7 +108,7 @@ class Reading:
         return None if losses is None or not len(losses) else float(losses.mean())
 
     def path(self, clock: str = "layer", centre: ArrayLike | None = None) -> Path:
-        """The directions of the tokens, layer by layer.
+        """The directions of the tokens with their words, layer by layer: `show` it.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Reading:
         if not (lengths > 0).all():
             raise InputError("a token equals the centre, so it has no direction; use another one")
         times = np.arange(len(states), dtype=np.float64) if kind == "layer" else self.clock
-        return Path(times, states / lengths[..., None], radii=lengths)
+        return Path(times, states / lengths[..., None], radii=lengths, words=self.words)
 
     @cached_property
     def clock(self) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import parkade as pk
-from parkade.explorer.scenes.words import Words
+from parkade.explorer.scenes.text import Text
 from parkade.explorer.standalone.export import show
 
 WORDS = ["once", " upon", " a", " time", " there"]
@@ -15,11 +15,11 @@ WORDS = ["once", " upon", " a", " time", " there"]
 @pytest.fixture
 def reader(from_disk):
     rng = np.random.default_rng(0)
-    path = pk.Path.normalized(range(5), rng.standard_normal((5, 5, 6)))
+    path = pk.Path.normalized(range(5), rng.standard_normal((5, 5, 6)), words=WORDS)
     weights = np.zeros((4, 2, 5, 5))
     weights[:, 0, :, 0] = 1  # head 1 attends to the first token
     weights[:, 1] = np.eye(5)  # head 2 to itself
-    return from_disk(show(path, Words(WORDS, "a tale", weights)).text)
+    return from_disk(show(path, Text("a tale", weights)).text)
 
 
 def test_words_layers_and_heads_are_shown(reader):

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parkade.base.numbers import counted
 from parkade.experiments.experiment import Figure
-from parkade.experiments.trained.results import WORDS, StudyResults
+from parkade.experiments.trained.results import StudyResults
+from parkade.experiments.trained.tables import WORDS
 from parkade.plots import style
 from parkade.trained.measures.measured import Measured
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 NULLS = {
     "isotropic": (style.GREY, ":"),
     "pooled": (style.GREY, "--"),
+    "gaussian": (style.GREEN, "-."),
     "permuted": (style.GREY, "--"),
     "reversed": (style.VERMILLION, "-"),
     "later": (style.VERMILLION, "-"),
@@ -84,7 +87,7 @@ def depth(results: StudyResults, figure: Figure) -> None:
     """The measures over depth, with bands over texts and nulls."""
     panels = [
         *results.survey.curves.items(),
-        ("attention to token 1", results.survey.attention),
+        *([("attention to token 1", seen)] if (seen := results.survey.attention) else []),
     ]
     rows = -(-len(panels) // 4)
     axes = figure.subplots(rows, 4, squeeze=False).ravel()
@@ -93,8 +96,8 @@ def depth(results: StudyResults, figure: Figure) -> None:
         ax.set_title(name)
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
-    axes[0].legend(loc="best")
-    axes[len(panels) - 1].legend(loc="best")
+    for ax in (*axes[:2], axes[len(panels) - 1]):  # sinks are in the first only: no Gaussian
+        ax.legend(loc="best")
 
 
 def centers(results: StudyResults, figure: Figure) -> None:
@@ -108,7 +111,19 @@ def centers(results: StudyResults, figure: Figure) -> None:
         band(ax, survey.centers[kind], label="forward")
         ax.set(title=title, ylabel="share of tokens")
         ax.legend(loc="best")
-    one = survey.captured
+    if survey.captured is None:
+        rules.set_axis_off()
+    else:
+        _rules(rules, survey.captured)
+    assert survey.pulled is not None  # a report is always centred
+    band(pull, survey.pulled, label="to earlier")
+    pull.axhline(0, color=style.PALE, linewidth=0.6, zorder=0)
+    pull.set(title="who moves to whom", ylabel="mean pull")
+    pull.legend(loc="best")
+
+
+def _rules(rules: Axes, one: Measured) -> None:
+    """The error of the nearest centre and of the other rules, with 80% of the texts."""
     names = ["centre", *one.nulls]
     columns = [one.values, *one.nulls.values()]
     means = [float(column.mean()) for column in columns]
@@ -118,10 +133,6 @@ def centers(results: StudyResults, figure: Figure) -> None:
     rules.vlines(range(len(names)), spread[0], spread[1], color=style.BLACK, linewidth=0.8)
     rules.set_xticks(range(len(names)), names, rotation=45, ha="right")
     rules.set(title="where tokens go", ylabel="error (0.5 is chance)")
-    band(pull, survey.pulled, label="to earlier")
-    pull.axhline(0, color=style.PALE, linewidth=0.6, zorder=0)
-    pull.set(title="who moves to whom", ylabel="mean pull")
-    pull.legend(loc="best")
 
 
 def ablations(results: StudyResults, figure: Figure) -> None:
@@ -137,15 +148,20 @@ def ablations(results: StudyResults, figure: Figure) -> None:
 
 def iterated(results: StudyResults, figure: Figure) -> None:
     """The number of clusters while a layer is repeated, one line for each text."""
+    from matplotlib.ticker import LogLocator
+
     layers = sorted({one.layer for one in results.iterated})
     axes = figure.subplots(1, len(layers), sharey=True, squeeze=False)[0]
     for ax, layer in zip(axes, layers, strict=True):
         for one in results.iterated:
             if one.layer == layer and one.ending is not None:
-                steps = np.arange(len(one.ending.counts)) + 1
-                ax.plot(steps, one.ending.counts, linewidth=1, label=f"text {one.text + 1}")
+                steps = np.arange(len(one.close)) + 1
+                ax.plot(steps, one.close, linewidth=1, label=f"text {one.text + 1}")
         ax.set(xscale="log", yscale="log", xlabel="times applied + 1", title=f"layer {layer}")
-    axes[0].set_ylabel("clusters (equal to rounding)")
+    axes[0].set_ylabel("clusters (cosine > 0.9)")
+    axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes[0].yaxis.set_major_formatter("{x:g}")
+    axes[0].yaxis.set_minor_formatter("")
     if axes[0].lines:
         axes[0].legend(loc="best")
 
@@ -154,7 +170,8 @@ def figures(
     results: StudyResults,
 ) -> Mapping[str, tuple[Callable[[StudyResults, Figure], None], float, str]]:
     """The figures of these results by name, with a height and a caption."""
-    few = f"{results.survey.texts} texts: mean, and the band of 80% of them."
+    count = results.survey.texts
+    few = f"{count} texts: mean, and the band of 80% of them." if count > 1 else "One text."
     shown: dict[str, Any] = {
         "heads": (
             heads,
@@ -166,7 +183,7 @@ def figures(
             depth,
             3.9,
             f"Measures over depth. {few} Isotropic: as many random directions. Pooled: as many "
-            "tokens of all texts together.",
+            "tokens of all texts together. Gaussian: as many tokens of equal covariance.",
         ),
         "centers": (
             centers,
@@ -176,18 +193,18 @@ def figures(
         ),
     }
     if results.ablations:
-        count = next(iter(results.ablations.values())).texts
+        read = next(iter(results.ablations.values())).texts
         shown["ablations"] = (
             ablations,
             2.3,
             "The centred mean cosine over depth in changed models (red) and in the trained one "
-            f"(black), {count} texts.",
+            f"(black), {counted(read, 'text')}.",
         )
     if results.iterated:
         shown["iterated"] = (
             iterated,
             2.3,
-            f"Tokens under one layer, applied {results.times} times: the number of points at "
-            "which they are.",
+            f"Tokens under one layer, applied {results.times} times: the number of clusters, if "
+            "tokens with a cosine above 0.9 are linked.",
         )
     return shown

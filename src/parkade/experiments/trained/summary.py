@@ -16,22 +16,29 @@ from parkade.experiments.output import write
 Report = dict[str, Any]
 
 
+def rows(reports: Sequence[Report]) -> list[list[str]]:
+    """A row for each number, a column for each model, nulls in brackets.
+
+    What no report has is left out.
+    """
+    listed = [[name, *(cell(one) for one in reports)] for name, cell in _ROWS.items()]
+    head = ["", *(one["model"]["name"] for one in reports)]
+    return [head, *(row for row in listed if set(row[1:]) != {"–"})]
+
+
 def table(reports: Sequence[Report]) -> str:
-    """A Markdown table: a row for each number, a column for each model, nulls in brackets."""
-    lines = ["| | " + " | ".join(one["model"]["name"] for one in reports) + " |"]
-    lines.append("|---" * (len(reports) + 1) + "|")
-    lines += [
-        f"| {name} | " + " | ".join(cell(one) for one in reports) + " |"
-        for name, cell in _ROWS.items()
-    ]
-    return "\n".join(lines) + "\n"
+    """The rows as a Markdown table."""
+    head, *body = ([cell.replace("|", "\\|") for cell in row] for row in rows(reports))
+    lines = [f"| {' | '.join(head)} |".replace("|  |", "| |"), "|---" * len(head) + "|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in body)]) + "\n"
 
 
 def _curve(name: str, null: str) -> Callable[[Report], str]:
     def cell(report: Report) -> str:
         one = report["survey"]["curves"][name]
-        first, last, chance = one["mean"][0], one["mean"][-1], one["nulls"][null]["mean"][-1]
-        return f"{_short(first)} → {_short(last)} ({_short(chance)})"
+        chance = one["nulls"].get(null)
+        beside = "" if chance is None else f" ({_short(chance['mean'][-1])})"
+        return f"{_short(one['mean'][0])} → {_short(one['mean'][-1])}{beside}"
 
     return cell
 
@@ -57,8 +64,15 @@ def _centers(report: Report) -> str:
 
 def _capture(report: Report) -> str:
     one = report["survey"]["captured"]
+    if one is None:
+        return "–"
     nulls = [one["nulls"][name]["mean"] for name in ("token", "matched")]
     return f"{one['mean']:.3f} ({nulls[0]:.3f}, {nulls[1]:.3f})"
+
+
+def _pull(report: Report) -> str:
+    one = report["survey"]["pulled"]
+    return f"{np.mean(one['mean']):.3f} ({np.mean(one['nulls']['later']['mean']):.3f})"
 
 
 def _sinks(report: Report) -> str:
@@ -91,12 +105,14 @@ _ROWS: dict[str, Callable[[Report], str]] = {
     "λ real, > 0 (random)": _kind("two points"),
     "λ complex, Re > 0 (random)": _kind("rotation"),
     "Re λ < 0 (random)": _kind("two clouds", "outside"),
-    "balance Σλ/Σ\\|λ\\| (random sd)": _balance,
+    "balance Σλ/Σ|λ| (random sd)": _balance,
     "effective β: 10, 50, 90%": _beta,
     "texts": lambda r: str(r["survey"]["texts"]),
     "mean cosine, first → last layer (isotropic)": _curve("mean cosine", "isotropic"),
     "centred (pooled)": _curve("mean cosine, centred", "pooled"),
     "effective rank, centred (pooled)": _curve("effective rank, centred", "pooled"),
+    "clusters, cosine > 0.9 (equal covariance)": _curve("clusters (cosine > 0.9)", "gaussian"),
+    "pull of earlier tokens, mean over layers (of later ones)": _pull,
     "most attention to the first token in a layer (even)": _sinks,
     "strong centres, last layer (reversed, permuted)": _centers,
     "error of the nearest centre (token, matched)": _capture,

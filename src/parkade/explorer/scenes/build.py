@@ -20,8 +20,8 @@ from parkade.explorer.scenes.forecast import forecast
 from parkade.explorer.scenes.frames import frame_times
 from parkade.explorer.scenes.groups import groups
 from parkade.explorer.scenes.proved import proved
+from parkade.explorer.scenes.text import Text
 from parkade.explorer.scenes.theory_line import theory_line
-from parkade.explorer.scenes.words import Words
 from parkade.explorer.settings.equation import equation
 from parkade.explorer.settings.settings import Settings
 from parkade.model.model import Model
@@ -41,7 +41,7 @@ def build(
     run: Path,
     settings: Settings | None = None,
     *,
-    words: Words | None = None,
+    text: Text | None = None,
     certificate: Certificate | None = None,
     checkpoint: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
@@ -52,8 +52,9 @@ def build(
     run : Path
     settings : Settings, optional
         Those the run was made with, if it was made by the explorer.
-    words : Words, optional
-        Words and attention of a text, whose layers are the times of the path.
+    text : Text, optional
+        Title and attention of a text, whose layers are the times of the path. A path without a
+        model whose tokens have words is such a text by itself.
     certificate : Certificate, optional
         What is proved of the run, on its time line.
     checkpoint : function
@@ -68,6 +69,8 @@ def build(
         it cannot show.
     """
     model = run.model
+    if text is None and run.words is not None and model is None:
+        text = Text()
     held = np.empty(0, dtype=np.int64) if settings is None else settings.held
     n, d = len(run.final) + len(held), run.tokens.shape[2]
     if n > _TOKENS:
@@ -76,7 +79,7 @@ def build(
     times = frame_times(whole)
     shown = Path(times, whole.at(times), model)
     checkpoint()
-    clusters = groups(whole, shown, words, checkpoint)
+    clusters = groups(whole, shown, text is not None, checkpoint)
     tree = clusters.tree
     expected = None if tree is None else forecast(run, tree)
     checkpoint()
@@ -111,7 +114,8 @@ def build(
         "stats": _stats(run),
         "trusted_until": finite(run.trusted_until),
         "phase_known_until": finite(run.phase_known_until),
-        **({} if words is None else words.to_scene(shown)),
+        **({} if run.words is None else {"words": list(run.words)}),
+        **({} if text is None else text.to_scene(shown)),
         **({} if certificate is None else {"proved": proved(certificate)}),
     }
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from parkade.analysis.clusters import default_radius, linked, merge_tree
 from parkade.base.types import Array
-from parkade.explorer.scenes.words import Words
+from parkade.explorer.scenes.text import CLOSE
 from parkade.runs.path import Path
 from parkade.theory.merge_tree import MergeTree
 
@@ -38,11 +38,14 @@ class Groups(NamedTuple):
     """The number of clusters in each frame, (F,)."""
 
 
-def groups(run: Path, shown: Path, words: Words | None, checkpoint: Callable[[], None]) -> Groups:
-    """The clusters of a run in the frames `shown`; `checkpoint` is called after each of them."""
+def groups(run: Path, shown: Path, layers: bool, checkpoint: Callable[[], None]) -> Groups:
+    """The clusters of a run in the frames `shown`; `checkpoint` is called after each of them.
+
+    Times that are layers of a trained model have clusters of their own kind.
+    """
     model = run.model
-    radius = default_radius(model) if words is None else words.radius
-    parts = words is not None or (model is not None and model.noise is not None)
+    radius = CLOSE if layers else default_radius(model)
+    parts = layers or (model is not None and model.noise is not None)
     tree = None if parts else merge_tree(run, radius, halvings=HALVINGS)
     checkpoint()
     labels = np.empty(shown.tokens.shape[:2], dtype=np.int64)

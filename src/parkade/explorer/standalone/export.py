@@ -15,11 +15,13 @@ import re
 from functools import cache
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from parkade.base.errors import ParkadeError
 from parkade.explorer.scenes import recorded
 from parkade.explorer.scenes.build import build
 from parkade.explorer.scenes.proved import certificate_of
-from parkade.explorer.scenes.words import Words
+from parkade.explorer.scenes.text import Text
 from parkade.explorer.settings.rules import DIMENSIONS, has_parts
 from parkade.explorer.settings.view import checked
 from parkade.explorer.standalone import contents
@@ -66,20 +68,26 @@ class Page:
 
 def show(
     run: Run,
-    words: Words | None = None,
+    text: Text | None = None,
     *,
     view: str = "",
     embed: bool = False,
     live: bool = False,
     certificate: Certificate | str | os.PathLike[str] | None = None,
 ) -> Page:
-    """A run as a page, with what is proved of it; with `words`, the path of a text."""
+    """A run as a page, with what is proved of it; with `text`, the path of a text."""
     view = checked(view, run.tokens.shape[1], live=live)
     settings = contents.settings_of(run) if live else None
     proof = None if certificate is None else certificate_of(run, certificate)
-    scene = build(run, settings, words=words, certificate=proof)
-    text = page(scene, view=view, embed=embed, live=live)
-    return Page(text, 480 if live else 420) if embed else Page(text)
+    made = page(
+        build(run, settings, text=text, certificate=proof), view=view, embed=embed, live=live
+    )
+    return Page(made, 480 if live else 420) if embed else Page(made)
+
+
+def show_text(run: Run, title: str, attention: ArrayLike | None = None, mask: str = "full") -> Page:
+    """The path of a text through the layers of a model as a page, with its attention."""
+    return show(run, Text(title, attention, mask))
 
 
 def tour(*, view: str = "tour=1", embed: bool = False) -> Page:

@@ -25,6 +25,9 @@ CAPTURE_RULES = {
 }
 """The rules by which an earlier token is named for each token."""
 
+EQUAL = 1e-9
+"""Tokens are equal if one minus their cosine is below this."""
+
 ALIKE = 0.1
 """Largest relative difference of the distances of the matched token and of the centre."""
 
@@ -74,6 +77,7 @@ def capture(
     for hidden in texts:
         x = directions(check.array("hidden", hidden))
         before, after = 1 - x[start] @ x[start].T, 1 - x[end] @ x[end].T
+        before[before < EQUAL] = 0.0  # a word that comes again is equal, not near by rounding
         d = half_radius(x[start]) * (1 + 1e-9) if delta is None else delta
         centers = renyi_centers(x[start], d)
         errors = [_errors(before, after, centers, k, rng) for k in range(2, len(before))]
@@ -140,8 +144,12 @@ def pulls(before: ArrayLike, after: ArrayLike) -> Array:
     x, y = check.tokens(before), check.tokens(after)
     if x.shape != y.shape:
         raise InputError(f"before and after must have one shape, got {x.shape} and {y.shape}")
+    return pulls_of(x, y, x @ x.T)
+
+
+def pulls_of(x: Array, y: Array, cosine: Array) -> Array:
+    """`pulls` of unit vectors x to y, with the cosines of all pairs of x."""
     move = y - np.sum(x * y, axis=1, keepdims=True) * x
-    cosine = x @ x.T
     # ⟨move_k, x_j − ⟨x_k,x_j⟩ x_k⟩ = ⟨move_k, x_j⟩: the move is tangent.
     size = np.linalg.norm(move, axis=1, keepdims=True) * np.sqrt(np.maximum(1 - cosine**2, 0))
     result: Array = np.divide(move @ x.T, size, out=np.zeros_like(size), where=size > 1e-12)

@@ -15,13 +15,19 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parkade.analysis.centers import KINDS
 from parkade.base import check
 from parkade.base.types import Array, Seed
 from parkade.trained.measures.measured import Measured
 from parkade.trained.measures.prepare import directions
 
 Kind: TypeAlias = Literal["renyi", "strong"]
+
+
+NEAR = 1e-4
+"""Squared chords below this would lose digits if they came from cosines."""
+
+MARGIN = 1 + 1e-9
+"""What a half radius is multiplied by: pairs at δ itself are neighbours in spite of rounding."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +63,11 @@ def neighbours(tokens: ArrayLike, delta: float) -> NDArray[np.bool_]:
     >>> neighbours(pk.sphere.from_angles([0.0, 0.3, 2.0]), 0.5).sum(axis=1).tolist()
     [1, 1, 0]
     """
-    x = check.tokens(tokens)
-    near: NDArray[np.bool_] = _squares(x) <= _chord(delta) ** 2
+    return _within(squares_of(check.tokens(tokens)), check.number("delta", delta))
+
+
+def _within(squares: Array, delta: float) -> NDArray[np.bool_]:
+    near: NDArray[np.bool_] = squares <= (2 * math.sin(min(delta, math.pi) / 2)) ** 2
     np.fill_diagonal(near, False)
     return near
 
@@ -113,15 +122,19 @@ def half_radius(tokens: ArrayLike) -> float:
     >>> round(expected_strong(neighbours(x, half_radius(x))))
     50
     """
-    x = check.tokens(tokens)
-    squares = _squares(x)
-    np.fill_diagonal(squares, np.inf)
+    return half_radius_of(squares_of(check.tokens(tokens)))
+
+
+def half_radius_of(squares: Array) -> float:
+    """`half_radius` of a cloud with these squared chords."""
+    n = len(squares)
     # Bisection over the squared chords of pairs: the count changes only there.
-    values = np.unique(squares[np.isfinite(squares)])
+    values = np.unique(squares[np.triu_indices(n, 1)])
     low, high = -1, len(values) - 1
     while high - low > 1:
         middle = (low + high) // 2
-        if expected_strong(squares <= values[middle]) > len(x) / 2:
+        # A token is its own neighbour here.
+        if np.sum(1.0 / np.sum(squares <= values[middle], axis=1)) > n / 2:
             low = middle
         else:
             high = middle
@@ -137,18 +150,60 @@ def count(
     seed: Seed = 0,
 ) -> Count:
     """Centres of one cloud forward, reversed and permuted; δ is `half_radius` by default."""
-    x = check.tokens(tokens)
-    find = KINDS[check.choice("kind", kind, ("renyi", "strong"))]
-    # A margin: pairs at δ itself are neighbours in spite of rounding.
-    delta = half_radius(x) * (1 + 1e-9) if delta is None else check.number("delta", delta)
+    squares = squares_of(check.tokens(tokens))
+    kind = check.choice("kind", kind, ("renyi", "strong"))
+    if delta is None:
+        delta = half_radius_of(squares) * MARGIN
+    near = _within(squares, check.number("delta", delta))
     if kind == "strong":
-        near = neighbours(x, delta)
-        mean, spread = expected_strong(near), spread_strong(near)
-    else:
-        rng = check.generator(seed)
-        counts = [len(find(x[rng.permutation(len(x))], delta)) for _ in range(draws)]
-        mean, spread = float(np.mean(counts)), float(np.std(counts))
-    return Count(len(find(x, delta)), len(find(x[::-1], delta)), mean, spread, delta)
+        return _strong(near, delta)
+    return _renyi(near, delta, draws, check.generator(seed))
+
+
+def shares_of(squares: Array, draws: int, rng: np.random.Generator) -> Array:
+    """The shares of strong and of Rényi centres within the half radius, from squared chords.
+
+    Two rows with those in the order of the text, reversed, and in any order.
+    """
+    n = len(squares)
+    near = _within(squares, half_radius_of(squares) * MARGIN)
+    forward, backward = _strong_counts(near)
+    parked = _parked(near, _orders(n, draws, rng))
+    strong = forward, backward, expected_strong(near)
+    return np.array([strong, (parked[0], parked[1], np.mean(parked[2:]))]) / n
+
+
+def _strong(near: NDArray[np.bool_], delta: float) -> Count:
+    return Count(*_strong_counts(near), expected_strong(near), spread_strong(near), delta)
+
+
+def _strong_counts(near: NDArray[np.bool_]) -> tuple[int, int]:
+    """The number of tokens without an earlier neighbour, and without a later one."""
+    earlier, later = np.tril(near).any(axis=1), np.triu(near).any(axis=1)
+    return int(np.sum(~earlier)), int(np.sum(~later))
+
+
+def _renyi(near: NDArray[np.bool_], delta: float, draws: int, rng: np.random.Generator) -> Count:
+    counts = _parked(near, _orders(len(near), draws, rng))
+    mean, spread = float(np.mean(counts[2:])), float(np.std(counts[2:]))
+    return Count(int(counts[0]), int(counts[1]), mean, spread, delta)
+
+
+def _orders(n: int, draws: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The order of the text, the reversed one, and some drawn at random."""
+    drawn = [rng.permutation(n) for _ in range(draws)]
+    return np.array([np.arange(n), np.arange(n)[::-1], *drawn])
+
+
+def _parked(near: NDArray[np.bool_], orders: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The number of Rényi centres of a cloud in each of several orders, (K, n)."""
+    blocked, rows = np.zeros(orders.shape, dtype=bool), np.arange(len(orders))
+    counts = np.zeros(len(orders), dtype=np.int64)
+    for token in orders.T:
+        parks = ~blocked[rows, token]
+        counts += parks
+        blocked |= near[token] & parks[:, None]
+    return counts
 
 
 def center_counts(
@@ -200,13 +255,17 @@ def center_counts(
     return Measured(name, forward, {"reversed": backward, "permuted": permuted})
 
 
-def _squares(x: Array) -> Array:
-    """Squared chords of all pairs, from differences, so that they are accurate for close tokens."""
-    from scipy.spatial.distance import cdist
+def squares_of(x: Array, cosines: Array | None = None) -> Array:
+    """Squared chords of all pairs of unit vectors; those of close ones from their difference."""
+    squares = 2.0 - 2.0 * (x @ x.T if cosines is None else cosines)
+    np.fill_diagonal(squares, 0.0)
+    close = squares < NEAR
+    rows = np.flatnonzero(close.sum(axis=1) > 1)  # each token is close to itself
+    if rows.size:
+        from scipy.spatial.distance import cdist
 
-    squares: Array = cdist(x, x, "sqeuclidean")
+        block = np.ix_(rows, rows)
+        squares[block] = np.where(
+            close[block], cdist(x[rows], x[rows], "sqeuclidean"), squares[block]
+        )
     return squares
-
-
-def _chord(delta: float) -> float:
-    return 2 * math.sin(min(check.number("delta", delta), math.pi) / 2)

@@ -1,13 +1,16 @@
-"""Measures of one cloud of tokens: (n, d) unit vectors to a number."""
+"""Measures of one cloud of tokens: (n, d) unit vectors to a number.
+
+All but the mean cosine depend on the matrix of cosines only; `Cosines` makes it once for several.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parkade.analysis.clusters import linked
 from parkade.base import check
 from parkade.base.errors import InputError
 from parkade.base.types import Array
@@ -26,10 +29,14 @@ def mean_cosine(tokens: ArrayLike) -> float:
     >>> mean_cosine(np.eye(5)), mean_cosine([[0.6, 0.8], [0.6, 0.8]])
     (0.0, 1.0)
     """
-    x = _pair_of(tokens)
+    return mean_of(_pair_of(tokens))
+
+
+def mean_of(x: Array) -> float:
+    """`mean_cosine` of unit vectors that need no check."""
     n = len(x)
     # Σ_{i≠j} ⟨x_i, x_j⟩ = |Σ x_i|² − n: no matrix of pairs is needed.
-    return float((np.sum(x.sum(axis=0) ** 2) - np.sum(x**2)) / (n * (n - 1)))
+    return float((np.sum(x.sum(axis=0) ** 2) - n) / (n * (n - 1)))
 
 
 def effective_rank(tokens: ArrayLike) -> float:
@@ -45,11 +52,7 @@ def effective_rank(tokens: ArrayLike) -> float:
     (5.0, 1.0)
     """
     x = check.tokens(tokens)
-    gram = x @ x.T if len(x) <= x.shape[1] else x.T @ x
-    values = np.maximum(np.linalg.eigvalsh(gram), 0.0)
-    share = values / values.sum()
-    share = share[share > 0]
-    return math.exp(-float(np.sum(share * np.log(share))))
+    return Cosines(x @ x.T if len(x) <= x.shape[1] else x.T @ x).rank()
 
 
 def close_share(tokens: ArrayLike, cosine: float = CLOSE) -> float:
@@ -63,9 +66,7 @@ def close_share(tokens: ArrayLike, cosine: float = CLOSE) -> float:
     0.5
     """
     x = _pair_of(tokens)
-    n = len(x)
-    upper = np.triu_indices(n, 1)
-    return float(np.mean((x @ x.T)[upper] > cosine))
+    return Cosines(x @ x.T).close_share(cosine)
 
 
 def cluster_count(tokens: ArrayLike, cosine: float = CLOSE) -> float:
@@ -78,8 +79,8 @@ def cluster_count(tokens: ArrayLike, cosine: float = CLOSE) -> float:
     >>> cluster_count(np.eye(3)[[0, 0, 1, 2, 2]])
     3.0
     """
-    x = np.ascontiguousarray(check.tokens(tokens))
-    return float(len(np.unique(linked(x, math.acos(cosine)))))
+    x = check.tokens(tokens)
+    return Cosines(x @ x.T).cluster_count(cosine)
 
 
 def energy(tokens: ArrayLike, beta: float) -> float:
@@ -95,7 +96,39 @@ def energy(tokens: ArrayLike, beta: float) -> float:
     (1.0, 0.500168)
     """
     x = check.tokens(tokens)
-    return float(np.mean(np.exp(check.strength("beta", beta) * np.minimum(x @ x.T - 1.0, 0.0))))
+    return Cosines(x @ x.T).energy(check.strength("beta", beta))
+
+
+@dataclass(frozen=True, eq=False)
+class Cosines:
+    """The cosines of all pairs of tokens, and the measures that need nothing else."""
+
+    matrix: Array
+
+    def rank(self) -> float:
+        """The `effective_rank` of these tokens."""
+        values = np.maximum(np.linalg.eigvalsh(self.matrix), 0.0)
+        share = values / values.sum()
+        share = share[share > 0]
+        return math.exp(-float(np.sum(share * np.log(share))))
+
+    def close_share(self, cosine: float = CLOSE) -> float:
+        """The `close_share` of these tokens."""
+        n = len(self.matrix)
+        above = np.count_nonzero(self.matrix > cosine)
+        return float(above - np.count_nonzero(self.matrix.diagonal() > cosine)) / (n * (n - 1))
+
+    def cluster_count(self, cosine: float = CLOSE) -> float:
+        """The `cluster_count` of these tokens."""
+        from scipy.sparse import csr_matrix
+        from scipy.sparse.csgraph import connected_components
+
+        linked = csr_matrix((self.matrix >= cosine).astype(np.int8))
+        return float(connected_components(linked, directed=False)[0])
+
+    def energy(self, beta: float) -> float:
+        """The `energy` of these tokens."""
+        return float(np.mean(np.exp(beta * np.minimum(self.matrix - 1.0, 0.0))))
 
 
 def _pair_of(tokens: ArrayLike) -> Array:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from parkade.base import check
 from parkade.base.errors import InputError
+from parkade.base.numbers import counted
 from parkade.base.types import Array
 
 _EXACT = 14  # texts up to which all signs are tried
@@ -94,6 +95,22 @@ class Measured:
                 for name in self.nulls
             },
         }
+
+
+def least_p(texts: int) -> tuple[float, str]:
+    """The smallest probability that `sign_flip` can give for so many texts, and why, in words.
+
+    Examples
+    --------
+    >>> from parkade.trained.measures.measured import least_p
+    >>> least_p(12)
+    (0.00048828125, '2^-11, the smallest possible with 12 texts')
+    """
+    if texts <= _EXACT:
+        power, why = texts - 1, f"the smallest possible with {counted(texts, 'text')}"
+    else:
+        power, why = 16, f"the smallest of {_DRAWS} random signs"
+    return 2.0**-power, f"2^-{power}, {why}"
 
 
 def sign_flip(differences: ArrayLike) -> Array:

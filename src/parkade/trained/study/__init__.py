@@ -2,6 +2,7 @@
 
 from parkade.trained.study.ablations import ABLATIONS, ablate
 from parkade.trained.study.iterations import Iterated, iterations
-from parkade.trained.study.survey import Survey, survey
+from parkade.trained.study.read import survey
+from parkade.trained.study.survey import Survey
 
 __all__ = ["ABLATIONS", "Iterated", "Survey", "ablate", "iterations", "survey"]

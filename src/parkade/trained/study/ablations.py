@@ -13,8 +13,9 @@ from parkade.base.types import Array
 from parkade.engine.compile.threads import single_threaded_blas
 from parkade.trained import measures as ms
 from parkade.trained.measures.measured import Measured
+from parkade.trained.measures.prepare import directions
 from parkade.trained.model import Trained
-from parkade.trained.study.survey import clipped, clouds
+from parkade.trained.study.read import clipped, clouds
 
 ABLATIONS: Mapping[str, Callable[[Trained, int], Trained]] = {
     "no-mlp": lambda model, seed: model.without("mlp"),
@@ -31,6 +32,7 @@ def ablate(
     model: Trained,
     texts: Sequence[str],
     names: Sequence[str],
+    others: Sequence[str] = (),
     *,
     seed: int = 0,
     report: Report = lambda fraction: None,
@@ -41,9 +43,10 @@ def ablate(
     ----------
     model : Trained
     texts : sequence of str
-        At least two.
     names : sequence of str
         Keys of `ABLATIONS`.
+    others : sequence of str
+        Texts that serve for centring only; needed if there is one text.
     seed : int
         Seed of the random weights.
     report : function
@@ -55,9 +58,9 @@ def ablate(
         By name, (texts, L+1); the null "trained" is the model as it is.
     """
     chosen = check.chosen("the ablation", list(names), ABLATIONS)
-    if len(texts) < 2:
+    if len(texts) + len(others) < 2:
         raise InputError(f"an ablation needs at least two texts, got {len(texts)}; add others")
-    ids = [clipped(model, text) for text in texts]
+    ids = [clipped(model, text) for text in (*texts, *others)]
     done = 0
 
     def cosines(changed: Trained) -> Array:
@@ -67,8 +70,8 @@ def ablate(
             states.append(changed.read(one).hidden.astype(np.float64))
             done += 1
             report(done / (len(ids) * (1 + len(chosen))))
-        _, _, free = clouds(states)
-        return ms.over_depth("", ms.mean_cosine, free, draws=1).values
+        units = [directions(x) for x in clouds(states)[2][: len(texts)]]
+        return np.array([[ms.mean_cosine(layer) for layer in x] for x in units])
 
     with single_threaded_blas():
         trained = cosines(model)

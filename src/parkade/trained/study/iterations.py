@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parkade.base.errors import InputError
 from parkade.base.progress import Report
@@ -14,7 +15,7 @@ from parkade.engine.compile.threads import single_threaded_blas
 from parkade.trained.measures.cloud import cluster_count
 from parkade.trained.measures.endings import ROUNDING, SAME, Ending, ending
 from parkade.trained.model import Trained
-from parkade.trained.study.survey import clipped
+from parkade.trained.study.read import clipped
 
 TOKENS = 64
 """Tokens of a text that are iterated at most."""
@@ -34,15 +35,16 @@ class Iterated:
     tokens : int
     ending : Ending or None
         None if the lengths overflowed.
-    close : int
-        Number of clusters at the end, if tokens with a cosine above 0.9 are linked.
+    close : (times + 1,) int array
+        Number of clusters over time, if tokens with a cosine above 0.9 are linked; empty if the
+        lengths overflowed.
     """
 
     layer: int
     text: int
     tokens: int
     ending: Ending | None
-    close: int
+    close: NDArray[np.int64]
 
     @property
     def sentence(self) -> str:
@@ -61,7 +63,7 @@ class Iterated:
             "period": end.period,
             "error": end.error,
             "since": end.since,
-            "close": self.close,
+            "close": int(self.close[-1]),
         }
 
 
@@ -103,7 +105,7 @@ def iterations(
             read = model.read(clipped(model, text, TOKENS))
             for j, layer in enumerate(which):
                 start = read.hidden[model.number(layer)]
-                end, close = None, 0
+                end, close = None, np.empty(0, dtype=np.int64)
                 try:
                     path = model.iterate(start, layer, times)
                 except InputError as error:
@@ -111,7 +113,7 @@ def iterations(
                         raise
                 else:
                     end = ending(path, radius=wide * SAME, tol=wide * ROUNDING)
-                    close = int(cluster_count(path.final))
+                    close = np.array([int(cluster_count(x)) for x in path.tokens])
                 iterated.append(Iterated(layer, i, len(start), end, close))
                 report((i + (j + 1) / len(which)) / len(texts))
     return iterated

@@ -78,7 +78,7 @@ def texts_for(model: Trained, count: int | None = None) -> list[str]:
 
 def states_of(model: Trained, texts: Sequence[str]) -> list[Array]:
     """Hidden states of texts, centred by the mean of the others, without sinks."""
-    from parkade.trained.study.survey import clipped, clouds
+    from parkade.trained.study.read import clipped, clouds
 
     read = [model.read(clipped(model, text)).hidden.astype(np.float64) for text in texts]
     return clouds(read)[2]

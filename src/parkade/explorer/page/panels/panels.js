@@ -13,7 +13,7 @@ export function showScene(scene) {
   const known = {
     attention: scene.hasAttention, centers: scene.centers, caps: scene.hasCaps,
     consumption: scene.consumption, theory: scene.theory, forecast: scene.forecast, proved: scene.proved,
-    words: scene.words, flow: !scene.words, law: scene.hasAttention && !scene.words, story: storyOf(scene),
+    words: scene.linear, flow: !scene.linear, law: scene.hasAttention && !scene.linear, story: storyOf(scene),
     merges: scene.merges && scene.plateaus, meeting: scene.merges, parting: !scene.merges,
   };
   for (const element of document.querySelectorAll('[data-needs]')) element.hidden = !known[element.dataset.needs];

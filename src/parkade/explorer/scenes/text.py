@@ -1,10 +1,9 @@
-"""What the path of a text has besides its tokens: words, layers as times, attention."""
+"""What the page of a text has besides its path: a title, layers as times, attention."""
 
 from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from parkade.base import check
 from parkade.base.errors import InputError
+from parkade.base.numbers import counted
 from parkade.runs.path import Path
 
 CLOSE = math.acos(0.9)
@@ -20,54 +20,44 @@ CLOSE = math.acos(0.9)
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
-    """Words and attention of a path whose times are layers.
+class Text:
+    """The title and the attention of a path whose times are layers and whose tokens have words.
 
     Attributes
     ----------
-    words : sequence of str
-        The name of each token.
     title : str
-        What is shown, in one line.
+        What is shown, in one line; a plain sentence by default.
     attention : (L, H, n, n) array, optional
         Weights of each layer and head: row k is what token k attends to.
     mask : str
         Of the attention, "causal" or "full".
-    radius : float
-        Angle below which tokens are in one cluster.
 
     Examples
     --------
     >>> import numpy as np
     >>> import parkade as pk
     >>> from parkade.explorer.standalone.export import show
-    >>> from parkade.explorer.scenes.words import Words
+    >>> from parkade.explorer.scenes.text import Text
     >>> layers = np.random.default_rng(1).standard_normal((6, 3, 8))  # 6 layers, 3 tokens
-    >>> page = show(pk.Path.normalized(range(6), layers), Words(["the", "cat", "sat"], "A text"))
+    >>> path = pk.Path.normalized(range(6), layers, words=["the", "cat", "sat"])
+    >>> page = show(path, Text("A text"))
     """
 
-    words: Sequence[str]
-    title: str
+    title: str = ""
     attention: ArrayLike | None = None
     mask: str = "causal"
-    radius: float = CLOSE
 
     def to_scene(self, path: Path) -> dict[str, Any]:
         """The entries of the scene; attention is stored as its root, in steps of 1/255."""
-        if len(self.words) != path.n:
-            raise InputError(
-                f"there must be one word for each of the {path.n} tokens, got {len(self.words)}"
-            )
+        layers = len(path.times) - 1
         entries = {
-            "label": self.title,
-            "words": list(self.words),
+            "label": self.title or f"{path.n} tokens of a text through {counted(layers, 'layer')}",
             "unit": "layer",
-            "facts": {"n": str(path.n), "d": str(path.d), "layers": str(len(path.times) - 1)},
+            "facts": {"n": str(path.n), "d": str(path.d), "layers": str(layers)},
         }
         if self.attention is None:
             return entries
         weights = check.array("attention", self.attention)
-        layers = len(path.times) - 1
         if weights.ndim != 4 or weights.shape[0] != layers or weights.shape[2:] != (path.n,) * 2:
             raise InputError(
                 f"attention must be a ({layers}, heads, {path.n}, {path.n}) array like the path, "
