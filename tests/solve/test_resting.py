@@ -285,6 +285,17 @@ HERE = np.array([[1.0, 0.0]])
 """The place of all tokens."""
 
 
+@pytest.fixture
+def scripted(monkeypatch):
+    """Let models say how far tokens are from their leaders."""
+
+    def measure(model, state, x, leader):
+        return model.measure(state, x, leader)
+
+    monkeypatch.setattr(looks, "measure", measure)
+
+
+@pytest.mark.usefixtures("scripted")
 def test_tokens_wake_that_would_move_by_more_than_a_fifth_of_tol():
     rest, woke = audited([0.19, 0.21, 0.0, np.nan])
     assert woke
@@ -296,6 +307,7 @@ def test_tokens_wake_that_would_move_by_more_than_a_fifth_of_tol():
 
 
 @pytest.mark.parametrize("lag", [[0.15], [0.15, 0.5], [0.01], [1e-12]])
+@pytest.mark.usefixtures("scripted")
 def test_those_that_go_on_resting_are_looked_at_again(lag):
     """Where tokens have moved so far that lags may have grown to tol, and after long."""
     rest, _ = audited(lag)
@@ -311,6 +323,7 @@ def test_those_that_go_on_resting_are_looked_at_again(lag):
     assert must_look(late, HERE, 2000.0)
 
 
+@pytest.mark.usefixtures("scripted")
 def test_brief_disturbances_wake_nobody():
     """tol is 1, so a disturbance may last as long as the time that has passed."""
     rest, woke = audited([0.5], t=10.0, step=9.0)
@@ -322,6 +335,7 @@ def test_brief_disturbances_wake_nobody():
     assert woke
 
 
+@pytest.mark.usefixtures("scripted")
 def test_looks_get_rarer_until_a_token_rests():
     """The steps between them double up to 16, and to 32 after t = 1/tol, which is 10 here."""
     for t, expected in ((0.5, [8, 16, 16, 16]), (20.0, [8, 16, 32, 32])):
@@ -336,6 +350,7 @@ def test_looks_get_rarer_until_a_token_rests():
     assert rest.steps_until_look == 4
 
 
+@pytest.mark.usefixtures("scripted")
 def test_distances_are_not_measured_if_nobody_comes_to_rest_anyway():
     """One that passes its leader does not rest, however far it would be from it."""
 
@@ -350,6 +365,7 @@ def test_distances_are_not_measured_if_nobody_comes_to_rest_anyway():
         settle(rest.state, Unmeasured(), moment(rest, here, here), 7.0, 1.0)
 
 
+@pytest.mark.usefixtures("scripted")
 def test_tokens_that_pass_a_leader_do_not_rest():
     """Token 1 was farther away one step before; token 2 was not; tol is 1."""
     rest, here = resting([0, 1, 2]), pk.sphere.from_angles([0.0, 0.0, 0.0])
@@ -363,6 +379,7 @@ def test_tokens_that_pass_a_leader_do_not_rest():
     [([0, 0, 1, 2], [0, 0, 0, 0, 4, 5], True), ([0, 1, 0, 2], [0, 0, 2, 2, 0, 5], False)],
     ids=["a leader", "a token on which none rests"],
 )
+@pytest.mark.usefixtures("scripted")
 def test_resting_tokens_are_looked_at_where_their_leaders_merge(places, leader, again):
     """Tokens 0, 2, 4 and 5 move; 1 rests on 0, and 3 on 2."""
     rest = resting([0, 0, 2, 2, 4, 5])
