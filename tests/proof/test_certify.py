@@ -230,3 +230,15 @@ def test_the_figure_shows_plateaus_and_merges(six):
     assert labels == ["proved", "simulated"]
     with pytest.raises(pk.InputError, match=r"plots\.proved needs a certificate, got int"):
         pk.plots.proved(3)
+
+
+def test_printed_bounds_are_rounded_to_the_safe_side():
+    certificate = pk.certify(pk.sphere.from_angles([0.0, 1.0]), beta=16.0, t_end=1e6)
+    (merge,), (first, last) = certificate.merges, certificate.plateaus
+    lines = [line.split() for line in str(certificate).splitlines()]
+    assert float(lines[-1][2]) <= merge.earliest < merge.latest <= float(lines[-1][3])
+    assert float(lines[-1][3]) - merge.latest < 1e-3
+    assert float(lines[3][1]) >= first.start
+    assert float(lines[3][2]) <= first.end
+    assert float(lines[4][1]) >= last.start
+    assert certificate.until == last.end == 1e6  # exactly: nothing is lost where nothing is rounded

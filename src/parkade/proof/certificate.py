@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 from parkade.base.errors import InputError, ParkadeError
@@ -175,19 +176,22 @@ class Certificate:
 
     def __str__(self) -> str:
         lines = [
-            f"Proved for {self.n} tokens with β = {self.beta:g}, from t = 0 to {self.until:.4g}",
+            f"Proved for {self.n} tokens with β = {self.beta:g}, from t = 0 to "
+            f"{_rounded(self.until, 4, ROUND_FLOOR)}",
             "",
             f"{'clusters':>8}  {'from':>10}  {'to':>10}  leaders",
         ]
         for state in self.plateaus:
             leaders = ", ".join(map(str, state.leaders))
-            lines.append(f"{state.clusters:8d}  {state.start:10.4g}  {state.end:10.4g}  {leaders}")
+            start = _rounded(state.start, 4, ROUND_CEILING)
+            end = _rounded(state.end, 4, ROUND_FLOOR)
+            lines.append(f"{state.clusters:8d}  {start:>10}  {end:>10}  {leaders}")
         rows = [
             (
                 ", ".join(str(merge.absorbed) for merge in event),
                 ", ".join(str(merge.into) for merge in event),
-                f"{min(merge.earliest for merge in event):12.6g}",
-                f"{max(merge.latest for merge in event):12.6g}",
+                f"{_rounded(min(merge.earliest for merge in event), 6, ROUND_FLOOR):>12}",
+                f"{_rounded(max(merge.latest for merge in event), 6, ROUND_CEILING):>12}",
             )
             for event in self.events
         ]
@@ -224,6 +228,15 @@ def checked(
     except RefusedError as error:
         raise ParkadeError(f"the certificate is refused: {error}") from None
     return Certificate.of(data | proved)
+
+
+def _rounded(bound: float, digits: int, rounding: str) -> str:
+    """A bound with a number of digits, rounded to the safe side.
+
+    It is taken as Python writes it, so that 1e60 is 1e60, which is no float64.
+    """
+    written = Context(prec=digits, rounding=rounding).create_decimal(repr(bound))
+    return f"{float(written):.{digits}g}"
 
 
 RUN_ERROR = 1e-5

@@ -31,9 +31,10 @@ def certify(
     """Prove which clusters there are, and when they merge.
 
     The model is causal attention with Q = K = V = I. All bounds hold for the exact solution from
-    the directions of the given numbers: they come from interval arithmetic, with Arb. What cannot
-    be proved is left out, with the reason in `Certificate.why`. Needs the library python-flint:
-    ``pip install 'parkade[proof]'``.
+    the directions of the tokens in the certificate: those given, divided by their lengths in
+    float64. They come from interval arithmetic, with Arb. What cannot be proved is left out, with
+    the reason in `Certificate.why`. Needs the library python-flint: ``pip install
+    'parkade[proof]'``.
 
     Parameters
     ----------

@@ -36,6 +36,14 @@ def test_only_a_scene_with_a_certificate_says_what_is_proved(run, certificate):
     assert (proved["until"], proved["why"]) == (certificate.until, "")
 
 
+def test_scenes_of_spheres_carry_certificates():
+    start = pk.sphere.uniform(4, 3, seed=2)
+    run = pk.simulate(pk.Attention(d=3, beta=8.0), start, 1e10)
+    certificate = pk.certify(start, 8.0, 1e10)
+    proved = build(run, certificate=certificate_of(run, certificate))["proved"]
+    assert proved["plateaus"][-1]["clusters"] == certificate.plateaus[-1].clusters
+
+
 def test_a_file_is_checked(run, certificate, tmp_path):
     path = tmp_path / "proof.json"
     certificate.save(path)

@@ -25,10 +25,10 @@ def certificate_of(run: Path, source: Certificate | str | os.PathLike[str]) -> C
             f"certificate must be the result of certify, or a file with one, got {brief(source)}"
         )
     tokens = np.array([[float.fromhex(c) for c in row] for row in data["tokens"]])
-    beta = float.fromhex(data["beta"])
-    if run.model != Attention(2, beta):
+    beta, d = float.fromhex(data["beta"]), tokens.shape[1]
+    if run.model != Attention(d, beta):
         raise InputError(
-            f"the certificate is about Attention(2, beta={beta:g}), not about the model of this "
+            f"the certificate is about Attention({d}, beta={beta:g}), not about the model of this "
             "run; certify the tokens of the run with its β"
         )
     if run.times[0] != 0 or not np.array_equal(run.tokens[0], tokens):

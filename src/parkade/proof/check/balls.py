@@ -46,7 +46,8 @@ class Directions:
     def __init__(self, data: dict[str, Any]) -> None:
         self.beta = arb(float.fromhex(data["beta"]))
         xy = [[float.fromhex(number) for number in row] for row in data["tokens"]]
-        require(all(x != 0 or y != 0 for x, y in xy), "a token has no direction")
+        finite = all(arb(number).is_finite() for pair in xy for number in pair)
+        require(finite and all(x != 0 or y != 0 for x, y in xy), "a token has no direction")
         self.angles = [arb.atan2(arb(y), arb(x)) for x, y in xy]
         self.n = len(xy)
         self.radius = arb(float.fromhex(data["radius"]))

@@ -78,9 +78,10 @@ class Gathering:
         for j, turn, rise in terms:
             bound += above((turn - speed * rise) / total) * widest[j]
         inner, outer = (pulls / weights for pulls, weights in sums)
-        require(outer.prec > degree and inner.prec > degree, "another thread has cut the series")
         # Taylor's formula for p_k' − F_k(p) at the middle of the step.
         defect = places[0][k].derivative() / length - inner
+        least = min(outer.prec, inner.prec, defect.prec + 1)
+        require(least > degree, "another thread has cut the series")
         bound += sum((above(defect[i]) / 2**i for i in range(degree)), arb(0))
         return growth, bound + above(outer[degree]) / 2**degree
 

@@ -108,7 +108,9 @@ class Life:
             wait = between(0, longest(hull))
             reached = {u: self.place[u].union(self.place[u] + self.speed(u, hull) * wait)
                        for u in self.groups if u not in fixed}  # fmt: skip
-            inside = all(hull[u].contains(ball) for u, ball in reached.items())
+            inside = all(
+                hull[u].is_finite() and hull[u].contains(ball) for u, ball in reached.items()
+            )
             traps = zip([*self.low, *self.high], before, strict=True)
             if inside and all(now == then for now, then in traps):
                 return hull

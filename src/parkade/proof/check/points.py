@@ -86,7 +86,8 @@ class Points:
         rows = [Vector(arb(float.fromhex(number)) for number in row) for row in data["tokens"]]
         self.n, self.d = len(rows), len(rows[0].parts)
         require(all(len(row.parts) == self.d for row in rows), "tokens differ in dimension")
-        require(all(row.dot(row) > 0 for row in rows), "a token has no direction")
+        lengths = [row.dot(row) for row in rows]
+        require(all(one > 0 and one.is_finite() for one in lengths), "a token has no direction")
         self.places = [row.unit() for row in rows]
         self.radius = arb(float.fromhex(data["radius"]))
         require(self.radius > 0 and self.radius < 1, "the radius must be between 0 and 1")

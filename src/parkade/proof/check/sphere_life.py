@@ -12,7 +12,7 @@ from parkade.proof.check.passage import Course, Passage
 from parkade.proof.check.points import Swarm, Vector, angle, farther, lack
 from parkade.proof.check.sphere_gathering import SphereGathering
 
-WIDEST = 0.25  # the widest trap
+WIDEST = 0.25  # traps that have to be wider are refused
 MOST = 40  # attempts to find a hull
 NARROWER = 0.03  # by how much a cap shrinks at once
 GRAIN = arb(2) ** -70  # hulls are wider than what is in them
@@ -113,7 +113,7 @@ class SphereLife:
         """Lemma 2: widen the traps around u until they hold, but for those of tokens in `free`."""
         group, rim = self.groups[u], arb(-1)
         bound = [k for k in group[1:] if k not in free]
-        while bound and self.widest(bound) > rim:
+        while bound and not self.widest(bound) <= rim:
             rim = self.widest(bound)
             outside = self.outside(u, rim, place)
             for i, k in enumerate(group[1:], start=1):

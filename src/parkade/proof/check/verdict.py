@@ -170,13 +170,21 @@ def _cosine(one: Any, other: Any) -> arb:
 
 
 def _down(time: arb) -> float:
-    return math.nextafter(math.nextafter(float(time.lower()), 0.0), 0.0)
+    """A float64 that is certainly not above a time."""
+    below = float(time.lower())
+    if not arb(below) <= time:
+        below = math.nextafter(below, 0.0)
+    require(arb(below) <= time, "a time is not known")
+    return below
 
 
 def _up(time: arb) -> float:
-    if time == 0:
-        return 0.0
-    return math.nextafter(math.nextafter(float(time.upper()), math.inf), math.inf)
+    """A float64 that is certainly not below a time."""
+    above = float(time.upper())
+    if not arb(above) >= time:
+        above = math.nextafter(above, math.inf)
+    require(arb(above) >= time, "a time is not known")
+    return above
 
 
 def _same(claim: Any, result: Any) -> bool:
