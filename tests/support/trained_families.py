@@ -19,6 +19,15 @@ FAMILIES = {
     **DECODERS,
 }
 CAUSAL = ("llama", "mistral", "gpt2", "neox", *DECODERS)
+FOREIGN = {
+    "qwen3": "norms of queries and keys",
+    "gemma2": "norms after its attention and its MLP",
+    "gemma3_text": "norms after its attention and its MLP",
+    "olmo2": "norms after its attention and its MLP",
+}
+"""Families with layers that parkade does not have, and what they have."""
+
+FLOWS = sorted(set(FAMILIES) - set(FOREIGN))
 _TWINS = trained_twins.TWINS | trained_decoder_twins.TWINS
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import trained as tiny
+from support import trained_families as tiny
 from support import trained_files as written
 from support.planted import planted
 
@@ -22,7 +22,7 @@ def inside(basis, vectors):
     return np.linalg.norm(off) / np.linalg.norm(vectors)
 
 
-@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("family", tiny.FLOWS)
 @pytest.mark.parametrize("head", [0, 1, ALL])
 def test_axes_are_those_of_the_whole_matrix(tmp_path, family, head):
     model, _, _ = written.load(tmp_path, family, 11)
@@ -119,7 +119,7 @@ def spectral(matrix, factors):
     return total.real
 
 
-@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("family", tiny.FLOWS)
 @pytest.mark.parametrize(("positive", "negative"), [(0, 1), (1, 0), (-1, 1), (0.5, 2)])
 def test_a_changed_spectrum_against_its_sum_of_terms(tmp_path, family, positive, negative):
     model, _, _ = written.load(tmp_path, family, 9)
@@ -132,7 +132,7 @@ def test_a_changed_spectrum_against_its_sum_of_terms(tmp_path, family, positive,
         np.testing.assert_allclose(out1 @ V1, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("family", tiny.FAMILIES)
+@pytest.mark.parametrize("family", tiny.FLOWS)
 def test_without_its_spectrum_a_head_is_its_biases(tmp_path, family):
     """All that is left of the head is the constant force of biases, as if V alone were 0."""
     model, _, _ = written.load(tmp_path, family, 9)
