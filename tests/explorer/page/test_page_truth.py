@@ -124,3 +124,21 @@ def test_the_server_comes_back(turned, small):
     assert reader.get("parkade.scene.n") == 30
     check_mark(reader, "ready", stale=False)
     reader.forgive("net::ERR_CONNECTION_REFUSED")
+
+
+def test_a_server_that_is_back_is_not_asked_again(opened, small):
+    """After another run nothing is repeated that nobody asked for, whatever came of that run."""
+    reader = opened(small, clock=True)
+    reader.lose()
+    reader.type("n", 30)
+    check_mark(reader, "error", stale=True)
+    reader.page.unroute_all()
+    reader.click("retry")
+    reader.type("n", 0)
+    check_mark(reader, "error", stale=True)
+    runs = asked(reader)
+    reader.page.clock.fast_forward(10_000)
+    reader.idle()
+    assert asked(reader) == runs
+    reader.forgive("net::ERR_CONNECTION_REFUSED")
+    reader.forgive("the server responded with a status of 422")

@@ -97,7 +97,8 @@ export class Live {
 
   compute(options) {
     clearTimeout(this.timer);
-    this.timer = null;
+    clearTimeout(this.lost);
+    this.timer = this.lost = null;
     byId('retry').hidden = false;
     this.runner.start(this.state.settings, options);
     this.mark();
@@ -143,11 +144,12 @@ export class Live {
 
   /** The server does not answer: ask until it does, then go on. */
   wait() {
-    clearTimeout(this.lost);
-    this.lost = setTimeout(async () => {
-      if (!this.wrong || this.busy) return; // there was another answer since
-      if (await this.source.answers()) this.compute();
+    const mine = setTimeout(async () => {
+      const answers = await this.source.answers();
+      if (this.lost !== mine || !this.wrong) return; // there was another run since
+      if (answers) this.compute();
       else this.wait();
     }, AGAIN);
+    this.lost = mine;
   }
 }
