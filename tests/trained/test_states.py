@@ -204,8 +204,8 @@ def test_a_final_norm_is_noticed_and_left_out(spread):
     assert "final_norm=False keeps it" in auto.notes[0]
     same = pk.trained.measure([x[:-1] for x in raw], final_norm=False)
     assert auto.to_dict() == same.to_dict() | {"notes": list(auto.notes)}
-    told = pk.trained.measure(after, final_norm=True)
-    assert told.to_dict()["curves"] == auto.to_dict()["curves"]
+    said = pk.trained.measure(after, final_norm=True)
+    assert said.to_dict()["curves"] == auto.to_dict()["curves"]
     assert pk.trained.measure(after, final_norm=False).lengths.values.shape == (3, 7, 2)
     assert pk.trained.measure(raw).notes == ()
 

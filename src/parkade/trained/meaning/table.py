@@ -83,7 +83,7 @@ def meaning(
     texts : sequence of str, optional
         Texts in which words are expected: only such words count. By default parkade's.
     draws : int, optional
-        Random directions of each kind; by default so many that p can reach 1/40 after correction.
+        Random directions of each kind; by default enough for p to reach 1/40 after correction.
     seed : int
     progress : bool
         Whether to show a bar.

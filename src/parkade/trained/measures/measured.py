@@ -98,7 +98,7 @@ class Measured:
 
 
 def least_p(texts: int) -> tuple[float, str]:
-    """The smallest probability that `sign_flip` can give for so many texts, and why, in words.
+    """The smallest probability that `sign_flip` can give for a number of texts, and why, in words.
 
     Examples
     --------

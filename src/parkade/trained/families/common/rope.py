@@ -127,7 +127,7 @@ def _yarn(turns: Array, base: float, inner: ModelSettings, trained: int) -> tupl
         raise InputError(f"the setting rope_theta of the model must be > 1 for YaRN, got {base:g}")
 
     def plane(rotations: float) -> float:
-        """The plane that turns so many times within the length of the training."""
+        """The plane with this number of turns within the length of a training text."""
         return p * math.log(trained / (rotations * 2 * math.pi)) / math.log(base)
 
     fast, slow = inner.number("beta_fast", 32.0), inner.number("beta_slow", 1.0)
